@@ -51,12 +51,12 @@ export interface ExportRuntimeOptions {
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
-  /** True if this process is about to end, so that no new work may start. */
+  /** True if this operator process is shutting down, so that the export may start no new work. */
   readonly draining: () => boolean;
   readonly wording: ExportWording;
 }
 
-/** Account, destination and task with which the work on an export runs. */
+/** Service account, destination and task that the work on an export was started with. */
 interface Means {
   readonly account: Account;
   readonly chosen: ChosenDestination;
@@ -83,17 +83,17 @@ export class ExportRuntime {
   #isOutdated = false;
   /** Bytes scanned by all search jobs of the export, as far as this process knows. */
   #scannedBytes = 0;
-  /** Pending end of work that this runtime has replaced. */
+  /** Resolves when replaced work on the export has ended; undefined if no replaced work is still ending. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
-  /** Number of intervals that this process found at the destination at its first reading; undefined before that reading. */
+  /** Number of committed intervals that this process found when it first read the destination; undefined until then. */
   #doneAtFirst: number | undefined;
   /**
    * True when this process wrote the conditions in status. Conditions written by a former process are kept until this process knows better.
    */
   #hasVerdict = false;
-  /** Last failure that caused the credentials to be read again. */
+  /** Last failure after which this runtime read the credentials again, so that one failure causes only one reading. */
   #heeded: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
   #isClosed = false;
@@ -114,7 +114,7 @@ export class ExportRuntime {
     });
   }
 
-  /** True if this process is draining, no work of the export is left, and the status says so. */
+  /** True if this process is shutting down, no work on the export remains, and the export's status says so. */
   get isLeft(): boolean {
     return this.#isLeft;
   }
@@ -131,7 +131,7 @@ export class ExportRuntime {
     return health ? this.#rest(resource, health) : this.#goOn(resource);
   }
 
-  /** True if the runtime holds nothing that is not in the resource. It can then be dropped and created again later. */
+  /** True if the export's resource contains everything that this runtime knows. The runtime can then be dropped and created again later. */
   get isDormant(): boolean {
     const { heldBack } = this.#publisher;
     return !this.#begun && !this.#ending && !this.#newsTimer && !heldBack && !this.#isClosed;
@@ -159,7 +159,7 @@ export class ExportRuntime {
     return requeue(Number.POSITIVE_INFINITY, true);
   }
 
-  /** Returns whether a user requested a retry since the last reconcile. Everything is checked again in that case. */
+  /** Returns whether a user has requested a retry since the last reconcile. If so, the whole export is checked again. */
   #takeRequest(resource: SearchExport): boolean {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
@@ -238,7 +238,7 @@ export class ExportRuntime {
     return this.#untilRemoval(this.#publisher.latest(resource), delayMs, isIdle);
   }
 
-  /** Current account, destination and task, or the error that prevents them. */
+  /** Current service account, destination and task of the export, or the error that prevents reading them. */
   async #means(resource: SearchExport): Promise<Means | LogfleetError> {
     try {
       const account = await this.#options.accounts.resolve(secretOf(resource));
@@ -251,7 +251,7 @@ export class ExportRuntime {
     }
   }
 
-  /** Starts work if none is running. Returns true if the running work uses other values than `means`. */
+  /** Starts work on the export if none is running. Returns true if work is running with other values than `means`. */
   #renew(resource: SearchExport, means: Means): boolean {
     const before = this.#begun?.means;
     const isSame =
@@ -265,8 +265,8 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns whether the running planning would give the same result with the new values. It does for the same range and folder, even with
-   * other credentials.
+   * Returns whether the planning that runs would give the same plan with the new values. It would if range and folder are the same, even
+   * with new credentials.
    */
   #isPlanningFor(means: Means | LogfleetError): boolean {
     const { work, means: before } = this.#begun ?? {};
@@ -332,7 +332,7 @@ export class ExportRuntime {
     return this.#publisher.publish(resource, describeEssentials(input), figures, health);
   }
 
-  /** Current pace of the export. The estimated end from a former process is used until this process has its own (H1). */
+  /** Current pace of the export. Until this process has estimated the end of the export, the estimate of a former process is shown (H1). */
   #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
     const pace = this.#pace.read();
     this.#hasPace ||= pace.leftMs !== undefined;
@@ -392,14 +392,14 @@ export class ExportRuntime {
   }
 }
 
-/** Codes of errors that mean refused store credentials or missing permissions. */
+/** Codes of errors which mean that the object store refused the credentials or that permissions are missing. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
 function secretOf({ metadata: { namespace }, spec }: SearchExport): ResourceKey {
   return { namespace, name: spec.credentialsSecretRef.name };
 }
 
-/** Keys of all Secrets that the export names. */
+/** Names and namespaces of all Secrets that the export refers to. */
 function secretsOf(resource: SearchExport): readonly ResourceKey[] {
   const { s3 } = resource.spec.destination;
   const { namespace } = resource.metadata;

@@ -33,7 +33,7 @@ import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.
 import { evenSegments, firstSegments } from '../plan/first-segments.ts';
 import { figureOf, textOf } from '../search/aggregation.ts';
 
-/** A number with its uncertainty: the true value lies within `value` ± `reach`. */
+/** A number of the service that may be rounded: the true value lies within `value` ± `reach`. */
 export interface Figure {
   readonly value: number;
   readonly reach: number;
@@ -45,7 +45,7 @@ export interface DigestSlice extends TimeRange {
   readonly bytes: Figure | undefined;
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
-  /** Sum over all rows of the time in ms from the start of the slice to the row. */
+  /** Sum over all rows of the slice: the time in ms from the start of the slice to the row. */
   readonly offsetsMs: Figure | undefined;
 }
 
@@ -54,8 +54,8 @@ const offset = 'logfleet_offset';
 const offsets = 'logfleet_offsets';
 
 /**
- * Query operators that compute the digest. They measure times from the start of a slice, so that the sums are small and the service does
- * not round them.
+ * Query operators that compute the digest, an aggregation by slices of time. They measure times from the start of a slice. The sums
+ * therefore stay small, and the service does not round them.
  */
 export function digestOperators(sliceText: string): string {
   const figures = `count, sum(_size), min(${offset}), max(${offset}), sum(${offset}) as ${offsets}`;
@@ -69,7 +69,7 @@ export function digestSlices(records: RecordPage['records'], lengthMs: number): 
   for (const record of records) {
     const fromMs = figureOf(record, slice);
     const count = readFigure(textOf(record, '_count'));
-    // A rounded number of rows proves nothing, so the digest is invalid.
+    // A rounded number of rows could hide missing rows, so it makes the digest invalid.
     if (fromMs === undefined || !isWholeNumber(count) || seen.has(fromMs)) return undefined;
     const rows = count.value;
     seen.add(fromMs);
@@ -90,11 +90,11 @@ function isWholeNumber(figure: Figure | undefined): figure is Figure {
   return figure?.reach === 0 && Number.isSafeInteger(figure.value) && figure.value >= 0;
 }
 
-/** Pattern of short whole numbers. Almost all figures match, and need no further parsing. */
+/** Pattern of numbers with at most 15 digits. Almost all figures match it, and JavaScript represents them exactly. */
 const plainForm = /^\d{1,15}$/;
 const figureForm = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Parses a figure of the service. Undefined if the text is not a number. */
+/** Parses a figure that the service computed, such as `1.788E12`. Returns undefined if the text is not a number. */
 export function readFigure(text: string): Figure | undefined {
   if (plainForm.test(text)) return { value: Number(text), reach: 0 };
   const [, whole = '', fraction = '', exponent] = figureForm.exec(text) ?? [];
@@ -135,7 +135,10 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
   return groups;
 }
 
-/** Figures that the service counted for one slice, or for all slices of a group. The sums of a group have no time offsets. */
+/**
+ * Figures that the service computed for one slice of time, or for all slices of a group together. Figures of a whole group have no time
+ * offsets.
+ */
 interface CountedFigures {
   readonly rows: number;
   readonly bytes: Figure | undefined;
@@ -196,7 +199,10 @@ function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
   return outcomes.includes('unknown') ? 'unknown' : 'same';
 }
 
-/** Compares the figures slice by slice. Undefined if the commit records and the digest use different slices. */
+/**
+ * Compares the service's figures with the written rows for each slice of time. Returns undefined if the commit records and the digest use
+ * different slices.
+ */
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
   slices: readonly DigestSlice[],
@@ -321,10 +327,13 @@ function extremeOf(figures: readonly (Figure | undefined)[], sign: 1 | -1): Figu
   return extreme;
 }
 
-/** Figures that the written rows have, and that the service should confirm. */
+/** Figures of the written rows that the figures of the service should equal. */
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
-/** A slice without rows has no oldest or newest time, which counts as agreement. */
+/**
+ * Compares the service's figures of one slice with the written rows. A slice without rows has no oldest or newest time, so these times
+ * count as equal.
+ */
 function outcomeOf(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
   const [theirs, ours] = [counted[name], expected[name]];
@@ -360,8 +369,8 @@ export function againOf(
   if (!lacksRows) return same;
   if (byReceiptTime) return same.flatMap((range) => halvesOf(range));
   const range = { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
-  // If nearly all rows are missing, a segment has at most one page. The limit decreases from round to round, because the service's limit
-  // may be any number of rows.
+  // If nearly all rows are missing, a new segment has at most one page of rows. The maximum decreases with each digest round, because the
+  // unknown message limit of the service may be any number of rows.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
   const counts = slices

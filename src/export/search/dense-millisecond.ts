@@ -32,7 +32,7 @@ export interface DenseMillisecond {
   readonly atMs: number;
   /** Number of rows in the dense millisecond, counted by an aggregation. */
   readonly rows: number;
-  /** Range of the interval whose oldest rows are all in the dense millisecond. */
+  /** Order of the interval's search, which found that all rows it could return are in the dense millisecond. */
   readonly order: SearchOrder;
 }
 
@@ -45,7 +45,7 @@ export interface DenseTools {
 /** Files with the rows of the dense millisecond. The caller stages or discards them. */
 export interface DenseFiles {
   end(): Promise<readonly CommittedFile[]>;
-  /** Removes the files. The promise never rejects. */
+  /** Removes the files of the dense millisecond. The promise never rejects. */
   giveUp(): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export async function searchDense(dense: DenseMillisecond, options: DenseTools):
 }
 
 const digits = Array.from('0123456789');
-/** Maximum number of digits that divide the ids. Two digits need at most 110 searches. */
+/** Maximum number of trailing id digits by which the rows of a millisecond are divided. Two digits need at most 110 searches. */
 const mostDigits = 2;
 /** Maximum number of attempts for a search by id that fails before its first row is read. */
 const mostTries = 3;
@@ -94,8 +94,8 @@ interface ReadClass {
   readonly figures: RunFigures;
   readonly isTainted: boolean;
   /**
-   * Files of a search whose number of rows looks like a message limit. They are separate, so that they can be discarded when the search
-   * turns out to be cut.
+   * Files of a search that returned exactly as many rows as a message limit could allow. The files are kept apart, so that they can be
+   * discarded if the search turns out to be incomplete.
    */
   readonly doubt: IntervalFiles | undefined;
 }
@@ -167,14 +167,17 @@ class DenseSearch implements DenseFiles {
     this.#stop.abort();
   }
 
-  /** Aborts all searches by id at the first failure. Later errors are consequences of the abort and ignored. */
+  /** Aborts all searches by id when the first of them fails. Later errors are ignored, because the abort causes them. */
   #abort(error: unknown): void {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort();
     throw error;
   }
 
-  /** Discards the rows of doubtful searches with the shortest endings, which may have been cut. Resolves to these endings. */
+  /**
+   * Discards the rows of searches by id that may be incomplete, beginning with the shortest id endings. Resolves to these endings, which
+   * are then divided further.
+   */
   async #giveUpDoubtful(): Promise<readonly string[]> {
     const doubtful = this.#read.filter(({ doubt }) => doubt !== undefined);
     const shortest = Math.min(...doubtful.map(({ ending }) => ending.length));
@@ -188,7 +191,10 @@ class DenseSearch implements DenseFiles {
     return this.#read.reduce((sum, { figures }) => sum + figures[figure], 0);
   }
 
-  /** True if the rows found equal the count. A message that the service stores twice may be counted once or twice. */
+  /**
+   * True if the number of rows found by id equals the count of an aggregation. The service may count a message that it stores twice once or
+   * twice.
+   */
   get #isAsCounted(): boolean {
     const { rows } = this.#dense;
     const written = this.#sumOf('written');
@@ -291,7 +297,7 @@ class DenseSearch implements DenseFiles {
     const { messageCount, isTainted } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
     await readAll(pages, messageCount, new IntervalRows(tally, files));
-    // The answers to keep-alive statuses, received while reading, may also have reported errors (E5).
+    // Answers to keep-alive requests that arrived during reading may also have reported errors (E5).
     if (job.progress.errors.texts.length > 0) return broughtErrors(job);
     const figures = tally.figures(true);
     const received = figures.received - figures.overlapping;
@@ -323,7 +329,7 @@ class DenseSearch implements DenseFiles {
     return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
   }
 
-  /** Opens the search for the ids with this ending. Undefined if the service refuses the query. */
+  /** Opens the search job for the messages whose ids have this ending. Returns undefined if the service refuses the query. */
   async #open(ending: string): Promise<SearchJob | undefined> {
     const { tools, jobs } = this.#options;
     const { atMs } = this.#dense;
@@ -339,7 +345,7 @@ class DenseSearch implements DenseFiles {
   }
 }
 
-/** Returns whether the number of rows is the only sign that the search was cut. Such a search may also be complete. */
+/** Returns whether the number of rows is the only sign that the message limit cut the search short. Such a search may also be complete. */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }

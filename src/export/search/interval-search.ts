@@ -57,12 +57,12 @@ const commitTries = 6;
 const firstCommitDelayMs = 1_000;
 const tooNew = 'the end of the interval is too new by the clock of the service';
 
-/** A finished or ended search job with its rows, which `search-verdict.ts` judges. */
+/** A search job that is finished or was ended early, with its rows. `search-verdict.ts` judges both. */
 interface Judged {
   readonly job: SearchJob;
   readonly reading: ResultReader;
   readonly end: SearchEnd;
-  /** Errors of the aggregation that counted the interval. */
+  /** Errors that the aggregation reported while it counted the interval's rows. */
   errors: readonly string[];
 }
 
@@ -74,19 +74,22 @@ export class IntervalSearch implements RunningSearch {
   readonly fromMs: number;
   readonly toMs: number;
   readonly begunAtMs: number;
-  /** Outcome of the search. The promise never rejects. */
+  /** Outcome of the interval's search. The promise never rejects. */
   readonly done: Promise<SearchOutcome>;
   readonly #order: SearchOrder;
   readonly #tools: SearchTools;
   readonly #start: SearchStart;
   readonly #jobs: JobSet;
-  /** Clock difference between service and logfleet, as known when this search began. Later searches may have measured a larger one. */
+  /** Time by which the service's clock is behind ours, as known when this search began. Later searches may have measured a longer time. */
   readonly #foreseenBehindMs: number;
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
   #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
-  /** Registration of this search's duration (`service-quirks.ts`); undefined if the job was opened during planning. */
+  /**
+   * Measurement of this search's duration (`service-quirks.ts`); undefined if planning opened the search job, because that search began
+   * earlier.
+   */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
   #isSearching = true;
@@ -273,7 +276,7 @@ export class IntervalSearch implements RunningSearch {
       isEndMoved: job.order.toMs < this.toMs,
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
-      // The job's progress includes errors that keep-alive statuses reported.
+      // The progress of the search job also includes errors that the service reported in answers to keep-alive requests.
       pendingErrors: [...job.progress.errors.texts, ...errors],
       isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',
@@ -284,7 +287,7 @@ export class IntervalSearch implements RunningSearch {
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
     const { task, quirks, clock } = this.#tools;
-    // All rows have been read, so the search job is closed while an aggregation counts the interval.
+    // All rows of the search job have been read. The job is therefore closed while an aggregation counts the interval's rows.
     const closing = this.#jobs.close(judged.job);
     const order = task.order(interval, quirks.isEndInclusive);
     const count = await countInterval(order, { jobs: this.#jobs, clock, signal: this.#stop.signal });
@@ -314,7 +317,10 @@ export class IntervalSearch implements RunningSearch {
     }
   }
 
-  /** Searches a single millisecond by the digits of the message ids. The rows found this way replace the rows that were already read. */
+  /**
+   * Searches a millisecond with too many rows for one search, by the digits of the message ids. The rows found this way replace the rows
+   * that were already read.
+   */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
     // The limit of scanned bytes is checked before the searches by id start. They would otherwise run until the next decision about the
@@ -367,7 +373,10 @@ export class IntervalSearch implements RunningSearch {
     return { kind: 'incomplete', reason, message, figures };
   }
 
-  /** Stages the files, then writes the commit record (E3). Both need no search job, so the job is closed meanwhile. */
+  /**
+   * Completes the interval's files at the destination, then writes the commit record (E3). Neither step needs the search job, so the job is
+   * closed meanwhile.
+   */
   async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {
     const { signal } = this.#stop;
     const closing = this.#jobs.close(job);

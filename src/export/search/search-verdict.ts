@@ -13,7 +13,7 @@ import { summaryOf } from '../../destination/slice-figures.ts';
 import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './message-limit.ts';
 import type { RunFigures } from './run-tally.ts';
 
-/** Facts about a finished search, from which `judge` derives its verdict. */
+/** Facts about the finished search of an interval, from which `judge` derives its verdict. */
 export interface SearchFacts {
   readonly interval: Interval;
   readonly results: 'Messages' | 'Records';
@@ -22,7 +22,10 @@ export interface SearchFacts {
   readonly isSplittable: boolean;
   /** True if the search was requested with `to − 1` as its end, because this service includes the end of a range (E10). */
   readonly isEndMoved: boolean;
-  /** Sign that the service cut the search at its message limit; undefined if it did not, or for records, which have no limit. */
+  /**
+   * Sign that the search ended at the service's message limit, so that rows are missing. Undefined without such a sign, and for records of
+   * an aggregation, which have no limit.
+   */
   readonly sign: CutSign | undefined;
   /** Number of messages or records that the search job reports. */
   readonly jobCount: number;
@@ -34,17 +37,17 @@ export interface SearchFacts {
   /** True if some rows were read while the search job was still running (E7). */
   readonly isReadEarly: boolean;
   /**
-   * True if only a part of the job's rows was requested. This happens after a cut at an unknown time: only as many rows are read as
-   * `counted` has from `writtenFromMs` on.
+   * True if only some of the search job's rows were requested. After a cut at an unknown time, only the newest rows are requested: as many
+   * as another source counted (`counted`).
    */
   readonly isReadInPart: boolean;
   /** True if all rows of the job were read more than once, with different page boundaries each time. */
   readonly isReadAgain: boolean;
   /** True if two complete readings of the finished job returned the same rows. */
   readonly isReadTwice: boolean;
-  /** Time from which rows are written, if it is known before the rows are read; see `wholeBuckets`. */
+  /** Time from which the search's rows are written to files, if it is known before they are read; see `wholeBuckets`. */
   readonly writtenFromMs?: number;
-  /** Number of rows of an interval according to another source than the search job. */
+  /** Number of rows in an interval, counted by another source than the search job. */
   readonly counted?: {
     readonly interval: Interval;
     readonly rows: number;
@@ -56,25 +59,27 @@ export interface SearchFacts {
   readonly failedBefore: number;
 }
 
-/** A commit record without its segment number and its list of files. */
+/** Content of a commit record, except for its segment number and its list of files. */
 export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 
 export type Shortcoming =
   | 'PendingErrors'
   | 'CountDiffers'
-  /** An aggregation by the service has other figures than the written rows (E6). */
+  /** The figures that the service's aggregation computed differ from those of the written rows (E6). */
   | 'DigestDiffers'
   /** The search returned rows outside its time range. */
   | 'RowsOutside'
   | 'LimitReached'
-  /** logfleet ended the search shortly before the service would have ended it (E13). */
+  /** logfleet ended the search job shortly before the service would have ended it for its long duration (E13). */
   | 'TimeOver'
   | 'MillisecondTooDense';
 
 export type Verdict =
-  /** Write a commit record with these figures. If the record starts after the interval's start, the time before it is searched next. */
+  /**
+   * Write a commit record with these figures. If the record starts later than the interval, the time between both starts is searched next.
+   */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
-  /** Let another source than the job, which has no message limit, count this interval. Then judge again. */
+  /** Count the rows of this interval by an aggregation, which has no message limit. Then judge the search again. */
   | { readonly kind: 'count'; readonly interval: Interval }
   /**
    * Read the rows of the finished job from the first one, even if they were read before.
@@ -83,7 +88,7 @@ export type Verdict =
    *   millisecond if an earlier reading used buckets.
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
-  /** Search the same interval with a new job. If `isFailure` is true, this search counts in `failedBefore`. */
+  /** Search the same interval with a new search job. If `isFailure` is true, the finished search counts in `failedBefore`. */
   | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
   /** Search the same interval again with `to − 1` as its end, because the service includes the end of a range. */
   | { readonly kind: 'endsInclusive' }
@@ -131,8 +136,8 @@ export function judge(run: SearchFacts): Verdict {
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
   if (run.isReadEarly && hasShifted(run, figures)) return readingOf(run, false);
-  // The service cut the search, and rows at the exact end took the place of other rows. Only a new search without the end returns those
-  // rows.
+  // The message limit cut the search, and rows at the exact end of the range took the place of other rows. Only a new search with an
+  // earlier end returns the other rows.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
@@ -182,7 +187,8 @@ function cutOfRun(run: SearchFacts): Cut {
 }
 
 /**
- * Returns whether the pages contain fewer rows than the job reports. A search that is ended early may return more rows than it reported.
+ * Returns whether the pages contain fewer rows than the search job reports. After an early end, a search job may return more rows than it
+ * reported before.
  */
 function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, overlapping }: RunFigures): boolean {
   if (overlapping > 0) return true;
@@ -224,7 +230,10 @@ function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
   return isLost ? judgeUnsplittable(run, undefined) : readingOf(run, false);
 }
 
-/** Verdict on a cut search whose query cannot be split into smaller intervals (E8). Its missing rows cannot be found. */
+/**
+ * Verdict on a search that the message limit cut, if its query cannot be split into smaller intervals (E8). Nothing can find the missing
+ * rows.
+ */
 function judgeUnsplittable(run: SearchFacts, figures: RunFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
   const message = `${stopOf(run)}, and the query cannot be split into intervals`;
@@ -253,7 +262,7 @@ function judgeDense(run: SearchFacts, figures: RunFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.isTainted) return searchAgain(false, statusLost);
-  // The number of rows is small enough for one search. The search therefore returned wrong rows in place of the missing ones.
+  // The interval has few enough rows for one search. The search must therefore have returned wrong rows in place of the missing ones.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = new Date(atMs).toISOString();
   const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
@@ -275,8 +284,8 @@ function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict
 }
 
 /**
- * Returns whether at least one row beyond the counted rows was read, if there is one. The count may be too small by a row, and only the
- * next row shows that nothing is missing.
+ * Returns whether the reading went at least one row beyond the counted rows, if the job has such a row. The count may be too small by a
+ * row, and only the next row shows that no row is missing.
  */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RunFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
@@ -288,7 +297,10 @@ function countingOf(run: SearchFacts, figures: RunFigures, interval: Interval): 
   return hasTwins && !run.isReadTwice ? readingOf(run, figures.isDisordered) : { kind: 'count', interval };
 }
 
-/** Returns whether the number of written rows equals the count. The count may include duplicates that the service really stores. */
+/**
+ * Returns whether the number of written rows equals the count of another source. That count may include repeated rows that the service
+ * really stores.
+ */
 function isAsCounted(run: SearchFacts, figures: RunFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
   // If an error of the job may have been lost, other rows may be missing in place of the repeated rows.
@@ -336,7 +348,7 @@ function recordOf(
   return { ...record, ...provableOf(run, figures, record) };
 }
 
-/** Figures of the record that are later compared with a digest of the service (E6); empty for records of an aggregation. */
+/** Figures of a commit record that the service's digest can confirm later (E6); empty for records of an aggregation. */
 function provableOf(
   run: SearchFacts,
   figures: RunFigures,

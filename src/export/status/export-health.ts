@@ -22,8 +22,8 @@ export interface ExportHealth extends Health {
   /** True if all rows are in files and the manifest is written. */
   readonly isComplete: boolean;
   /**
-   * True if the export ended without a manifest, because a limit was reached or intervals are unproven. It continues when a user raises the
-   * limit or changes the policy.
+   * True if the export ended without a manifest because a limit was reached or intervals are unproven. The export continues when a user
+   * raises the limit or changes the policy.
    */
   readonly isFailed: boolean;
 }
@@ -31,7 +31,7 @@ export interface ExportHealth extends Health {
 export interface ExportHealthInput {
   /** Source of the pause, such as a field or command; undefined if the export is not paused. */
   readonly pausedBy: string | undefined;
-  /** Problem in the spec, its Secrets or the destination's settings that prevents all work; undefined without one. */
+  /** Problem in the export's spec, Secrets or destination settings that prevents all work; undefined if there is no problem. */
   readonly problem: LogfleetError | undefined;
   /** View of the running work; undefined while no work runs. */
   readonly view: WorkView | undefined;
@@ -77,8 +77,8 @@ const noteworthyBehindMs = 60_000;
 const namedFields = 3;
 
 /**
- * Fails an export whose manifest contains incomplete intervals although the policy is now `Fail`. They were kept under `Keep`, or the
- * manifest comes from elsewhere.
+ * Fails an export whose manifest contains incomplete intervals although `incompletePolicy` is now `Fail`. The policy was `Keep` when the
+ * manifest was written, or the manifest comes from elsewhere.
  */
 function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
@@ -118,7 +118,7 @@ function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWor
   return `${names.join(', ')}${more} of ${wording.fieldName('output.fields')}`;
 }
 
-/** Clause that says how many intervals are incomplete and where they are listed. */
+/** Clause for messages that says how many intervals are incomplete and which file lists them. */
 function flaggedText({ manifest: { proof } }: StoredManifest, { startedAs, rowsGoTo }: ExportWording): string {
   const count = counted(proof.filter(({ level }) => level === 'None').length, 'interval');
   const flagged = rowsGoTo === 'stdout' ? `, with ${count} incomplete` : `; the manifest flags ${count} as incomplete`;
@@ -226,7 +226,8 @@ function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealt
 }
 
 /**
- * Reports unproven intervals when no other interval can be searched. While other intervals still wait to settle, the export has not failed.
+ * Reports intervals that cannot be proven complete, once no other interval can be searched. While other intervals are too new to be
+ * searched, the export has not failed.
  */
 function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
@@ -257,7 +258,10 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   return `Correct the query${where}, or ${again}.`;
 }
 
-/** Reports a full destination immediately, and failures that may pass only if they last. */
+/**
+ * Reports failures of the service or destination: a full destination immediately, and failures that may pass by themselves only if they
+ * last.
+ */
 function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (!view || !error || !(view.isTroubleLasting || error.handling.kind === 'wait')) return undefined;
@@ -320,7 +324,7 @@ function searchesText({ searches, waitingSearches }: WorkView): string {
   return `; ${waiting} for a search job, because all exports of one user share the number that the service allows`;
 }
 
-/** Text with the reason why no search starts, without a full stop; empty if there is none. */
+/** Reason why no search of the export starts at the moment, as text without a full stop; empty if there is no reason. */
 function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':
@@ -343,7 +347,7 @@ function withoutStop(message: string): string {
   return message.replace(/\.$/, '');
 }
 
-/** Sentence about the rows that are already written, with a leading space; empty if nothing is known. */
+/** Sentence about the rows that the export has already written, with a leading space; empty if their number is unknown. */
 function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
   if (rowsGoTo === 'stdout') return ' No row has gone to stdout: rows go there once all are proven.';

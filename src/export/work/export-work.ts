@@ -53,7 +53,7 @@ import {
 } from './work-state.ts';
 import { noProgress, progressOf, type WorkLimits, type WorkStage, type WorkView } from './work-view.ts';
 
-/** Search tools that this class provides itself. The caller provides the others. */
+/** Tools for searches that this class provides itself. The caller of this class provides all other search tools. */
 type ToolOfWork =
   | 'destination'
   | 'describedFields'
@@ -68,7 +68,7 @@ export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
   readonly openDestination: () => Promise<Destination>;
   readonly plan: Plan;
   readonly search: (order: SearchOrder, tools: SearchTools, start: SearchStart) => Search;
-  /** Bytes scanned by former processes for this export, as far as known. */
+  /** Bytes that former processes scanned for this export, as far as this process knows. */
   readonly scannedBytes: number;
   /** Called when new work may be possible. The caller then calls `advance`. */
   readonly onChange: () => void;
@@ -76,7 +76,10 @@ export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
   readonly onProgress: () => void;
 }
 
-/** Minimum delay in ms for a wait on the wall clock. The clock may have jumped, so a computed delay can be too short. */
+/**
+ * Minimum delay in ms of a timer that waits for a time of the wall clock. The wall clock may have jumped, so a computed delay can be too
+ * short.
+ */
 const minSettleWaitMs = 1_000;
 /** Limits that allow no work. They apply until the first call of `advance`. */
 const noLimits: WorkLimits = {
@@ -118,12 +121,12 @@ export class ExportWork {
     });
   }
 
-  /** True while search jobs for the plan run. A pause would lose their results. */
+  /** True while planning has open search jobs. Stopping the planning would lose their results. */
   get isPlanning(): boolean {
     return this.#planning?.isCostly ?? false;
   }
 
-  /** Starts all work that these limits allow, and returns the current view of the export. */
+  /** Starts all work on the export that the limits allow, and returns the current view of the work. */
   advance(limits: WorkLimits): WorkView {
     if (limits.incompletePolicy === 'Keep' && this.#limits.incompletePolicy === 'Fail') this.#searches.keepIncomplete();
     this.#limits = limits;
@@ -178,8 +181,8 @@ export class ExportWork {
   }
 
   /**
-   * Maximum number of concurrent searches. After a failure only one search runs as a test, because each search may be costly and fail
-   * again.
+   * Maximum number of concurrent searches of this export. After a failure only one search runs as a test, because each search may be costly
+   * and fail again.
    */
   get #parallelism(): number {
     return this.#delays.lastError ? 1 : this.#limits.parallelism;
@@ -219,7 +222,7 @@ export class ExportWork {
     };
   }
 
-  /** Bytes scanned by everything that has ended; the running searches are not included. */
+  /** Bytes scanned by search jobs that have ended; jobs of running searches are not included. */
   get #endedBytes(): number {
     return this.#scannedBefore + this.#searches.endedBytes + (this.#task?.jobs?.scannedBytes ?? 0);
   }
@@ -408,7 +411,10 @@ export class ExportWork {
     }
   }
 
-  /** Time in ms after which the view may change without an event. Searches that wait for a job are counted elsewhere. */
+  /**
+   * Time in ms after which the view of the export may change without an event. Searches that wait for a free search job are not considered
+   * here.
+   */
   #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
     const { clock } = this.#options;
     const { trouble } = this.#delays;
