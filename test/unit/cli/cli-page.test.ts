@@ -19,12 +19,12 @@ function flagsIn(text: string): readonly string[] {
   return [...flags].sort();
 }
 
-/** Flags at the start of lines of help. Flags in descriptions and examples do not count. */
+/** Returns the flags at the start of a line of `--help`. Flags that descriptions or examples mention are ignored. */
 function flagsOf(helpText: string): readonly string[] {
   return flagsIn([...helpText.matchAll(/^ {2}(?:-\w, )?--[a-z-]+/gm)].map(([line]) => line).join('\n'));
 }
 
-/** Rows of the tables below the heading of a command. */
+/** Returns the rows of the tables below the heading of a command in docs/cli.md. */
 function sectionOf(command: string): string {
   const section = page.split(/^## /m).find((text) => text.split('\n')[0]?.split(', ').includes(`logfleet ${command}`));
   return (section ?? '')

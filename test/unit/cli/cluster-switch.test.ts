@@ -1,4 +1,4 @@
-/** The switch of the whole operator in a cluster: where it is, and how it is set. */
+/** Tests the operator-wide pause in a cluster: which ConfigMap holds the pause, and how the command sets it. */
 import { describe, expect, test } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -14,7 +14,7 @@ const configMaps = (namespace: string) => `/api/v1/namespaces/${namespace}/confi
 const settings = (namespace: string) => `${configMaps(namespace)}/logfleet-settings`;
 const leases = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 
-/** Cluster with operators in these namespaces. */
+/** Fake cluster in which logfleet operators run in these namespaces. */
 function cluster(...namespaces: readonly string[]) {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(1) });

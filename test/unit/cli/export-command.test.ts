@@ -1,4 +1,4 @@
-/** `logfleet export`: its flags, its refusals, and their messages. */
+/** Tests `logfleet export`: its flags, the invalid command lines that it refuses, and its messages. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** `logfleet forget` on a directory whose manifest was deleted (D4). */
+/** Tests `logfleet forget`, which removes the state of a policy whose manifest was deleted from a directory (D4). */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

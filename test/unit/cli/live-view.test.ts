@@ -152,7 +152,7 @@ describe('LiveView on a terminal', () => {
     }
     await clock.advance(250);
     expect(shown()[0]).toMatch(/ 180\/197 /);
-    // 81 changes within 810 ms, and one more drawing for the last of them.
+    // The 81 changes of the 810 ms are drawn at most four times, and the last change once more.
     expect(output.text.split('\u001b[J').length - 1).toBeLessThanOrEqual(5);
   });
 

@@ -1,4 +1,4 @@
-/** `ResourceReader` with resources in memory. */
+/** Fake `ResourceReader` that reads policies and exports from memory. */
 import type { AnyResource, KindName } from '../../../src/api/kinds.ts';
 import {
   type Annotation,
@@ -14,16 +14,19 @@ export class MemoryReader implements ResourceReader {
   /** Requested annotations. */
   readonly annotated: { readonly key: string; readonly annotation: Annotation }[] = [];
   closed = false;
-  /** If set, `follow` fails with this error. */
+  /** Error with which `follow` (the stream of resource changes) fails, or undefined if it succeeds. */
   failure: Error | undefined;
-  /** Reports to the followers that following fails, or works again. */
+  /** Reports to the followers of resource changes that the connection fails, or that it works again. */
   trouble: (message: string | undefined) => void = () => {};
   idleNote?: () => Promise<string | undefined>;
   parked?: () => readonly ParkedResource[];
   #resources: readonly AnyResource[];
   readonly #followers = new Set<() => void>();
 
-  /** `everyNamespace`: a name without a namespace can be in any namespace, as in a directory. Otherwise it is in `logging`. */
+  /**
+   * With `everyNamespace`, a resource name without a namespace can be in any namespace, as in a directory. Otherwise it
+   * is in `logging`.
+   */
   constructor(resources: readonly AnyResource[], { everyNamespace = false } = {}) {
     this.#resources = resources;
     this.defaultNamespace = everyNamespace ? undefined : 'logging';

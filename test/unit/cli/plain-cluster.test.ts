@@ -1,4 +1,7 @@
-/** Plain kubeconfigs and the service account of a pod: same target as with client-node, without loading client-node. */
+/**
+ * Checks that logfleet reads simple kubeconfigs and the service account of a pod without loading client-node, and finds
+ * the same API server as client-node.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,7 @@
-/** Records from the end of a file to its beginning: no record is lost or cut, whatever it contains. */
+/**
+ * Tests reading a file of records backwards, from its end to its beginning: no record is lost or truncated, whatever it
+ * contains.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

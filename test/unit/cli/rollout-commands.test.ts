@@ -1,4 +1,7 @@
-/** `approve`, `retry` and `abort`: annotations, messages, and refusals. */
+/**
+ * Tests `approve`, `retry` and `abort`: the annotations that they write, their messages, and the commands that they
+ * refuse.
+ */
 import { describe, expect, it } from 'vitest';
 import { parseApproval, parseRolloutRequest } from '../../../src/api/annotations.ts';
 import type {
@@ -35,7 +38,7 @@ const stages: readonly Stage[] = [
   { name: 'rest', soakDuration: '0s' },
 ];
 
-/** Policy in a rollout, with these stages and this reason of `Ready`. */
+/** Policy in a rollout, with these stages and this reason of its condition `Ready`. */
 function policy(
   status: Partial<CollectorVersionPolicyStatus>,
   reason = 'RollingOut',

@@ -1,4 +1,4 @@
-/** A run shows its own findings about policies, and no status of a former run. */
+/** Checks that `logfleet run` prints only what this run finds about policies, and no status from an earlier run. */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy, KindName } from '../../../src/api/kinds.ts';
 import { LiveView } from '../../../src/cli/live/live-view.ts';

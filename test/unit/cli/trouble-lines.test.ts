@@ -1,4 +1,4 @@
-/** Lines about failures that are retried. */
+/** Tests the lines that `logfleet run` prints about failures that it will retry. */
 import { expect, test } from 'vitest';
 import { TroubleLines } from '../../../src/cli/live/trouble-lines.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';

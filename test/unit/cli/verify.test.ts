@@ -1,4 +1,4 @@
-/** `logfleet verify`: selection of exports, output, and exit status. */
+/** Tests `logfleet verify`: how it selects exports, its output, and its exit status. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -176,7 +176,8 @@ describe('logfleet verify', () => {
   });
 
   test('finds an export in a deep folder, beside an unreadable folder', async () => {
-    // A path that is too long for the system replaces a folder without read permission, which root could read.
+    // The path is too long for the system, so no user can read it. A folder without read permission would not do,
+    // since root could read it.
     const half = Array(12).fill('0'.repeat(200)).join('/');
     for (const each of ['lost', 'found']) mkdirSync(join(directory, each, half), { recursive: true });
     renameSync(join(directory, 'found'), join(directory, 'lost', half, 'found'));

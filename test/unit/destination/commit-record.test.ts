@@ -1,6 +1,6 @@
 /**
- * Commits of intervals (E3, E4, E6): of two processes that search the same interval one is first, and every millisecond is covered
- * once.
+ * Tests committing intervals of an export (E3, E4, E6): when two processes search the same interval, one commit wins,
+ * and every millisecond is exported once.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ const endMs = startMs + 4 * hourMs;
 const slice = { fromMs: startMs, rows: 10, bytes: 20, oldestMs: startMs, newestMs: startMs + 9 };
 const slices = summaryOf({ lengthMs: hourMs, slices: [slice] }, { fromMs: startMs + 1, toMs: endMs });
 
-/** Objects are written, but the answers are lost. */
+/** Fault in which the store writes the object but its answer is lost. */
 const losesAnswer = (call: DestinationCall) =>
   call === 'create' ? ({ failure: 'exists', hasEffect: true } as const) : undefined;
 
@@ -190,8 +190,8 @@ describe('what is covered', () => {
 });
 
 /**
- * Two operators on one destination. Each reads the records from time to time, works on a remaining range, cuts it anywhere, loses
- * answers, and can die before its commit.
+ * Simulates two operators that export to one destination. Each one repeatedly reads the committed records, exports a
+ * random part of the remaining range, loses answers, and can crash before its commit.
  */
 test('commits of two writers in any order cover the range once, and nothing lies beside it (E3)', async () => {
   const step = fc.record({

@@ -1,4 +1,4 @@
-/** Damaged data files. `verify.test.ts` reads whole files. */
+/** Checks that `logfleet verify` reports damaged data files. Tests with undamaged files are in `verify.test.ts`. */
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Figures of the messages in a file, recomputed from its text. */
+/** Tests the row counts and checksums that are recomputed from the text of a data file. */
 import { expect, test } from 'vitest';
 import { fileReader } from '../../../src/destination/file-reader.ts';
 

@@ -1,4 +1,4 @@
-/** Figures of the messages in a Parquet file, recomputed from its columns. */
+/** Tests the row counts and checksums that are recomputed from the columns of a Parquet file. */
 import { expect, test } from 'vitest';
 import { ParquetFile } from '../../../src/destination/parquet-file.ts';
 import { messageColumns } from '../../../src/output/columns.ts';

@@ -1,4 +1,4 @@
-/** Choice of the proxy for a store: by the same rules as for the service. */
+/** Tests which proxy an S3 store is reached through. The rules are the same as for the log service. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,7 @@
-/** Figures of slices in a record (E6): any difference in a slice is noticed, and the record stays small. */
+/**
+ * Tests the row counts and checksums that a record stores for each slice (short time range) of its interval (E6): any
+ * changed slice is detected, and the record stays small.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { joinSlices, type SliceFigures, SliceSums, summaryOf } from '../../../src/destination/slice-figures.ts';

@@ -1,4 +1,4 @@
-/** Verification of an export: every later change is found, and nothing else is reported. */
+/** Tests the verification of an export: it reports every change made after the export, and no false alarm. */
 import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, parquetWrite } from 'hyparquet-writer';
@@ -274,7 +274,7 @@ describe('figures of slices are added up again (E6)', () => {
     return new Uint8Array(writer.getBytes());
   };
 
-  /** The record has the figures of `rows`, but its file has other rows. */
+  /** Creates an export whose record has the counts and checksums of `rows`, although its file contains other rows. */
   async function found(format: 'NDJSON' | 'CSV' | 'Parquet', text: string | Uint8Array): Promise<readonly string[]> {
     const range = { fromMs: identity.fromMs, toMs: identity.toMs };
     const sums = new SliceSums(lengthMs);

@@ -1,4 +1,7 @@
-/** Tokens of writers (E15): within our scope they show whether the process is running, but not beyond it. */
+/**
+ * Tests the tokens that identify a writing process (E15). A token tells whether its process still runs, but only on the
+ * same machine.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,7 @@
-/** A millisecond with more rows than a search returns (E4), divided by the last digits of their ids. */
+/**
+ * Tests a millisecond with more rows than one search returns (E4). The export divides it into searches by the last
+ * digits of the row ids.
+ */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';
@@ -7,7 +10,7 @@ import { hour, SearchWorld, type SearchWorldOptions } from './search-world.ts';
 
 const denseMs = hour.fromMs + 1_000;
 const count = 300;
-/** Each ending of two digits occurs three times. Some ids are negative, as in the real service (10.3). */
+/** Rows whose ids have each ending of two digits three times. Some ids are negative, as in the real service (10.3). */
 const crowd: readonly Message[] = Array.from({ length: count }, (_, index) => ({
   at: denseMs,
   raw: `message ${index}`,
@@ -46,7 +49,8 @@ describe('a dense millisecond', () => {
   });
 
   test('is not divided further where classes of round size add up to the count', async () => {
-    // Ten thousand rows, a number that looks like a limit, have ids that end in 0.
+    // Ten thousand rows have ids that end in 0. The number equals the usual limit of a search, so it looks like a
+    // truncated result.
     const messages = Array.from({ length: 12_000 }, (_, index) => ({
       at: denseMs,
       raw: `${index}`,
@@ -56,7 +60,7 @@ describe('a dense millisecond', () => {
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 12_000, count: { rows: 12_000, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // Jobs for the millisecond, the count, and each class.
+    // The operator creates search jobs for the millisecond, for the count of its rows, and for each last digit.
     expect(world.countOf('createJob')).toBe(12);
   });
 
@@ -71,7 +75,7 @@ describe('a dense millisecond', () => {
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 24_000, count: { rows: 24_000, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // Two of ten classes are cut, and each is divided into ten.
+    // The searches for two of the ten last digits are truncated, so each is divided into ten more.
     expect(world.countOf('createJob')).toBe(2 + 10 + 20);
   });
 
@@ -92,7 +96,7 @@ describe('a dense millisecond', () => {
     const world = worldOf(100);
     world.isScannedOut = true;
     expect(await world.search(millisecond)).toEqual({ kind: 'stopped', reason: 'MaxBytesScanned' });
-    // Jobs for the millisecond and the count.
+    // The operator creates one search job for the millisecond and one for the count of its rows.
     expect(world.countOf('createJob')).toBe(2);
     expect(await world.leftovers()).toEqual([]);
   });
@@ -176,7 +180,7 @@ describe('a dense millisecond', () => {
     const world = worldOf(100);
     const { jobs } = world;
     let opened = 0;
-    // The first ten searches find no row whose id ends in 7.
+    // The first ten searches (one for each last digit) find no row whose id ends in 7.
     const late = (query: string) => (opened++ < 12 ? query.replace('"*7"', '"*77"') : query);
     const open: SearchJobs['open'] = (order, options) => jobs.open({ ...order, query: late(order.query) }, options);
     world.jobs = { open } as SearchJobs;
@@ -204,7 +208,7 @@ describe('a dense millisecond', () => {
     const once = { ...fault, operations: [...fault.operations], queries: ['*4"'], nth: [1] };
     const world = worldOf(100, { once });
     const record = await world.committed(millisecond);
-    // A job from a failed creation counts until it must have expired.
+    // A creation that failed may have created a search job. It uses a slot until it must have expired.
     await world.clock.advance(30_000);
     expect(await world.complaints(record)).toEqual([]);
     expect(world.countOf('createJob')).toBe(13);

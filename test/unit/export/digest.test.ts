@@ -1,4 +1,7 @@
-/** Comparison of a digest's figures with the written rows: same, different, or unknown. */
+/**
+ * Tests the comparison of a digest (row counts by the service) with the rows that the export has written: same,
+ * different, or unknown.
+ */
 import { describe, expect, test } from 'vitest';
 import { type CommitRecord, sumOfFigures } from '../../../src/destination/commit-record.ts';
 import { joinProven } from '../../../src/destination/proof-range.ts';
@@ -133,7 +136,7 @@ describe('a comparison (E6)', () => {
 });
 
 describe('a comparison by slices (E6)', () => {
-  // Slices of 100 ms. Two intervals share the slice that starts at 200.
+  // The digest counts rows by slices of 100 ms. Two exported intervals share the slice that starts at 200.
   const rows = [
     { atMs: 110, size: 5 },
     { atMs: 120, size: 6 },

@@ -1,4 +1,7 @@
-/** The start of an export on the simulated service in virtual time: its plan, its cost, and the job that is handed over. */
+/**
+ * Tests the start of an export on the simulated service in virtual time: its plan, its requests, and the search job
+ * that planning passes on.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { RowData } from '../../../simulator/test/search/row-data.ts';
@@ -26,7 +29,7 @@ const output: ExportRequest['output'] = {
   csv: { formulaGuard: true },
 };
 
-/** Message times before the end of the range, a settled hour. */
+/** Message times before the end of the range. All messages of this hour are old enough to export. */
 type Times = readonly number[];
 
 const evenly = (count: number): Times => Array.from({ length: count }, (_, index) => (index + 0.5) * (hourMs / count));
@@ -91,13 +94,13 @@ class PlanningWorld {
     return this.simulated.run(this.begin());
   }
 
-  /** Wall time of the latest search's creation. */
+  /** Wall time at which the latest search was created. */
   createdAtMs(): number {
     const { at } = this.simulated.requests('createJob').at(-1) as { readonly at: number };
     return at;
   }
 
-  /** Rows of each segment in order of time. */
+  /** Number of rows in each segment, in order of time. */
   rowsOf({ plan }: PlannedExport): number[] {
     return segmentsOf(plan).map(({ fromMs, toMs }) => this.atMs.filter((at) => at >= fromMs && at < toMs).length);
   }
@@ -149,7 +152,7 @@ describe('a range that the message limit cuts', () => {
   );
 
   test('is cut as finely as rows lie, where most of them are in a few slices', async () => {
-    // All in the last slice of half a second.
+    // All messages are in the last slice of half a second.
     const crowded = Array.from({ length: 900 }, (_, index) => index / 2);
     const world = new PlanningWorld([...crowded, ...evenly(300)], limitOf(100));
     const rows = world.rowsOf(await world.plan());
@@ -187,7 +190,7 @@ describe('a range that the message limit cuts', () => {
     expect(rows.every((count) => count < 120)).toBe(true);
     expect(planned.first?.opened.countedRows).toBeUndefined();
     expect(planned.first?.order.fromMs).toBe(planned.plan.boundariesMs.at(-2));
-    // The job that is handed over has all rows of its segment.
+    // The search job that planning passes on to the export contains all rows of its segment.
     expect(rows.at(-1)).toBeLessThan(100);
     expect(world.simulated.counters().jobsActive).toBe(1);
   });
@@ -219,7 +222,7 @@ describe('a range that the message limit cuts', () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100), { byReceiptTime: true });
     const planned = await world.plan();
     expect(world.rowsOf(planned)).toEqual([21, ...Array(11).fill(89)]);
-    // A cut search by receipt time proves nothing, and the count is by message time.
+    // A truncated search by receipt time proves nothing about the total, because the service counts by message time.
     expect(planned.first?.opened.countedRows).toBeUndefined();
   });
 
@@ -284,7 +287,7 @@ describe('what is not settled yet (E11)', () => {
     expect(world.views.at(-1)?.settlesAtMs).toBeGreaterThan(world.toMs - 30 * 60_000);
     expect(world.views.at(-1)?.isTried).toBe(false);
     expect(world.requests()).toEqual([]);
-    // A test search without a free job has tested nothing and is repeated.
+    // The test search found no free job slot, so it has tested nothing and is repeated.
     jobs.admit = admit;
     await world.simulated.clock.advance(70_000);
     expect(world.requests()).toEqual(['createJob', 'deleteJob']);

@@ -128,7 +128,7 @@ describe('what a service has shown', () => {
     const services = new QuirksOfServices();
     expect(services.of('a', false)).toBe(services.of('a', false));
     expect(services.of('a', false)).not.toBe(services.of('b', false));
-    // Ends may be inclusive in one time base only.
+    // The service may treat the end of a range as inclusive for message time or receipt time only.
     expect(services.of('a', true)).not.toBe(services.of('a', false));
   });
 });

@@ -12,7 +12,7 @@ import {
 } from '../../../src/export/plan/first-segments.ts';
 import { isRoundCount } from '../../../src/export/search/message-limit.ts';
 
-/** Slices of 10 ms from 0 on, one per number; those without rows are omitted. */
+/** Returns slices of 10 ms from time 0 on, with the given row counts. Slices without rows are omitted. */
 function slicesOf(rows: readonly number[]): SliceCount[] {
   const slices = rows.map((count, index) => ({ startMs: 10 * index, rows: count }));
   return slices.filter((slice) => slice.rows > 0);

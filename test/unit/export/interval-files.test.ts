@@ -1,4 +1,4 @@
-/** Files of one interval: at most as many as a record can name. */
+/** Tests the files of one interval: their number stays within the maximum that a record can name. */
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';

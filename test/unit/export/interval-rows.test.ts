@@ -4,7 +4,7 @@ import type { IntervalFiles } from '../../../src/export/search/interval-files.ts
 import { IntervalRows } from '../../../src/export/search/interval-rows.ts';
 import { RunTally, type RunTallyOptions } from '../../../src/export/search/run-tally.ts';
 
-/** Files that copy their rows; the memory of rows is reused after the call. */
+/** Fake files that copy each row, because the caller reuses the row's memory after the call. */
 function collect() {
   const written: string[] = [];
   const row = ({ bytes }: { readonly bytes: Uint8Array }) => void written.push(Buffer.from(bytes).toString());
@@ -18,7 +18,7 @@ function rowsOf(left: RunTallyOptions['left'], maxHeldBytes?: number) {
   const rows = new IntervalRows(tally, files, maxHeldBytes);
   const memory = Buffer.alloc(64);
   let number = 0;
-  /** Takes one row at each of these times; all rows share memory. */
+  /** Passes on one row at each of these times. All rows share the same memory. */
   const take = (...timesMs: readonly number[]) => {
     for (const messageTimeMs of timesMs) {
       const text = `${messageTimeMs}#${number}`;

@@ -1,4 +1,4 @@
-/** The suite of the contract leaves no line of docs/service.md out that a client can see. */
+/** Checks that the contract suite tests every line of docs/service.md that describes behaviour a client can observe. */
 import { describe, expect, test } from 'vitest';
 import { contractCitations, contractLines, uncitedLines } from './contract-lines.ts';
 import { parseSource, readText, sourcesBelow } from './source-file.ts';

@@ -1,4 +1,4 @@
-/** docs/exports.md shows manifests that are good, and reasons, flags and fields that there are. */
+/** Checks that the manifests in docs/exports.md are valid, and that its condition reasons, flags and fields exist. */
 import { describe, expect, test } from 'vitest';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
 import { reasons } from '../../../src/api/conditions.ts';
@@ -11,7 +11,7 @@ import { readText } from './source-file.ts';
 const page = readText('docs/exports.md');
 const manifests = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
 
-/** What stands in the first cell of the rows of a table whose head begins so. */
+/** Returns the first cell of each row of the table whose header begins with the given text. */
 function firstCells(head: string): readonly string[] {
   const [, rows = ''] = page.split(new RegExp(`^\\| ${head} \\|.*\n\\| --- .*\n`, 'm'));
   return [...(rows.split('\n\n')[0] ?? '').matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>
@@ -45,7 +45,7 @@ describe('docs/exports.md', () => {
   test('knows what may come of searching: a newcomer meets what is the matter with address and certificate first', () => {
     const searching = ['createJob', 'getJob', 'listMessages', 'listRecords'] as const;
     const met = outcomes.flatMap((outcome) => searching.map((operation) => treatmentOf(operation, outcome).reason));
-    // Collectors are none of its business, and what it ends by itself is shown by no condition.
+    // docs/exports.md omits reasons about collectors, which exports do not use, and reasons that no condition shows.
     const { collectorRefused, callAborted, clientClosed, notLeading } = reasons;
     const others: readonly string[] = [collectorRefused, callAborted, clientClosed, notLeading];
     const told = [...firstCells('reason of `Ready`'), ...others];

@@ -1,4 +1,7 @@
-/** How etcd, kube-apiserver, kubectl and the S3 gateway get onto a machine. The cluster and store tests run on what comes of it. */
+/**
+ * Tests how `make tools` installs etcd, kube-apiserver, kubectl and the S3 gateway, which the cluster and store tests
+ * run.
+ */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

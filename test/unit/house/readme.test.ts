@@ -7,13 +7,15 @@ import { readText } from './source-file.ts';
 
 const readme = readText('README.md');
 
-/** The text of each block of code in this language, without the indentation that it has in a list. */
+/** Returns the text of each code block in the given language, without the indentation of a surrounding list. */
 function blocks(language: string): readonly string[] {
   const found = readme.matchAll(new RegExp(`^( *)\`\`\`${language}\\n([\\s\\S]*?)^\\1\`\`\`$`, 'gm'));
   return [...found].map(([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
 }
 
-/** Every command line: of the consoles, and what stands in the text as code and begins like one. */
+/**
+ * Returns every command line of the README: from its console blocks, and from inline code that begins like a command.
+ */
 const inConsoles = blocks('console').flatMap((block) =>
   block.split('\n').flatMap((line) => line.match(/^\$ (.+)$/)?.[1] ?? []),
 );

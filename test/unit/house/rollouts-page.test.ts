@@ -1,4 +1,7 @@
-/** docs/rollouts.md and examples/ show manifests that are good, and the page knows every state, outcome, action and annotation that there is. */
+/**
+ * Checks that the manifests in docs/rollouts.md and examples/ are valid, and that the page lists every state, outcome,
+ * action and annotation.
+ */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -13,13 +16,13 @@ const examples = join(import.meta.dirname, '../../../examples');
 const page = readText('docs/rollouts.md');
 const manifests = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
 
-/** What stands in the first cell of the rows of a table whose head begins so. */
+/** Returns the first cell of each row of the table whose header begins with the given text. */
 function firstCells(head: string): readonly string[] {
   const [, rows = ''] = page.split(new RegExp(`^\\| ${head} \\|.*\n\\| --- .*\n`, 'm'));
   return [...(rows.split('\n\n')[0] ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, cell = '']) => cell);
 }
 
-/** The words that a field of the status may have, by the CRD. */
+/** Returns the values that the CRD allows for a field of the status. */
 function wordsOf(field: 'stages' | 'history', member: string): readonly string[] {
   const [version] = parse(readText('crds/collector-version-policy.yaml'), { merge: true, maxAliasCount: -1 }).spec
     .versions;

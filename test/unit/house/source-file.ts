@@ -1,6 +1,6 @@
 /**
- * Source files as the tests of the house look at them: parsed, with what they import and every node of their syntax tree.
- * The parser is the one that vitest brings along.
+ * Parsed source files for the house tests (checks of this code base): the imports and all syntax-tree nodes of each
+ * file. The parser comes with vitest.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -9,7 +9,7 @@ import { parseSync } from 'vite';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** A node of the syntax tree, in ESTree's terms. */
+/** A node of the syntax tree, as defined by ESTree. */
 export interface SyntaxNode {
   readonly type: string;
   readonly start: number;
@@ -21,19 +21,19 @@ export interface Comment {
   readonly line: number;
 }
 
-/** One import, export-from, `import()` or `import('…').Type`. */
+/** One module reference in a source file: import, export-from, `import()` or `import('…').Type`. */
 export interface Import {
   readonly specifier: string;
   readonly line: number;
 }
 
 export interface SourceFile {
-  /** From the project's root, with slashes: `src/base/clock.ts`. */
+  /** Path of the source file from the project root, with slashes: `src/base/clock.ts`. */
   readonly path: string;
   readonly text: string;
   readonly imports: readonly Import[];
   readonly comments: readonly Comment[];
-  /** Calls back with each node and, until it returns, the nodes around it, the nearest last. */
+  /** Calls `visit` for each syntax-tree node with its ancestors, the parent last. */
   walk(visit: (node: SyntaxNode, ancestors: readonly SyntaxNode[]) => void): void;
   lineOf(node: SyntaxNode): number;
 }
@@ -83,7 +83,7 @@ function walkNode(
   ancestors.pop();
 }
 
-/** How many of them, which are in order, are below a number. */
+/** Returns how many of the sorted numbers are below the given number. */
 function countBelow(numbers: readonly number[], number: number): number {
   let [from, to] = [0, numbers.length];
   while (from < to) {
@@ -98,7 +98,7 @@ function isNode(value: unknown): value is SyntaxNode {
   return typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
 }
 
-/** Paths from the root of all files below a folder whose name ends so. */
+/** Returns the paths, from the project root, of all files below a folder whose names have the given ending. */
 export function pathsBelow(folder: string, ending = '.ts'): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
@@ -112,7 +112,7 @@ export function sourcesBelow(folder: string): readonly SourceFile[] {
   return known;
 }
 
-/** By folder: several tests look at the same. */
+/** Cache of parsed source files by folder, because several tests read the same folder. */
 const sources = new Map<string, readonly SourceFile[]>();
 
 export function readText(path: string): string {

@@ -1,4 +1,7 @@
-/** Details and live view of an export: figures, bar and histogram, reason for waiting, and fitting a window. */
+/**
+ * Tests the details and the live view of an export: figures, progress bar, histogram, reason for waiting, and narrow
+ * windows.
+ */
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../../src/api/generated/search-export.ts';
 import { renderHistogram } from '../../../../src/cli/render/bars.ts';
@@ -65,7 +68,7 @@ describe('an export in full', () => {
 
   test.each([40, 80])('fits %d columns', (width) => {
     const wide = full(exportingStatus, width).filter((line) => widthOf(line) > width);
-    // Words are never broken, and an address can be longer than a narrow window.
+    // The view never breaks words, and an address can be longer than a narrow window is wide.
     expect(wide.filter((line) => !line.includes('://'))).toEqual([]);
   });
 });
