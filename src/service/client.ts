@@ -46,7 +46,10 @@ export class ServiceClient implements UpgradeService, SearchService {
     this.#clock = options.clock;
   }
 
-  /** Ends all upgrade operations (4.6 to 4.9), including waiting ones. Search jobs continue. */
+  /**
+   * Ends all calls about collectors, builds and upgrade tasks (4.6 to 4.9), including calls that
+   * wait. Search jobs continue.
+   */
   endUpgrades(): void {
     this.#areUpgradesOver = true;
   }
@@ -107,12 +110,15 @@ export class ServiceClient implements UpgradeService, SearchService {
   }
 }
 
-/** Built by hand, since JSON.stringify does not support integers beyond 2^53. */
+/** The JSON text is built by hand, because JSON.stringify does not support integers beyond 2^53. */
 function renderTask(collectorId: string, toVersion: string): string {
   return `{"collectorId":${BigInt(collectorId)},"toVersion":${JSON.stringify(toVersion)}}`;
 }
 
-/** Times are strings of milliseconds (4.1, E12). Members with a default are always sent. */
+/**
+ * Renders the order of a search job as JSON. Times are strings of milliseconds (4.1, E12), and
+ * fields with a default value are always sent.
+ */
 function renderOrder(order: JobOrder): string {
   const { query, fromMs, toMs, timeZone = 'UTC', byReceiptTime = false } = order;
   assert(Number.isSafeInteger(fromMs) && Number.isSafeInteger(toMs), 'a range is one of whole milliseconds');

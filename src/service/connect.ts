@@ -1,4 +1,7 @@
-/** Creation of a service client from the settings of a Secret. Separates accounts from the network. */
+/**
+ * Creates a client of the service from the settings in a Secret, so that accounts need no network
+ * code.
+ */
 
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
@@ -11,7 +14,9 @@ import type { Transport } from './transport/transport.ts';
 import { UndiciTransport } from './transport/undici-transport.ts';
 
 export interface ConnectionSettings extends ServiceSettings {
-  /** Certificate authorities in PEM form, which replace those of the machine. */
+  /**
+   * Certificate authorities in PEM form, which replace the certificate authorities of the machine.
+   */
   readonly caCertificates: string | undefined;
 }
 
@@ -19,11 +24,12 @@ export interface ServiceConnection {
   readonly service: UpgradeService;
   readonly searches: SearchJobs;
   /**
-   * Stops new upgrade requests, and new search jobs. Running search jobs continue, since they would lose their results. Resolves
-   * when they have ended, all answers have arrived and every socket is closed.
+   * Ends the client gently: it starts no upgrade requests and no search jobs any more. Running
+   * search jobs continue, because they would lose their results. Resolves when they have ended, all
+   * answers have arrived and every socket is closed.
    */
   drain(): Promise<void>;
-  /** Closes every socket. Calls in flight end as broken. */
+  /** Closes every socket of the client. Calls in flight fail with a broken connection. */
   close(): Promise<void>;
 }
 
@@ -32,7 +38,7 @@ export type Connect = (settings: ConnectionSettings) => ServiceConnection;
 export interface ConnectOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** `logfleet/<version>`. */
+  /** Value of the `User-Agent` header, `logfleet/<version>`. */
   readonly userAgent: string;
   /** Creates the transport of one set of credentials, with its own connection pool. */
   readonly transport: (settings: ConnectionSettings) => Transport;
@@ -62,7 +68,7 @@ export function connectWith(options: ConnectOptions): Connect {
 }
 
 export interface TlsConnectOptions extends Omit<ConnectOptions, 'transport'> {
-  /** Environment with `HTTPS_PROXY` and `NO_PROXY`. */
+  /** Environment variables of the process, for `HTTPS_PROXY` and `NO_PROXY`. */
   readonly environment: Environment;
 }
 

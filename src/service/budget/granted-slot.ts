@@ -10,16 +10,19 @@ export type Answered = Extract<SlotOutcome, { kind: 'answered' }>;
 export interface GrantedSlotOptions {
   readonly clock: Clock;
   readonly right: SendRight;
-  /** Term in which the slot was granted. */
+  /** Term (period of leadership of this process) in which the slot was granted. */
   readonly term: Term;
   readonly limiter: RateLimiter;
   readonly reservation: Reservation;
   readonly queue: KeyQueue;
   readonly occupant: Occupant;
-  /** Time in ms for which a cancelled request that has arrived keeps the slot (B2). */
+  /**
+   * Time in ms for which a request that reached the service and was then cancelled keeps its slot,
+   * because the service may still work on the request (B2).
+   */
   readonly holdMs: number;
   readonly onAnswer: (answer: Answered) => void;
-  /** Called when other requests may be able to start. */
+  /** Called when this slot has changed in a way that may allow other requests to start. */
   readonly onChange: () => void;
 }
 
@@ -53,7 +56,7 @@ export class GrantedSlot implements Slot {
   }
 
   finished(outcome: SlotOutcome): void {
-    // If the start of the request was not recorded, the current time is the latest possible start.
+    // If the start of the request was not recorded, the request starts now at the latest.
     this.#stamp(this.#nowMs());
     if (this.#state === 'ended' || (this.#state === 'held' && outcome.kind === 'abandoned')) return;
     if (outcome.kind === 'abandoned') this.#hold();
@@ -98,7 +101,7 @@ export class GrantedSlot implements Slot {
     }
   }
 
-  /** Learns from the arrival of the answer's head how long requests take on this path. */
+  /** Updates the estimated delay of the network path with the round-trip time of this request. */
   #learn(headAtMs: number): void {
     if (this.#isHeard) return;
     this.#isHeard = true;

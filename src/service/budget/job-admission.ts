@@ -1,19 +1,24 @@
 /**
- * Limits the number of active search jobs of one user (B4, B5). The limit is the number of jobs that the user's request rate can keep
- * alive. It is lowered when the service rejects a job because of its own limit (8), which applies to the whole organisation and is unknown.
+ * Limits the number of active search jobs of one user (B4, B5). The limit is the number of jobs
+ * that the user's request rate can keep alive, because each job needs regular status requests. When
+ * the service rejects a job because its organisation has too many, the limit is lowered: the
+ * organisation's own limit is unknown (8).
  *
- * Invariant: no job is admitted while `limit` jobs are active. Running jobs are never cancelled. Jobs are admitted in order of arrival.
- * `refusals.ts` decides what a rejection means.
+ * Invariant: no job is admitted while `limit` jobs are active. Running jobs are never cancelled.
+ * Jobs are admitted in order of arrival. `refusals.ts` decides what a rejection means.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { stepsSince } from './rate-pace.ts';
 
-/** Time in ms after which the limit grows by one job, counted from a rejection. */
+/** Time in ms without a rejected search job after which the limit for active jobs grows by one. */
 const jobGrowthMs = 60_000;
-/** Interval in ms at which waiting jobs check the limit again, since the sustainable number can change at any time. */
+/**
+ * Interval in ms at which waiting search jobs check the job limit again, because the limit can
+ * change at any time.
+ */
 const recheckMs = 10_000;
 
-/** Permit for one job, from before its creation to its end. */
+/** Permit to run one search job, held from before its creation until its end. */
 export interface JobPermit {
   /** Releases the permit when the job has ended or was not created. Repeated calls have no effect. */
   end(): void;
@@ -21,7 +26,7 @@ export interface JobPermit {
 
 export interface JobAdmissionOptions {
   readonly clock: Clock;
-  /** Returns the number of jobs that the current rate can keep alive. */
+  /** Returns the number of search jobs that the current request rate can keep alive. */
   readonly sustainable: () => number;
 }
 
@@ -30,7 +35,7 @@ export class JobAdmission {
   readonly #sustainable: () => number;
   readonly #waiting = new Set<() => void>();
   #active = 0;
-  /** Limit right after the last rejected job; infinite if no job was rejected. */
+  /** Job limit right after the last rejected search job; infinite if no job was rejected. */
   #base = Number.POSITIVE_INFINITY;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -40,18 +45,21 @@ export class JobAdmission {
     this.#sustainable = options.sustainable;
   }
 
-  /** Number of jobs with a permit. */
+  /** Number of search jobs that hold a permit. */
   get active(): number {
     return this.#active;
   }
 
-  /** Current maximum of active jobs, at least 1. */
+  /** Current maximum number of active search jobs, at least 1. */
   get limit(): number {
     const grown = this.#base === Number.POSITIVE_INFINITY ? this.#base : this.#base + this.#growth();
     return Math.max(1, Math.min(grown, this.#sustainable()));
   }
 
-  /** Waits for a permit. Rejects with the signal's reason if it is aborted first. */
+  /**
+   * Waits for a permit to run a search job. Rejects with the signal's reason if the signal is
+   * aborted first.
+   */
   admit(signal?: AbortSignal): Promise<JobPermit> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
@@ -74,8 +82,8 @@ export class JobAdmission {
   }
 
   /**
-   * Records that a creation sent at `sentAtMs` was rejected because of the number of jobs. Halves the limit, but only once for all
-   * creations sent before.
+   * Records that the service rejected a search job because too many jobs are active. Halves the job
+   * limit, but only once for all creations that were sent before the limit was halved.
    */
   refused(sentAtMs: number): void {
     if (sentAtMs <= this.#refusedAtMs) return;

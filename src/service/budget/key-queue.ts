@@ -9,18 +9,22 @@ import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
 
 /**
- * Ratio of the concurrent requests that page reads may use: 8 of 10 (B3). While search jobs are kept alive, it applies to all requests
- * except keep-alives, because slow listings would block keep-alives as well.
+ * Ratio of an access key's concurrent requests that page reads may use: 8 of 10 (B3). While search
+ * jobs are kept alive, the ratio limits all requests except keep-alives, because slow list requests
+ * would block keep-alives as well.
  */
 const workShare = 0.8;
-/** Time in ms after a request for a search job in which another keep-alive of the job is expected. */
+/**
+ * Time in ms after the last request for a search job during which the job is expected to need
+ * another keep-alive.
+ */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
 
 /** Entry of a queue of waiting requests. */
 export interface Waiting {
   readonly dueMs: number;
-  /** Unique number in order of arrival. */
+  /** Unique number of the request in its order of arrival. */
   readonly order: number;
 }
 
@@ -49,7 +53,7 @@ export class WaitingQueue<W extends Waiting> {
     this.#entries.splice(this.#indexFor(entry), 1);
   }
 
-  /** Index of the first entry that does not precede `entry`, by bisection. */
+  /** Index of the first entry that does not precede `entry`, found by binary search. */
   #indexFor({ dueMs, order }: Waiting): number {
     let [low, high] = [0, this.#entries.length];
     while (low < high) {
@@ -62,37 +66,51 @@ export class WaitingQueue<W extends Waiting> {
   }
 }
 
-/** Request in the queue. */
+/** Request that waits in the queue of its access key. */
 export interface Waiter extends Waiting {
   readonly class: RequestClass;
   readonly path: Path | undefined;
   readonly queue: KeyQueue;
   readonly sinceMs: number;
-  /** Ends the wait and gives the request a slot in this term of leadership. */
+  /**
+   * Ends the wait and gives the request a slot (the right to be sent) in this term of leadership.
+   */
   readonly grant: (term: Term) => void;
-  /** Ends the wait and rejects the request with an error. */
+  /** Ends the wait of the request and rejects the request with an error. */
   readonly refuse: (error: Error) => void;
 }
 
-/** Request that occupies a slot, from the grant of the slot to its end. */
+/**
+ * Request that occupies one of the access key's concurrent slots, from the grant of the slot to its
+ * end.
+ */
 export interface Occupant {
   readonly class: RequestClass;
-  /** True for a status request, which keeps its slot only for a short time after it was cancelled. */
+  /**
+   * Whether the request asks for the status of a search job. After such a request was cancelled,
+   * its slot is kept only for a short time.
+   */
   readonly isPoll: boolean;
 }
 
 export class KeyQueue {
-  /** Maximum number of concurrent requests of this process for the key (B7). */
+  /** Maximum number of concurrent requests that this process may send with the access key (B7). */
   maxConcurrent: number;
   readonly #queues: Readonly<Record<RequestClass, WaitingQueue<Waiter>>>;
   readonly #occupants = new Set<Occupant>();
-  /** Cancelled requests that still occupy a slot, each with the estimated time at which the slot becomes free. */
+  /**
+   * Cancelled requests that still occupy a slot, each with a function that returns the estimated
+   * time at which the slot becomes free.
+   */
   readonly #held = new Map<Occupant, () => number>();
   /** Requests that may be cancelled to free a slot for a keep-alive, in order of their deadlines. */
   readonly #yielding = new Map<Occupant, () => void>();
-  /** Requests that were asked to cancel and have not ended yet. */
+  /** Requests that were told to cancel, in favour of a keep-alive, and that have not ended yet. */
   readonly #asked = new Set<Occupant>();
-  /** Number of the turn in which each class of requests was last served, used for fairness between keys. */
+  /**
+   * Turn number at which each class of requests was last served, so that the access keys of a user
+   * take turns.
+   */
   readonly #turns = new Map<RequestClass, number>();
   #halfUntilMs = Number.NEGATIVE_INFINITY;
   #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;
@@ -136,7 +154,7 @@ export class KeyQueue {
     this.#queues[waiter.class].remove(waiter);
   }
 
-  /** Returns whether one more request of the class may be in flight. */
+  /** Whether one more request of this class may be in flight with the access key. */
   hasSlot(requestClass: RequestClass, nowMs: number): boolean {
     const most = this.limit(nowMs);
     if (requestClass === 'keepAlive') return this.inUse < most;
@@ -146,7 +164,10 @@ export class KeyQueue {
     return this.inUse < most && (requestClass !== 'pageRead' || this.#inUseBy('pageRead') < maxWork);
   }
 
-  /** Current maximum of concurrent requests: the whole share, or half of it after a takeover by force (B6). */
+  /**
+   * Current maximum of concurrent requests with the access key: the whole share of this process, or
+   * half of it after a takeover by force (B6).
+   */
   limit(nowMs: number): number {
     return nowMs < this.#halfUntilMs ? Math.max(1, Math.floor(this.maxConcurrent / 2)) : this.maxConcurrent;
   }
@@ -168,14 +189,20 @@ export class KeyQueue {
     this.#asked.delete(occupant);
   }
 
-  /** Keeps the slot of a cancelled request until `untilMs()`, which may change, unless `leave` is called before (B2). */
+  /**
+   * Keeps the slot of a cancelled request until the time that `untilMs` returns, which may change,
+   * or until `leave` is called (B2).
+   */
   hold(occupant: Occupant, untilMs: () => number): void {
     this.#held.set(occupant, untilMs);
     this.#yielding.delete(occupant);
     this.#asked.delete(occupant);
   }
 
-  /** Allows a request to be cancelled in favour of a keep-alive. `giveUp` is called once, when a keep-alive finds no free slot. */
+  /**
+   * Allows a running request to be cancelled in favour of a keep-alive. `giveUp` is called once,
+   * when a keep-alive finds no free slot.
+   */
   yieldTo(occupant: Occupant, giveUp: () => void): void {
     if (this.#occupants.has(occupant) && !this.#held.has(occupant)) this.#yielding.set(occupant, giveUp);
   }
@@ -197,7 +224,10 @@ export class KeyQueue {
     for (const [occupant, untilMs] of this.#held) if (untilMs() <= nowMs) this.leave(occupant);
   }
 
-  /** Next time at which `hasSlot` may change without an answer. Infinity if there is none. */
+  /**
+   * Next time at which `hasSlot` may change without an answer from the service; Infinity if there
+   * is none.
+   */
   nextChangeMs(nowMs: number): number {
     let next = Number.POSITIVE_INFINITY;
     if (this.#halfUntilMs > nowMs) next = this.#halfUntilMs;
@@ -205,7 +235,9 @@ export class KeyQueue {
     return this.#pollExpectedUntilMs > nowMs ? Math.min(next, this.#pollExpectedUntilMs) : next;
   }
 
-  /** Number of the turn in which the class was last served; 0 if it was never served. */
+  /**
+   * Turn number at which the class of requests was last served; 0 if the class was never served.
+   */
   turnOf(requestClass: RequestClass): number {
     return this.#turns.get(requestClass) ?? 0;
   }

@@ -1,36 +1,53 @@
 /**
- * Estimates from round trips how late requests arrive at the service. The result is a margin: the time that is added to one second between
- * the first and the fifth request (B1).
+ * Estimates from round trips how late requests can arrive at the service. The result is a margin:
+ * each period of one second in which the service allows four requests is extended by this time
+ * (B1).
  *
- * If an earlier request is delayed on its way, the service receives it closer to later ones. The delay cannot be measured, but it is less
- * than the round trip. Each round trip is compared with the fastest recent one of the same class of requests, so that slow work at the
- * service does not look like a slow path. In a class with few answers even the fastest one may be delayed; the fastest of all classes is
- * used instead.
+ * The margin is needed because a delayed request reaches the service closer to the requests that
+ * follow it. The delay of a request cannot be measured, but it is less than the round trip. Each
+ * round trip is compared with the fastest recent one of the same class of requests, so that slow
+ * work at the service does not look like a slow path. While a class has few answers, even its
+ * fastest one may be delayed, so the fastest answer of all classes is used instead.
  *
- * Invariant: `floorMs ≤ currentMs ≤ mostMs`. `currentMs` rises after a few slow answers and falls after hundreds of fast ones.
- * `rate-limiter.ts` applies it.
+ * Invariant: `floorMs ≤ currentMs ≤ mostMs`. `currentMs` rises after a few slow answers and falls
+ * after hundreds of fast ones. `rate-limiter.ts` applies the margin.
  */
 import type { RequestClass } from './request-slot.ts';
 
 export const marginBounds = {
-  /** Minimum margin in ms. It covers delays that round trips do not show: clock drift and rounding to milliseconds. */
+  /**
+   * Minimum margin in ms, for delays that round trips do not show: clock drift and rounding to
+   * milliseconds.
+   */
   floorMs: 5,
   /** Margin in ms before the first measurement. */
   initialMs: 20,
   /** Maximum margin in ms. For larger delays the limiter tracks the arrival of each request (`rate-limiter.ts`). */
   mostMs: 250,
-  /** Margin in ms that the first answer with 429 adds. Each further one doubles the addition. */
+  /**
+   * Time in ms that the first answer with 429 adds to the margin. Each further 429 doubles the
+   * added time.
+   */
   cautionStepMs: 25,
 } as const;
 
-/** Weight of one answer in the measured spread of delays. A slow answer counts four times as much as a fast one. */
+/**
+ * Weight of one slow answer in the measured spread of delays, four times the weight of a fast
+ * answer.
+ */
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
-/** Factor by which each answer other than 429 reduces the added margin. Half of it remains after 35 answers. */
+/**
+ * Factor by which each answer other than 429 reduces the time that answers with 429 have added to
+ * the margin. Half of this time remains after 35 answers.
+ */
 const cautionDecay = 0.98;
-/** Minimum number of answers from which the fastest one counts as not delayed, for a class or for all. */
+/** Minimum number of answers after which the fastest of them is taken as not delayed. */
 const youngAnswers = 8;
-/** Period in ms after which the fastest answer is forgotten, after one to two periods, because network paths change. */
+/**
+ * Period in ms after which the fastest recent answer is replaced, because network paths change. An
+ * answer is remembered for one to two periods.
+ */
 const baselineWindowMs = 60_000;
 
 /** Group in which round trips are compared: requests of one class, or handshakes. */
@@ -58,18 +75,23 @@ export class PathMargin {
     return marginBounds.floorMs + this.#spreadMs;
   }
 
-  /** Part of the margin in ms that answers with 429 have added, for delays that cannot be measured. */
+  /**
+   * Part of the margin in ms that was added because of answers with 429, for delays that cannot be
+   * measured.
+   */
   get cautionMs(): number {
     return this.#cautionMs;
   }
 
   /**
-   * Learns from a round trip. Returns the possible delay of the request in ms, compared with the fastest of its class, or of all
-   * classes if its class has few answers.
+   * Updates the margin with the round trip of one request. Returns the possible delay of the
+   * request in ms, compared with the fastest request of its class, or of all classes if its class
+   * has few answers.
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // A class with few answers is not used for the spread: its first answers may all be delayed.
+    // A class with few answers does not change the measured spread of delays, because all its first
+    // answers may be delayed.
     if ((this.#baselines.get(requestClass)?.answers ?? 0) <= youngAnswers) return lateMs;
     const difference = Math.min(marginBounds.mostMs, lateMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
@@ -77,15 +99,18 @@ export class PathMargin {
     return lateMs;
   }
 
-  /** Returns the time in ms by which a round trip exceeds the fastest one of its kind, and stores the round trip. */
+  /**
+   * Stores a round trip, and returns by how many ms it exceeds the fastest recent round trip of its
+   * kind.
+   */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
     return this.latenessNow(kind, roundTripMs);
   }
 
   /**
-   * Returns the time in ms by which an earlier round trip exceeds the fastest one known now. If the path became faster, earlier round trips
-   * turn out to be slow.
+   * Time in ms by which an earlier round trip exceeds the fastest one known now. The time grows
+   * when the path becomes faster.
    */
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);
@@ -93,24 +118,29 @@ export class PathMargin {
     return roundTripMs - (baseline.answers <= youngAnswers ? this.#quickestOfAllMs() : quickestMs(baseline));
   }
 
-  /** Fastest recent round trip of a kind in ms; undefined before the first. */
+  /** Fastest recent round trip of a kind of requests in ms; undefined before the first answer. */
   quickestMs(kind: Kind): number | undefined {
     const baseline = this.#baselines.get(kind);
     return baseline && quickestMs(baseline);
   }
 
-  /** Records an answer with 429: the service has counted more requests than this process expected. */
+  /**
+   * Records an answer with 429. It shows that the service has counted more requests in one second
+   * than this process expected.
+   */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.mostMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
   }
 
-  /** Records an answer other than 429. */
+  /**
+   * Records an answer other than 429, which reduces the margin that answers with 429 have added.
+   */
   passed(): void {
     this.#cautionMs *= cautionDecay;
     if (this.#cautionMs < 0.5) this.#cautionMs = 0;
   }
 
-  /** Adds a round trip to the baseline of its kind. */
+  /** Compares a round trip with the fastest recent one of its kind, and keeps the faster one. */
   #renew(kind: Kind, roundTripMs: number, answeredAtMs: number): void {
     const baseline = this.#baselines.get(kind) ?? {
       answers: 0,
@@ -128,7 +158,7 @@ export class PathMargin {
     baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
   }
 
-  /** Fastest recent round trip of all kinds in ms; zero while there are few answers. */
+  /** Fastest recent round trip of all kinds of requests in ms; zero while there are few answers. */
   #quickestOfAllMs(): number {
     const baselines = [...this.#baselines.values()];
     if (baselines.reduce((sum, { answers }) => sum + answers, 0) <= youngAnswers) return 0;

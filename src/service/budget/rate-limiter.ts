@@ -17,37 +17,55 @@ import { marginBounds, type PathMargin } from './path-margin.ts';
 import type { RatePace, RequestPace } from './rate-pace.ts';
 import type { Path, RequestClass } from './request-slot.ts';
 
-/** One reserved or started request. Only `RateLimiter` reads and changes it. */
+/**
+ * Request that was reserved or sent, as the rate limiter counts it. Only `RateLimiter` reads and
+ * changes this record.
+ */
 export interface Reservation {
   readonly class: RequestClass;
   /** Network path of the request; undefined for requests of a former leader, whose destination is unknown. */
   readonly path: Path | undefined;
   sentAtMs: number | undefined;
-  /** Time in ms from the start of the request to the head of its answer; undefined until then. */
+  /**
+   * Time in ms from the start of the request to the first bytes of its answer; undefined until
+   * then.
+   */
   roundTripMs: number | undefined;
-  /** Time in ms by which the answer took longer than the fastest one known at that time. */
+  /** Time in ms by which the answer took longer than the fastest answer known at that time. */
   lateMs: number;
-  /** Latest time at which the request arrived, derived from other requests on the fastest path. Undefined if no other request shows it. */
+  /**
+   * Latest time at which the request can have reached the service, derived from other requests;
+   * undefined if no other request shows the time.
+   */
   arrivedByMs: number | undefined;
-  /** Time in ms after the start of the request from which a probe of its arrival is useful. */
+  /**
+   * Time in ms after the start of the request from which a connection probe, to learn whether the
+   * request has arrived, is useful.
+   */
   patienceMs: number;
   /** Estimated maximum delay in ms of a request on this path when it was sent. */
   marginMs: number;
-  /** Part of the margin in ms that was added after answers with 429. */
+  /** Part of the margin in ms that was added because of answers with 429. */
   cautionMs: number;
 }
 
-/** Minimum of `patienceMs`, so that fast requests are not probed too early. */
+/**
+ * Minimum time in ms before a connection probe for a missing answer, so that the arrival of fast
+ * requests is not probed too early.
+ */
 const minDoubtMs = 20;
-/** `patienceMs` of a class of requests that has no answer yet. */
+/**
+ * Time in ms before a connection probe for a missing answer, for a class of requests that has no
+ * answer yet.
+ */
 const unknownDoubtMs = 250;
 
 export class RateLimiter {
   readonly #pace: RatePace;
   readonly #margin: PathMargin;
-  /** Time in ms after which a request has certainly ended. */
+  /** Time in ms after its start at which any request has certainly ended. */
   readonly #longestRequestMs: number;
-  /** Requests that still count against the rate, in order of reservation. */
+  /** Requests that still count against the request rate, in order of reservation. */
   #live: Reservation[] = [];
 
   constructor(pace: RatePace, margin: PathMargin, longestRequestMs: number) {
@@ -72,7 +90,7 @@ export class RateLimiter {
     return reservation;
   }
 
-  /** Releases a reservation that was not started. */
+  /** Releases the reservation of a request that was not started. */
   cancel(reservation: Reservation): void {
     const index = this.#live.indexOf(reservation);
     if (index >= 0) this.#live.splice(index, 1);
@@ -86,8 +104,8 @@ export class RateLimiter {
   }
 
   /**
-   * Counts the requests that a former leader may have in flight at the beginning of this term (B6): the maximum of one period.
-   * Their path is unknown.
+   * Counts the requests that a former leader may have in flight at the beginning of this term of
+   * leadership (B6): as many as the rate allows in one period. Their network path is unknown.
    */
   inherit(sinceMs: number): void {
     for (let count = 0; count < this.#pace.whole.starts; count++) {
@@ -97,59 +115,74 @@ export class RateLimiter {
     }
   }
 
-  /** Records the head of an answer, `roundTripMs` after the start at `sentAtMs`. */
+  /**
+   * Records that the first bytes of an answer arrived `roundTripMs` after the start of the request.
+   */
   answered(reservation: Reservation, roundTripMs: number, sentAtMs: number): void {
     reservation.lateMs = this.#margin.learn(reservation.class, roundTripMs, sentAtMs);
     reservation.roundTripMs = roundTripMs;
     this.#witness(reservation.path?.origin, sentAtMs, this.arrivedByMs(reservation));
   }
 
-  /** Records that the connection of a request ended, after which the request can no longer arrive. */
+  /**
+   * Records that the connection of a request ended. From then on, the request can no longer reach
+   * the service.
+   */
   broken(reservation: Reservation, nowMs: number): void {
     boundArrival(reservation, nowMs);
   }
 
   /**
-   * Records a complete handshake with the origin, started at `startedAtMs`. It shows that the service has received all requests that were
-   * sent before.
+   * Records a complete connection handshake with the service. A handshake that started later than a
+   * request shows that the service has received this request.
    */
   connected(origin: string, startedAtMs: number, nowMs: number): void {
     const tookMs = nowMs - startedAtMs;
     const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
-    // The service reads a message of the handshake that is sent after half of the handshake's duration.
+    // The service reads the last handshake message when about half of the handshake's duration has
+    // passed.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, halfMs + marginBounds.floorMs + lateMs));
   }
 
-  /** Latest time at which a sent request can have arrived, by current knowledge. */
+  /**
+   * Latest time at which a sent request can have reached the service, as far as this process knows.
+   */
   arrivedByMs(reservation: Reservation): number {
     const { class: kind, sentAtMs = Number.POSITIVE_INFINITY, roundTripMs, marginMs } = reservation;
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + this.#longestRequestMs;
     if (roundTripMs === undefined) return byOthersMs;
     const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
-    // After a stall the fastest answer says nothing about the delay, so the round trip itself is the bound.
+    // After a stall, the fastest answer says nothing about the delay. So the whole round trip is
+    // the maximum delay.
     const likelyMs = lateMs > marginBounds.mostMs ? roundTripMs : Math.max(marginMs, marginBounds.floorMs + lateMs);
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
 
-  /** Applies a larger margin after a 429 also to requests that were already sent. */
+  /** Applies the margin that a 429 has enlarged to requests that were already sent, too. */
   widen(): void {
     for (const reservation of this.#live) reservation.cautionMs = this.#margin.cautionMs;
   }
 
-  /** Yields the requests that may delay other requests because their arrival is unknown, and that a probe could show. */
+  /**
+   * Yields the requests whose arrival at the service is unknown, if they may delay other requests
+   * and a connection probe could show their arrival.
+   */
   *doubtful(nowMs: number): IterableIterator<Reservation> {
     for (const reservation of this.#live) {
       if (doubtAtMs(reservation) <= nowMs) yield reservation;
     }
   }
 
-  /** Time at which the next request becomes doubtful. Infinity if there is none. */
+  /** Time at which the arrival of the next request becomes doubtful; Infinity if there is none. */
   nextDoubtMs(nowMs: number): number {
     return Math.min(...this.#live.map(doubtAtMs).filter((atMs) => atMs > nowMs), Number.POSITIVE_INFINITY);
   }
 
-  /** Time at which one more request of the class may be reserved. Infinity if an answer or a release must come first. */
+  /**
+   * Earliest time at which one more request of the class may be reserved; Infinity if an answer or
+   * a release must come first.
+   */
   freeAtMs(requestClass: RequestClass, nowMs: number): number {
     const pace = this.#pace.current(nowMs);
     this.#live = this.#live.filter((reservation) => this.#clearAtMs(reservation, pace.periodMs) > nowMs);
@@ -159,7 +192,10 @@ export class RateLimiter {
     return Math.max(wholeAtMs, this.#freeAtMs(work, pace, nowMs));
   }
 
-  /** Uses the arrival of one request as evidence: requests to the same origin that were sent long enough before have arrived as well. */
+  /**
+   * Uses the arrival of one request as evidence for other requests: requests to the same origin
+   * that were sent long enough before have arrived as well.
+   */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
       if (latestMs(reservation) > sentAtMs) continue;
@@ -167,7 +203,10 @@ export class RateLimiter {
     }
   }
 
-  /** Time in ms for which a missing answer is normal for this class of requests. It is 0 if the answer would come too late to be useful. */
+  /**
+   * Time in ms for which a missing answer is normal in this class of requests; 0 if the answer
+   * would come too late to be useful.
+   */
   #patienceMs(requestClass: RequestClass): number {
     const quickestMs = this.#margin.quickestMs(requestClass);
     if (quickestMs === undefined) return unknownDoubtMs;
@@ -175,7 +214,7 @@ export class RateLimiter {
     return usualMs < this.#pace.whole.periodMs ? Math.max(minDoubtMs, usualMs) : 0;
   }
 
-  /** Time at which fewer requests count than a period allows. */
+  /** Earliest time at which fewer requests count against the rate than a period allows. */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
     const excess = times.length - starts;
@@ -184,25 +223,34 @@ export class RateLimiter {
     return times[excess] as number;
   }
 
-  /** Time at which a request no longer counts against the rate. */
+  /** Time at which a request no longer counts against the request rate. */
   #clearAtMs(reservation: Reservation, periodMs: number): number {
     return this.arrivedByMs(reservation) + reservation.cautionMs + periodMs;
   }
 }
 
-/** Latest arrival of a request if nothing stalls; infinite until it is sent. */
+/**
+ * Latest time at which a request reaches the service if nothing stalls; Infinity until the request
+ * is sent.
+ */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.mostMs;
 }
 
-/** Time from which a probe could show that the request has arrived; infinite if the arrival is known. */
+/**
+ * Time from which a connection probe could show that the request has arrived; Infinity if its
+ * arrival is known.
+ */
 function doubtAtMs(reservation: Reservation): number {
   const { sentAtMs, roundTripMs, arrivedByMs, patienceMs } = reservation;
   if (sentAtMs === undefined || roundTripMs !== undefined || arrivedByMs !== undefined) return Number.POSITIVE_INFINITY;
   return Math.max(latestMs(reservation), sentAtMs + patienceMs);
 }
 
-/** Adds a bound for the arrival. The earliest bound applies. */
+/**
+ * Sets the latest time at which a request can have arrived, unless an earlier time is already
+ * known.
+ */
 function boundArrival(reservation: Reservation, arrivedByMs: number): void {
   reservation.arrivedByMs = Math.min(reservation.arrivedByMs ?? Number.POSITIVE_INFINITY, arrivedByMs);
 }

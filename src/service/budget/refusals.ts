@@ -7,15 +7,15 @@
 import type { RequestClass } from './request-slot.ts';
 
 /**
- * Time in ms for which a successful call shows that the request rate is not too high. It is slightly longer than the interval between two
- * keep-alives of a job.
+ * Time in ms for which a successful call shows that the request rate is not too high. The time is
+ * slightly longer than the interval between two keep-alives of a search job.
  */
 const evidenceMs = 15_000;
-/** Maximum wait in ms, regardless of `Retry-After`. */
+/** Maximum wait in ms after an answer with `Retry-After`, even if the header asks for more. */
 const longestRetryAfterMs = 300_000;
 /**
- * Maximum delay of a keep-alive by `Retry-After` in ms. A keep-alive is due 12 s after the last one, so it is sent after at most 18
- * s (B4).
+ * Maximum delay in ms of a keep-alive by `Retry-After`. A keep-alive is due 12 s after the last
+ * one, so it is sent after 18 s at most (B4).
  */
 const keepAliveHoldMs = 6_000;
 
@@ -24,7 +24,10 @@ export type RefusalCause = 'jobs' | 'rate';
 export class Refusals {
   #allUntilMs = Number.NEGATIVE_INFINITY;
   #jobsUntilMs = Number.NEGATIVE_INFINITY;
-  /** Sending times of the newest successful and failed calls other than creations of jobs. */
+  /**
+   * Send time of the newest successful call, and of the newest failed call, other than creations of
+   * search jobs.
+   */
   #passedSentMs = Number.NEGATIVE_INFINITY;
   #refusedSentMs = Number.NEGATIVE_INFINITY;
 
@@ -41,7 +44,7 @@ export class Refusals {
     return cause;
   }
 
-  /** Time until which `Retry-After` delays a request of the class that is due at `dueMs`. */
+  /** Time until which `Retry-After` delays a request of this class that is due at `dueMs`. */
   heldUntilMs(requestClass: RequestClass, dueMs: number): number {
     switch (requestClass) {
       case 'keepAlive':

@@ -31,21 +31,28 @@ import { type ClassHead, requestClasses, TurnOrder } from './turn-order.ts';
 export interface BudgetSettings {
   /** This process's share of the user's rate in requests per second (B7), greater than 0. The service allows 4 per user (8). */
   readonly requestsPerSecond: number;
-  /** This process's share of each key's concurrency (B7). The service allows 10 per key (8). */
+  /**
+   * This process's share of the concurrent requests of each access key (B7). The service allows 10
+   * per key (8).
+   */
   readonly maxConcurrentRequests: number;
   /**
-   * Time in ms for which a cancelled request keeps its slot after it has reached the service, because the service may still work on it
-   * (B2).
+   * Time in ms for which a request that reached the service and was then cancelled keeps its slot,
+   * because the service may still work on it (B2).
    */
   readonly abandonedHoldMs: number;
   /**
-   * Time in ms for which a cancelled status request keeps its slot. It is shorter than for other requests, because a status costs the
-   * service little work and its slot may be needed for keep-alives (B2, B4).
+   * Time in ms for which a cancelled status request keeps its slot. The time is shorter than for
+   * other requests, because a status costs the service little work and keep-alives may need the
+   * slot (B2, B4).
    */
   readonly abandonedPollHoldMs: number;
-  /** Maximum duration of a request in ms, also for requests of former leaders (B6). */
+  /**
+   * Maximum duration of a request in ms. It also limits how long requests of former leaders may
+   * still run (B6).
+   */
   readonly longestRequestMs: number;
-  /** Maximum number of waiting requests of all keys. */
+  /** Maximum number of requests of all access keys that may wait in this budget. */
   readonly maxWaiting: number;
 }
 
@@ -66,15 +73,15 @@ export interface RequestBudgetOptions extends Partial<BudgetSettings> {
 }
 
 /**
- * Ratio of the rate that is reserved for keep-alives; the other half is for other requests. A keep-alive that is due after 12 s may be sent
- * up to 3 s late (B3, B4).
+ * Ratio of the request rate that is reserved for keep-alives of search jobs. The rest is for other
+ * requests. A keep-alive is due after 12 s and may be sent up to 3 s late (B3, B4).
  */
 const pollShare = 0.5;
 const pollCycleMs = 15_000;
-/** Wait in ms before the next probe of a connection after a failed one. */
+/** Wait in ms after a failed connection probe before the next one. */
 const probeRestMs = 1_000;
 
-/** Error for a request that was rejected because too many requests wait. */
+/** Error for a request that was rejected because too many requests wait in the budget. */
 export class BudgetFullError extends LogfleetError {
   override readonly name = 'BudgetFullError';
 
@@ -84,7 +91,7 @@ export class BudgetFullError extends LogfleetError {
   }
 }
 
-/** First waiting request of a class, with its access key and its delay. */
+/** First waiting request of a class, with its access key and the time since it was due. */
 interface NextRequest extends ClassHead {
   readonly waiter: Waiter;
 }
@@ -103,16 +110,22 @@ export class RequestBudget {
   readonly #order = new TurnOrder();
   /** Queues of waiting requests by access key. The references are weak, so that the queue of an unused key is freed. */
   readonly #queues = new Map<string, WeakRef<KeyQueue>>();
-  /** Queues in which requests wait. */
+  /** Queues of the access keys that have waiting requests. */
   readonly #queued = new Set<KeyQueue>();
   #waiting = 0;
   #arrivals = 0;
   #turn = 0;
   /** Term of leadership in which requests were last granted. */
   #term: Term | undefined;
-  /** Time until which each access key has only half of its concurrency, after a takeover by force (B6). */
+  /**
+   * Time until which each access key may use only half of its concurrent requests, after a takeover
+   * by force (B6).
+   */
   #halfUntilMs = Number.NEGATIVE_INFINITY;
-  /** Origins with a running or failed probe, and the time from which each may be probed again. */
+  /**
+   * Origins with a running or failed connection probe, each with the time from which the origin may
+   * be probed again.
+   */
   readonly #probed = new Map<string, number>();
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 
@@ -132,14 +145,15 @@ export class RequestBudget {
     );
   }
 
-  /** Delay in ms that a request may have on its way without exceeding the rate limit at the service. */
+  /** Time in ms by which a request may arrive late without exceeding the service's rate limit. */
   get marginMs(): number {
     return this.#margin.currentMs;
   }
 
   /**
-   * Returns the budget of one access key. `maxConcurrent` is the share of this process (B7). If several shares are given, the
-   * smallest applies until `setMaxConcurrent`.
+   * Returns the budget of one access key. `maxConcurrent` is this process's share of the key's
+   * concurrent requests (B7). If callers give several shares, the smallest applies until
+   * `setMaxConcurrent`.
    */
   key(accessKeyId: string, maxConcurrent?: number): KeyBudget {
     const queue = this.#queue(accessKeyId);
@@ -151,13 +165,19 @@ export class RequestBudget {
     };
   }
 
-  /** Changes this process's share of the request rate (B7). Requests that were already sent still count. */
+  /**
+   * Changes this process's share of the request rate (B7). Requests that were sent before the
+   * change still count.
+   */
   setRequestsPerSecond(requestsPerSecond: number): void {
     this.#pace.requestsPerSecond = checkedRate(requestsPerSecond);
     this.#pump();
   }
 
-  /** Changes this process's share of a key's concurrency (B7). Requests in flight are not cancelled. */
+  /**
+   * Changes this process's share of a key's concurrent requests (B7). Requests in flight are not
+   * cancelled.
+   */
   setMaxConcurrent(accessKeyId: string, maxConcurrent: number): void {
     this.#queue(accessKeyId).maxConcurrent = checkedConcurrency(maxConcurrent);
     this.#pump();
@@ -174,8 +194,8 @@ export class RequestBudget {
   }
 
   /**
-   * Current term of leadership, or undefined while no request may be sent. At the start of a new term, requests of the former term count as
-   * possibly in flight (B6).
+   * Current term of leadership; undefined while this process may not send requests. At the start of
+   * a new term, requests of the former term count as possibly in flight (B6).
    */
   #currentTerm(): Term | undefined {
     const term = this.#right.current();
@@ -264,8 +284,8 @@ export class RequestBudget {
   }
 
   /**
-   * Probes whether requests without an answer have reached the service, if they delay other requests. One handshake per origin runs at a
-   * time.
+   * Opens a test connection (probe) to learn whether unanswered requests have reached the service,
+   * if they delay other requests. Only one probe for each origin runs at a time.
    */
   #probeDoubtful(nowMs: number): void {
     if (this.#waiting === 0) return;
@@ -287,7 +307,7 @@ export class RequestBudget {
     this.#pump();
   }
 
-  /** Network path of any waiting request; undefined without one. */
+  /** Network path of any waiting request; undefined if no request waits. */
   #anyPath(): Path | undefined {
     for (const queue of this.#queued) for (const { path } of queue.all()) if (path) return path;
     return undefined;
@@ -298,8 +318,8 @@ export class RequestBudget {
   }
 
   /**
-   * First waiting request of a class, over all keys with a free slot. For keep-alives, the one that is due first; for other classes, the
-   * one whose key was served longest ago.
+   * First waiting request of a class among all keys with a free slot. For keep-alives, it is the
+   * one that is due first; for other classes, the one whose key was served longest ago.
    */
   #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;
@@ -328,7 +348,10 @@ export class RequestBudget {
     this.#timer = { atMs, timer };
   }
 
-  /** Next time at which a request may be granted without an answer; infinite if all requests wait for an answer. */
+  /**
+   * Next time at which a request may be granted without an answer; Infinity if every waiting
+   * request waits for an answer.
+   */
   #nextChangeMs(nowMs: number): number {
     const changesMs: number[] = [
       this.#pace.nextStepMs(nowMs),
@@ -369,7 +392,10 @@ export class RequestBudget {
     });
   }
 
-  /** Learns from an answer whether the service received too many requests or has too many search jobs. */
+  /**
+   * Evaluates an answer of the service: a 429 shows that the service has received too many requests
+   * or has too many search jobs.
+   */
   #answered(requestClass: RequestClass, reservation: Reservation, { status, retryAfterMs }: Answered): void {
     const nowMs = this.#clock.monotonic();
     const sentAtMs = reservation.sentAtMs ?? nowMs;
@@ -393,7 +419,10 @@ export class RequestBudget {
   }
 }
 
-/** Order of two requests: keep-alives by due time over all keys, others by the key whose class was served longest ago. */
+/**
+ * Whether one waiting request is served before another one: keep-alives by due time over all keys,
+ * others by the key that was served longest ago in their class.
+ */
 function goesBefore(left: Waiter, right: Waiter): boolean {
   if (left.class === 'keepAlive') return left.dueMs < right.dueMs;
   return left.queue.turnOf(left.class) < right.queue.turnOf(right.class);

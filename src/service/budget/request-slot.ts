@@ -1,4 +1,7 @@
-/** Interface between the request budget and the senders of requests: request, slot, and outcome. */
+/**
+ * Interface between the request budget (which keeps the service's limits) and the senders of
+ * requests: a request asks for a slot, and reports its outcome when it ends.
+ */
 import type { JobAdmission } from './job-admission.ts';
 import type { Departure } from './send-right.ts';
 
@@ -15,7 +18,7 @@ export type RequestClass =
   | 'jobCreation'
   | 'jobCare';
 
-/** Network path to one origin, as the request budget sees it. */
+/** Network path to one origin of the service, as the request budget sees it. */
 export interface Path {
   readonly origin: string;
   /**
@@ -27,15 +30,24 @@ export interface Path {
 
 export interface SlotRequest {
   readonly class: RequestClass;
-  /** Destination of the request. Without a path, only answers show the arrival of requests. */
+  /**
+   * Network path of the request. Without a path, only the request's own answer can show that the
+   * request has arrived.
+   */
   readonly path?: Path | undefined;
-  /** Monotonic time at which the request is due. Default: now. Within a class the earliest goes first. */
+  /**
+   * Monotonic time in ms at which the request is due; now by default. Among requests of a class,
+   * the earliest is sent first.
+   */
   readonly dueMs?: number | undefined;
-  /** True for a status request of a search job. Such a request keeps its slot for a shorter time after it is cancelled (B2). */
+  /**
+   * Whether the request asks for the status of a search job. Such a request keeps its slot for a
+   * shorter time after it was cancelled (B2).
+   */
   readonly isPoll?: boolean | undefined;
   /**
-   * Removes the request from the queue when aborted: `acquire` rejects with the signal's reason. No effect after the slot is
-   * granted.
+   * Signal that removes the waiting request from the queue: when aborted, `acquire` rejects with
+   * the signal's reason. The signal has no effect after the slot was granted.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -76,29 +88,37 @@ export interface Slot {
    * and `release` must follow.
    */
   started(lastCheck?: () => void): Departure;
-  /** Returns a slot that was not used. After `started`, when the request may have been sent, it equals `abandoned`. */
+  /**
+   * Returns a slot that was not used. When the request may have been sent, after `started`, the
+   * call equals the outcome `abandoned`.
+   */
   release(): void;
   /**
-   * Optional: reports that the head of the answer arrived at `headAtMs` (monotonic), so that the delay of the path is known before
-   * a long body ends.
+   * Reports that the first bytes of the answer arrived at `headAtMs` (monotonic ms), so that the
+   * delay of the path is known before a long body ends. The call is optional.
    */
   heard(headAtMs: number): void;
   /**
-   * Allows the slot to be taken for a keep-alive (B4). `giveUp` is called at most once, when a keep-alive of the key finds no free
-   * slot. The longest running request is cancelled first.
+   * Allows the request's slot to be taken for a keep-alive (B4). `giveUp` is called at most once,
+   * when a keep-alive with the same access key finds no free slot. The longest running request is
+   * cancelled first.
    */
   yieldTo(giveUp: () => void): void;
-  /** Ends the request. After `abandoned`, a late `answered` or `broken` frees the slot early. */
+  /**
+   * Ends the request and reports its outcome. After `abandoned`, a late `answered` or `broken`
+   * frees the slot early.
+   */
   finished(outcome: SlotOutcome): void;
 }
 
 /** Budget of one access key: its own concurrency, and the rate and search jobs shared by all keys of the user. */
 export interface KeyBudget {
-  /** Limit for active search jobs (B4, B5). */
+  /** Limit for the number of active search jobs of the user (B4, B5). */
   readonly jobs: JobAdmission;
   /**
-   * Waits for a slot. Rejects with the signal's reason, with a `BudgetFullError` if too many requests wait, or
-   * with a `NotLeadingError` when this process may not send.
+   * Waits for the right to send one request. Rejects with the signal's reason, with a
+   * `BudgetFullError` if too many requests wait, or with a `NotLeadingError` when this process may
+   * not send.
    */
   acquire(request: SlotRequest): Promise<Slot>;
 }

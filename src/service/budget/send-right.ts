@@ -7,22 +7,28 @@
  */
 import { LogfleetError } from '../../base/errors.ts';
 
-/** Uninterrupted period in which this process may send. */
+/** Term of leadership: an uninterrupted period in which this process may send requests. */
 export interface Term {
   /** Unique number of the term within the process. */
   readonly number: number;
-  /** Monotonic start of the term in ms. */
+  /** Monotonic time in ms at which the term of leadership began. */
   readonly sinceMs: number;
-  /** Whether the former leader ended without handing over, so that its requests may still be in flight (B6). */
+  /**
+   * Whether the former leader ended without handing over. Its requests may then still be in flight
+   * (B6).
+   */
   readonly tookOverByForce: boolean;
 }
 
 /**
- * Port that tells whether this process may send. Implementations: the lease, the locks of directories, and commands that work
- * alone.
+ * Port that tells whether this process may send requests to the service. It is implemented by the
+ * Kubernetes lease, by the locks of directories, and by commands that work alone.
  */
 export interface SendRight {
-  /** Current term, or undefined while this process may not send. Called before each write, and must not block. */
+  /**
+   * Current term of leadership; undefined while this process may not send. The budget calls this
+   * function before each write, so it must not block.
+   */
   current(): Term | undefined;
 }
 
@@ -39,11 +45,17 @@ export class NotLeadingError extends LogfleetError {
   }
 }
 
-/** Proof that the right to send was checked in the turn in which a request is written. The class is private to this file. */
+/**
+ * Proof that the right to send was checked in the same turn of the event loop in which the request
+ * is written. The class is private to this file.
+ */
 class GrantedDeparture {
-  /** Monotonic time of the write in ms. */
+  /** Monotonic time in ms at which the request is written. */
   readonly atMs: number;
-  /** Never set. It prevents the compiler from accepting other objects of this shape. */
+  /**
+   * Field that is never set. It prevents the compiler from accepting other objects of this shape as
+   * a proof.
+   */
   declare protected readonly brand: never;
 
   constructor(atMs: number) {
@@ -53,7 +65,10 @@ class GrantedDeparture {
 
 export type Departure = GrantedDeparture;
 
-/** Creates the proof for a request that is written now. Throws a `NotLeadingError` unless `term` is still current. */
+/**
+ * Creates the proof that a request may be written now. Throws a `NotLeadingError` unless `term` is
+ * still the current term of leadership.
+ */
 export function depart(right: SendRight, term: Term, nowMs: number): Departure {
   if (right.current()?.number !== term.number) throw new NotLeadingError();
   return new GrantedDeparture(nowMs);

@@ -34,23 +34,26 @@ const ranks: Readonly<Record<RequestClass, number>> = {
   listing: 3,
 };
 
-/** Delay in ms from which a class of requests precedes classes of higher rank. */
+/** Delay in ms after which a waiting class of requests is served before classes of higher rank. */
 export const patienceMs = 2_000;
 /**
- * Delay in ms from which a keep-alive precedes all other requests. A keep-alive is due 12 s after the previous one. Sent 3.5 s later, it
- * leaves time for a second attempt before the service's limit of 20 s (3.1).
+ * Delay in ms after which a keep-alive of a search job precedes all other requests. A keep-alive is
+ * due 12 s after the previous one. Sent 3.5 s later, it leaves time for a second attempt before the
+ * service's limit of 20 s (3.1).
  */
 const keepAliveSlackMs = 3_500;
 
 /**
- * Number of keep-alives that may precede the next page request, for each page request sent. If both always wait, 48 of 100 requests are
- * keep-alives.
+ * Number of keep-alives that may be sent before the next page request, for each page request sent.
+ * If both kinds always wait, 48 of 100 requests are keep-alives.
  */
 const pollsForPage = 12 / 13;
-/** Maximum number of consecutive keep-alives before a page, if few keep-alives wait. */
+/**
+ * Maximum number of consecutive keep-alives before a waiting page request, if few keep-alives wait.
+ */
 const mostPollsAhead = 3;
 
-/** First waiting request of a class. */
+/** First waiting request of a class of requests. */
 export interface ClassHead {
   readonly class: RequestClass;
   /** Time in ms since the request was due; negative if the request is not due yet. */
@@ -60,12 +63,17 @@ export interface ClassHead {
 export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
-  /** Number of requests that were chosen by rank since a late class was last preferred. */
+  /**
+   * Number of requests that were chosen by rank since a late class of requests was last preferred.
+   */
   #inRank = 0;
   /** Number of keep-alives that may precede the waiting page requests. */
   #pollsAhead = mostPollsAhead;
 
-  /** Chooses among the first requests of the classes, and counts the choice as started. Returns undefined if there are none. */
+  /**
+   * Chooses one of the classes' first waiting requests, and counts it as started. Returns undefined
+   * if no request waits.
+   */
   next<H extends ClassHead>(heads: readonly H[]): H | undefined {
     const poll = heads.find((head) => head.class === 'keepAlive');
     const page = heads.find((head) => head.class === 'pageRead');
@@ -86,7 +94,10 @@ export class TurnOrder {
     return chosen;
   }
 
-  /** Request with the lowest weight. Of several, the one whose class was served longest ago. */
+  /**
+   * Request with the lowest weight. Among equal weights, the request whose class was served longest
+   * ago.
+   */
   #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let least: H | undefined;
     for (const head of heads) {

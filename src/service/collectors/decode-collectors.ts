@@ -66,8 +66,8 @@ const taskStatusByCode: ReadonlyMap<number, TaskStatus> = new Map<number, TaskSt
 ]);
 
 /**
- * Boundary between times in seconds and in milliseconds: smaller numbers are seconds. The boundary is the year 5138 in seconds, and 1973 in
- * milliseconds.
+ * Boundary between times in seconds and in milliseconds: a smaller number is a time in seconds. As
+ * seconds the boundary is the year 5138, as milliseconds the year 1973.
  */
 const secondsLimit = 100_000_000_000;
 
@@ -103,8 +103,9 @@ export function decodeCreatedTask(body: Uint8Array): { readonly taskId: string }
 }
 
 /**
- * Pool in which equal strings are stored once. The versions, operating systems and time zones of 100,000 collectors have only a few dozen
- * different values. The pool is cleared when it is full.
+ * Maximum number of texts in the pool that stores equal strings once. The pool saves memory,
+ * because the versions, operating systems and time zones of 100,000 collectors have only a few
+ * dozen values. A full pool is cleared.
  */
 const maxEntries = 4096;
 

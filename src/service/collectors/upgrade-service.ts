@@ -7,7 +7,10 @@
  */
 import type { Answer, CallOptions } from '../requests/call.ts';
 
-/** Installed or hosted collector (2.7). Members that the service omits are undefined. `links` is dropped. */
+/**
+ * Installed or hosted collector as the service lists it (2.7). Fields that the service omits are
+ * undefined, and `links` is dropped.
+ */
 export interface Collector {
   readonly id: string;
   readonly name: string;
@@ -16,7 +19,7 @@ export interface Collector {
   readonly ephemeral: boolean | undefined;
   readonly sourceSyncMode: string | undefined;
   readonly collectorType: string | undefined;
-  /** As the service writes it. `""` for hosted collectors. */
+  /** Version of the collector as the service writes it; empty for hosted collectors. */
   readonly collectorVersion: string | undefined;
   readonly osName: string | undefined;
   readonly osVersion: string | undefined;
@@ -25,22 +28,27 @@ export interface Collector {
   readonly alive: boolean | undefined;
 }
 
-/** Build that collectors can be upgraded to (2.8). */
+/** Build (version of the collector software) to which collectors can be upgraded (2.8). */
 export interface Build {
   readonly version: string;
   readonly latest: boolean;
 }
 
-/** Status of a task (3.2). Unknown codes become `unknown` and count as unfinished. */
+/**
+ * Status of an upgrade task (3.2). An unknown status code becomes `unknown` and counts as
+ * unfinished.
+ */
 export type TaskStatus = 'notStarted' | 'pending' | 'progressing' | 'succeeded' | 'failed' | 'unknown';
 
-/** Upgrade task (2.9). */
+/** Upgrade task: the service's record of one upgrade of a collector (2.9). */
 export interface UpgradeTask {
   readonly id: string;
   readonly collectorId: string;
   readonly toVersion: string;
   readonly status: TaskStatus;
-  /** Number that the service returned, for messages about unknown codes. */
+  /**
+   * Status code of the upgrade task as the service returned it, for messages about unknown codes.
+   */
   readonly statusCode: number;
   readonly requestedMs: number | undefined;
   readonly message: string | undefined;
@@ -48,27 +56,34 @@ export interface UpgradeTask {
 
 export interface CreateTaskOptions extends CallOptions {
   /**
-   * Called right before the socket write, with an established connection and a request slot (U2). An error that it throws ends the
-   * call unsent and releases the slot.
+   * Called right before the request is written to its socket, when a connection is established and
+   * the request slot granted (U2). An error that the function throws ends the call unsent and
+   * releases the slot.
    */
   readonly beforeSend?: () => void;
 }
 
 export interface ListCollectorsQuery {
-  /** Build for which collectors are listed (4.6). */
+  /** Version for which the service lists the collectors that can be upgraded to it (4.6). */
   readonly toVersion?: string;
   readonly offset: number;
   readonly limit: number;
 }
 
 export interface UpgradeService {
-  /** Lists collectors (4.6). A page may be shorter than `limit`, since the service may reduce it. An empty page is the end. */
+  /**
+   * Reads one page of the collector list (4.6). The page may be shorter than `limit`, because the
+   * service may reduce the limit. An empty page ends the list.
+   */
   listCollectors(query: ListCollectorsQuery, options?: CallOptions): Promise<Answer<readonly Collector[]>>;
   /** Lists the builds that the service offers (4.7). */
   listBuilds(options?: CallOptions): Promise<Answer<readonly Build[]>>;
   /** Reads the status of an upgrade task (4.8). */
   getTask(taskId: string, options?: CallOptions): Promise<Answer<UpgradeTask>>;
-  /** Creates an upgrade task (4.9). Resolves to its id. The client never repeats it: the caller decides. */
+  /**
+   * Creates an upgrade task for a collector and resolves to the task's id (4.9). The client never
+   * repeats the request, because a repetition could start a second upgrade.
+   */
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },
     options?: CreateTaskOptions,
