@@ -66,7 +66,7 @@ export interface CollectorVersionPolicySpec {
   readonly offlinePolicy: 'Skip' | 'Wait';
   /** Times at which upgrades may start. Without it, upgrades start at any time. */
   readonly maintenance?: Maintenance;
-  /** Retries after the upgrade of a collector has failed. */
+  /** Number and delay of retries after the upgrade of a collector has failed. */
   readonly retryPolicy: RetryPolicy;
 }
 
@@ -214,7 +214,10 @@ export interface FailurePolicy {
    * at the end of each stage. After the rollout is completed, only later attempts count.
    */
   readonly maxFailures?: number | string;
-  /** Minimum number of ended attempts, in a stage or in the rollout, before a percentage applies. */
+  /**
+   * Minimum number of ended upgrade attempts, in the stage or the rollout, before a `maxFailures` percentage is
+   * evaluated. With fewer attempts, a single failure would be a large percentage.
+   */
   readonly minSamples: number;
   /**
    * Reaction to too many failures. `Pause` starts no further upgrade until a person runs `logfleet retry`. `Rollback`
@@ -237,7 +240,7 @@ export interface Maintenance {
   readonly cutoff: string;
 }
 
-/** Recurring period in which upgrades may start. */
+/** Maintenance window: a recurring period in which upgrades may start. */
 export interface MaintenanceWindow {
   /**
    * Opening times as a cron expression with five fields, namely minute, hour, day of month, month and day of week. When
@@ -256,25 +259,25 @@ export interface MaintenanceWindow {
   readonly timeZoneSource?: 'Collector';
 }
 
-/** Period from `startTime` (included) to `endTime` (excluded). */
+/** Period in which no upgrade starts, from `startTime` (included) to `endTime` (excluded). */
 export interface Exclusion {
-  /** Name of the exclusion, for people. */
+  /** Name of the period in which no upgrade starts. Messages to people show this name. */
   readonly name: string;
-  /** Start of the exclusion. */
+  /** Start of the period in which no upgrade starts. */
   readonly startTime: string;
-  /** End of the exclusion. */
+  /** End of the period in which no upgrade starts. */
   readonly endTime: string;
 }
 
-/** Retries after the upgrade of a collector has failed. */
+/** Number and delay of retries after the upgrade of a collector has failed. */
 export interface RetryPolicy {
   /** Maximum number of retries for each collector in a rollout. 0 means no retry. */
   readonly limit: number;
-  /** Wait before a retry. */
+  /** Wait between a failed upgrade attempt and its retry. */
   readonly backoff: Backoff;
 }
 
-/** Wait before a retry. */
+/** Wait between a failed upgrade attempt and its retry. */
 export interface Backoff {
   /** Wait before the first retry, from `1s` to `24h`. */
   readonly duration: string;
@@ -289,13 +292,13 @@ export interface CollectorVersionPolicyStatus {
   /** Generation of the spec that this status describes. */
   readonly observedGeneration?: number;
   /**
-   * Format in which the policy's ledger is stored, as resources of the kind Ledger or as files of a directory. Absent
-   * in the status of an older logfleet, whose ledger is refused.
+   * Version of the format in which the policy's ledger (its stored rollout state) is written. Absent in a status that
+   * an older logfleet wrote; this version refuses the ledger of such a policy.
    */
   readonly ledgerFormat?: number;
   /**
-   * Address of the service, if the policy has needed no ledger (stored rollout state) so far because this status shows
-   * everything that must be remembered. Absent once a ledger was written.
+   * Address of the service for which the policy has needed no ledger (stored rollout state) so far, because this status
+   * contains all state of the rollout. Absent once a ledger was written.
    */
   readonly noLedgerFor?: string;
   /**
@@ -312,9 +315,9 @@ export interface CollectorVersionPolicyStatus {
   readonly lastHandledReconcileAt?: string;
   /** Version that the collectors must run. With `channel`, the build that the channel currently resolves to. */
   readonly targetVersion?: string;
-  /** Short texts for tables. */
+  /** Short texts that the columns of `kubectl get` show. */
   readonly summary?: Summary;
-  /** Current rollout. Absent when no collector has to be upgraded. */
+  /** Current rollout of the policy. Absent when no collector has to be upgraded. */
   readonly rollout?: Rollout;
   /**
    * Progress of the stages. The stages that have started come first, then the other stages of the spec. Empty if the
@@ -325,11 +328,14 @@ export interface CollectorVersionPolicyStatus {
    * Maintenance window that is open or opens next. Absent if the policy has no windows, or if no further window opens.
    */
   readonly nextWindow?: NextWindow;
-  /** Numbers of collectors by state. All other numbers add up to `matched`. */
+  /**
+   * Numbers of collectors by state. Each matched collector has one state, so the numbers of all states add up to
+   * `matched`.
+   */
   readonly collectors?: CollectorCounts;
   /** Versions of the matched collectors, most frequent first, at most 50. */
   readonly versions?: readonly VersionCount[];
-  /** Sample of the upgrades. At most 50 in flight, and the 50 that ended last. */
+  /** Sample of the policy's upgrades: at most 50 upgrades that are running, and the 50 that ended last. */
   readonly tasks?: readonly TaskSample[];
   /** Causes of failed upgrades, most frequent first, at most 20. */
   readonly failureReasons?: readonly ReasonCount[];
@@ -344,37 +350,40 @@ export interface CollectorVersionPolicyStatus {
   readonly conditions?: readonly Condition[];
 }
 
-/** Mark of one operator. */
+/** Entry of one operator that manages this resource. */
 export interface OperatorMark {
-  /** Namespace of the operator's lease. */
+  /** Namespace of the operator's lease, by which operators tell each other apart. */
   readonly name: string;
-  /** Time of the operator's first mark on this resource. The operator with the earliest time acts. */
+  /**
+   * Time at which the operator first wrote its entry here. The operator with the earliest time acts, and the others
+   * wait.
+   */
   readonly since: string;
   /**
-   * Time of the operator's latest sign of life. An operator asks the others by writing a later time, and each running
-   * operator answers with the same time.
+   * Time of the operator's latest sign of life. To check whether the other operators still run, an operator writes a
+   * later time into its own entry. Each operator that still runs copies this time into its entry.
    */
   readonly seen: string;
 }
 
-/** Short texts for tables. */
+/** Short texts that the columns of `kubectl get` show. */
 export interface Summary {
   /**
-   * Number of collectors at the target and number of collectors that count, as in `180/200`. Collectors that are
-   * offline, skipped, or owned by another policy do not count.
+   * Number of collectors that run the target version, and number of collectors that the policy can upgrade, as in
+   * `180/200`. The second number excludes collectors that are offline, skipped, or owned by another policy.
    */
   readonly updated?: string;
   /** State of the policy in one word. Usually the reason of the most important condition. */
   readonly state?: string;
 }
 
-/** Current rollout. Absent when no collector has to be upgraded. */
+/** Current rollout of the policy. Absent when no collector has to be upgraded. */
 export interface Rollout {
   /** Id of the rollout. Each new target starts a new rollout. */
   readonly id: string;
-  /** Start of the rollout. */
+  /** Time at which the rollout started. */
   readonly startTime: string;
-  /** Current stage. Absent if the policy has no stages. */
+  /** Name of the current stage of the rollout. Absent if the policy has no stages. */
   readonly stage?: string;
   /**
    * Estimated time at which the collectors that are left will be upgraded, at the speed of the last 15 minutes. Soaks,
@@ -388,8 +397,8 @@ export interface Rollout {
    */
   readonly waitingFor?: string;
   /**
-   * Why the rollout is stopped. Present as long as the rollout is stopped, even if the conditions report another
-   * problem.
+   * Cause and time of the rollout's stop. Present as long as the rollout is stopped, even if the conditions report
+   * another problem.
    */
   readonly stopped?: StoppedRollout;
   /**
@@ -400,7 +409,8 @@ export interface Rollout {
 }
 
 /**
- * Why the rollout is stopped. Present as long as the rollout is stopped, even if the conditions report another problem.
+ * Cause and time of the rollout's stop. Present as long as the rollout is stopped, even if the conditions report
+ * another problem.
  */
 export interface StoppedRollout {
   /**
@@ -409,21 +419,27 @@ export interface StoppedRollout {
    * a stage reached the target. `Aborted` means that a person aborted the rollout.
    */
   readonly reason: 'RolloutStopped' | 'RollingBack' | 'StageInconclusive' | 'Aborted';
-  /** Time of the stop. */
+  /** Time at which the rollout stopped. */
   readonly time: string;
-  /** Cause of the stop, in one sentence. */
+  /** Sentence that explains why the rollout stopped. */
   readonly message: string;
-  /** Stage that caused the stop. Absent if `failurePolicy.maxFailures` was exceeded. */
+  /**
+   * Stage whose failures or missing results stopped the rollout. Absent if the failures of all stages together exceeded
+   * `failurePolicy.maxFailures`.
+   */
   readonly stage?: string;
 }
 
-/** Action of a person. */
+/** Action that a person took on the rollout by an annotation. */
 export interface PersonAction {
-  /** Kind of the action. */
+  /** Kind of the action that the person took. */
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
-  /** Time of the action. If the host does not record it, the time at which logfleet first saw the action. */
+  /**
+   * Time at which the person set the annotation. If the API server does not record this time, the time at which
+   * logfleet first saw the annotation.
+   */
   readonly time: string;
-  /** Stage that was approved. */
+  /** Name of the stage that an `Approve` action approved. Absent for other actions. */
   readonly stage?: string;
   /** Field manager that wrote the annotation, if the API server records it. */
   readonly by?: string;
@@ -434,18 +450,18 @@ export interface StageStatus {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of members. Fixed when the stage starts, except that members can leave. For the next stage, the number that
-   * it would choose now. For later stages 0, except that a last stage without `size` and `selector` shows all
-   * collectors that no stage has so far.
+   * Number of collectors in the stage. A stage chooses its members when it starts; later, members can only leave. Of
+   * the stages that have not started, the next one shows how many collectors it would choose now, and the others show
+   * 0. A last stage without `size` and `selector` shows all collectors that belong to no stage so far.
    */
   readonly members: number;
-  /** Number of members at the target. */
+  /** Number of members of the stage that run the target version. */
   readonly updated: number;
-  /** Number of members whose upgrade failed, with all retries exhausted. */
+  /** Number of members of the stage whose upgrade failed, with all retries exhausted. */
   readonly failed: number;
   /**
-   * Number of failures as `maxFailures` counts them, including collectors that were retried or upgraded later. Absent
-   * if there are none.
+   * Number of failed upgrade attempts of the stage, which `maxFailures` limits. Failed attempts stay counted after a
+   * successful retry. Absent if no attempt failed.
    */
   readonly failedAttempts?: number;
   /**
@@ -456,9 +472,9 @@ export interface StageStatus {
    * stage and its soak have ended. `Stopped` means that the rollout stopped in this stage.
    */
   readonly state: 'Pending' | 'AwaitingApproval' | 'Progressing' | 'Soaking' | 'Failed' | 'Completed' | 'Stopped';
-  /** Start of the stage. */
+  /** Time at which the stage started. */
   readonly startTime?: string;
-  /** End of the soak, in the future or in the past. */
+  /** Time at which the soak of the stage (its waiting time before the next stage) ends or ended. */
   readonly soakedUntil?: string;
 }
 
@@ -466,9 +482,9 @@ export interface StageStatus {
  * Maintenance window that is open or opens next. Absent if the policy has no windows, or if no further window opens.
  */
 export interface NextWindow {
-  /** Opening time of the window. */
+  /** Time at which the maintenance window opens or opened. */
   readonly startTime: string;
-  /** Closing time of the window. */
+  /** Time at which the maintenance window closes. */
   readonly endTime: string;
   /**
    * Time zone in which the window is open, or opens first. Absent unless a window uses the time zones of collectors
@@ -477,33 +493,40 @@ export interface NextWindow {
   readonly timeZone?: string;
 }
 
-/** Numbers of collectors by state. All other numbers add up to `matched`. */
+/**
+ * Numbers of collectors by state. Each matched collector has one state, so the numbers of all states add up to
+ * `matched`.
+ */
 export interface CollectorCounts {
-  /** Collectors that the selector matches. */
+  /** Number of collectors that the policy's selector matches. */
   readonly matched: number;
-  /** Collectors at the target. */
+  /** Number of collectors that run the target version. */
   readonly updated: number;
   /**
-   * Collectors in upgrade. Includes upgrades by other tools and policies, and ended upgrades whose result no listing
-   * shows yet. So the number can exceed `strategy.maxInProgress`, which counts only running upgrades.
+   * Number of collectors whose upgrade is running, or has ended with a result that the service's collector list does
+   * not show yet. This number can exceed `strategy.maxInProgress`, because it includes ended upgrades and upgrades that
+   * other tools and policies started.
    */
   readonly inProgress: number;
-  /** Collectors that have yet to be upgraded. */
+  /** Number of collectors that have yet to be upgraded. */
   readonly pending: number;
-  /** Collectors whose upgrade failed, with all retries exhausted. */
+  /** Number of collectors whose upgrade failed, with all retries exhausted. */
   readonly failed: number;
-  /** Collectors that are offline, so they cannot be upgraded now. */
+  /** Number of collectors that are offline, so they cannot be upgraded now. */
   readonly offline: number;
-  /** Collectors with a newer version than the target, which `allowDowngrade` protects. */
+  /** Number of collectors that run a newer version than the target, and keep it because `allowDowngrade` is false. */
   readonly newer: number;
-  /** Collectors that this policy leaves out, for example hosted ones. The reasons are in `skippedReasons`. */
+  /**
+   * Number of collectors that this policy does not upgrade, for example hosted collectors. The reasons are in
+   * `skippedReasons`.
+   */
   readonly skipped: number;
-  /** Collectors that another policy owns. */
+  /** Number of collectors that the selector matches, but that another policy owns and upgrades. */
   readonly foreign: number;
 }
 
 export interface VersionCount {
-  /** Version as the service writes it. */
+  /** Version of the collector software, as the service writes it. */
   readonly version: string;
   /** Number of collectors with this version. */
   readonly count: number;
@@ -511,29 +534,29 @@ export interface VersionCount {
 
 /** Upgrade of one collector. */
 export interface TaskSample {
-  /** Id of the service's upgrade task. Absent while it is unknown. */
+  /** Id of the service's task for this upgrade. Absent while the id is unknown. */
   readonly id?: string;
   /** Name of the collector. */
   readonly collector: string;
   /** Id of the collector, in decimal digits. */
   readonly collectorId: string;
-  /** Version before the upgrade. */
+  /** Version of the collector before the upgrade. */
   readonly from?: string;
   /** Target version of the upgrade. */
   readonly to: string;
   /** State of the upgrade, in one word. */
   readonly state: string;
-  /** Start of the upgrade. */
+  /** Time at which the upgrade started. */
   readonly startTime: string;
-  /** End of the upgrade. Absent while the upgrade is in flight. */
+  /** Time at which the upgrade ended. Absent while the upgrade is running. */
   readonly endTime?: string;
-  /** Message of the service. Usually the cause of a failure. */
+  /** Message of the service about the upgrade, usually the cause of a failure. */
   readonly message?: string;
 }
 
-/** Collectors with the same reason. */
+/** Collectors that failed or were skipped for the same reason. */
 export interface ReasonCount {
-  /** Reason, in the words of the service or of logfleet. */
+  /** Reason why these collectors failed or were skipped, in the words of the service or of logfleet. */
   readonly reason: string;
   /** Number of collectors with this reason. */
   readonly count: number;
@@ -541,15 +564,15 @@ export interface ReasonCount {
   readonly examples?: readonly string[];
 }
 
-/** Ended rollout. */
+/** Rollout that has ended, with its result. */
 export interface RolloutRecord {
   /** Id of the rollout. */
   readonly id: string;
   /** Target version of the rollout. */
   readonly targetVersion: string;
-  /** Start of the rollout. */
+  /** Time at which the rollout started. */
   readonly startTime: string;
-  /** End of the rollout. */
+  /** Time at which the rollout ended. */
   readonly completionTime: string;
   /**
    * Result of the rollout. `Completed` means that all upgrades were done. `Superseded` means that another target
@@ -560,7 +583,7 @@ export interface RolloutRecord {
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   /** Number of collectors at the target when the rollout ended. */
   readonly updated: number;
-  /** Number of collectors whose upgrade failed. */
+  /** Number of collectors whose upgrade had failed when the rollout ended. */
   readonly failed: number;
   /**
    * Actions of people in this rollout, oldest first. If there are too many, the list has the newest actions, the last
@@ -571,7 +594,7 @@ export interface RolloutRecord {
 
 /** One aspect of the policy's state. */
 export interface Condition {
-  /** Name of the aspect. */
+  /** Type of the condition, as in `Ready`. */
   readonly type: string;
   /** Whether the condition holds. */
   readonly status: 'True' | 'False' | 'Unknown';
@@ -579,8 +602,8 @@ export interface Condition {
   readonly observedGeneration?: number;
   /** Time of the last change of `status`. */
   readonly lastTransitionTime: string;
-  /** Cause, as one CamelCase word for programs. */
+  /** Reason of the condition's current status, as one CamelCase word for programs. */
   readonly reason: string;
-  /** Cause and remedy, for people. */
+  /** Explanation of the condition's current status for people: what is wrong, and what to do. */
   readonly message: string;
 }

@@ -1,6 +1,6 @@
 /** Generated from crds/search-export.yaml by `make generate`. Edit that file instead. */
 
-/** Desired export. */
+/** Rows to export, and destination of their files. */
 export interface SearchExportSpec {
   /**
    * Secret with the address and the credentials of the log service, in the namespace of the export. It needs the keys
@@ -208,8 +208,8 @@ export interface S3Spec {
 /** Server-side encryption of the objects. Defaults to the setting of the bucket. */
 export interface ServerSideEncryptionSpec {
   /**
-   * Algorithm. `AES256` uses keys of the store, `aws:kms` a key of the key management service, and `aws:kms:dsse` two
-   * layers of encryption with such a key.
+   * Encryption algorithm. `AES256` uses keys of the store, `aws:kms` uses a key of the key management service, and
+   * `aws:kms:dsse` encrypts twice with such a key.
    */
   readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse';
   /** Id, alias or ARN of the key. Defaults to the default key of the account. Not allowed with `AES256`. */
@@ -252,7 +252,7 @@ export interface SearchExportStatus {
   readonly operators?: readonly OperatorMark[];
   /** Last processed value of the annotation `logfleet.dev/requestedAt`, up to 256 characters. */
   readonly lastHandledReconcileAt?: string;
-  /** Short texts for tables. */
+  /** Short texts that the columns of `kubectl get` show. */
   readonly summary?: SummaryStatus;
   /**
    * Start of the export. Set again if the export starts over because its manifest was removed. `activeDeadlineSeconds`
@@ -275,13 +275,13 @@ export interface SearchExportStatus {
   readonly fingerprint?: string;
   /** Address of the export's folder at the destination. */
   readonly location?: string;
-  /** Progress of the export. */
+  /** Progress of the export: completed range, rows, bytes and speed. */
   readonly progress?: ProgressStatus;
   /** Running search jobs, at most 50. */
   readonly jobs?: readonly SearchJobStatus[];
   /**
-   * Number of written rows in each of 60 equal slices of `timeRange`, in order of time. A slice without information has
-   * `-1`. Empty until rows are known.
+   * Number of written rows in each sixtieth of `timeRange`, in order of time. The value is `-1` where the number is not
+   * known. Empty until rows are written.
    */
   readonly rowHistogram?: readonly number[];
   /** Sample of the intervals that could not be proven complete, newest first, at most 20. */
@@ -303,24 +303,27 @@ export interface SearchExportStatus {
   readonly conditions?: readonly Condition[];
 }
 
-/** Mark of one operator. */
+/** Entry of one operator that manages this resource. */
 export interface OperatorMark {
-  /** Namespace of the operator's lease. */
+  /** Namespace of the operator's lease, by which operators tell each other apart. */
   readonly name: string;
-  /** Time of the operator's first mark on this resource. The operator with the earliest time acts. */
+  /**
+   * Time at which the operator first wrote its entry here. The operator with the earliest time acts, and the others
+   * wait.
+   */
   readonly since: string;
   /**
-   * Time of the operator's latest sign of life. An operator asks the others by writing a later time, and each running
-   * operator answers with the same time.
+   * Time of the operator's latest sign of life. To check whether the other operators still run, an operator writes a
+   * later time into its own entry. Each operator that still runs copies this time into its entry.
    */
   readonly seen: string;
 }
 
-/** Short texts for tables. */
+/** Short texts that the columns of `kubectl get` show. */
 export interface SummaryStatus {
   /** State of the export in one word. Usually the reason of the most important condition. */
   readonly state?: string;
-  /** Completed share of the range, as in `42%`. */
+  /** Part of the time range that is exported and proven complete, as in `42%`. */
   readonly progress?: string;
   /** Number of rows in the files, as in `1.2M`. */
   readonly rows?: string;
@@ -334,11 +337,11 @@ export interface TimeRangeStatus {
   readonly endTime: string;
 }
 
-/** Progress of the export. */
+/** Progress of the export: completed range, rows, bytes and speed. */
 export interface ProgressStatus {
   /**
-   * Completed share of the range in percent, rounded down. 100 only when the whole range is done. All planned parts of
-   * the range count equally, since they have similar numbers of rows.
+   * Completed part of the time range in percent, rounded down. 100 only when the whole range is done. All planned parts
+   * of the range count equally, since they have similar numbers of rows.
    */
   readonly coveredPercent: number;
   /**
@@ -371,9 +374,9 @@ export interface ProgressStatus {
 export interface SearchJobStatus {
   /** Id of the search job at the service. */
   readonly id: string;
-  /** Start of the interval, included. */
+  /** Start of the interval (a part of the time range), included. */
   readonly from: string;
-  /** End of the interval, excluded. */
+  /** End of the interval (a part of the time range), excluded. */
   readonly to: string;
   /** State of the search job at the service, as in `GATHERING RESULTS`. */
   readonly state: string;
@@ -385,15 +388,15 @@ export interface SearchJobStatus {
 
 /** Interval with figures that do not match. */
 export interface IncompleteInterval {
-  /** Start of the interval, included. */
+  /** Start of the interval (a part of the time range), included. */
   readonly from: string;
-  /** End of the interval, excluded. */
+  /** End of the interval (a part of the time range), excluded. */
   readonly to: string;
-  /** Mismatch, in one sentence. */
+  /** Sentence that explains why the interval is not proven complete. */
   readonly reason: string;
-  /** Number of rows that the service returned. */
+  /** Number of rows that the service returned for the interval. */
   readonly received?: number;
-  /** Number of rows that the service should have returned. Absent if unknown. */
+  /** Number of rows that the service counts in the interval, and should have returned. Absent if unknown. */
   readonly expected?: number;
 }
 
@@ -406,9 +409,9 @@ export interface ManifestStatus {
   readonly url: string;
   /** SHA-256 of the manifest itself, in hexadecimal digits. */
   readonly sha256: string;
-  /** Number of rows in all files. */
+  /** Number of rows in all data files of the export. */
   readonly rows: number;
-  /** Number of files. */
+  /** Number of data files that the manifest lists. */
   readonly files: number;
   /** Total size of the files after compression, in bytes. */
   readonly bytes: number;
@@ -424,7 +427,7 @@ export interface ManifestStatus {
 
 /** One aspect of the export's state. */
 export interface Condition {
-  /** Name of the aspect. */
+  /** Type of the condition, as in `Ready`. */
   readonly type: string;
   /** Whether the condition holds. */
   readonly status: 'True' | 'False' | 'Unknown';
@@ -432,8 +435,8 @@ export interface Condition {
   readonly observedGeneration?: number;
   /** Time of the last change of `status`. */
   readonly lastTransitionTime: string;
-  /** Cause, as one CamelCase word for programs. */
+  /** Reason of the condition's current status, as one CamelCase word for programs. */
   readonly reason: string;
-  /** Cause and remedy, for people. */
+  /** Explanation of the condition's current status for people: what is wrong, and what to do. */
   readonly message: string;
 }
