@@ -1,6 +1,6 @@
 /**
- * Tests the tokens that identify a writing process (E15). A token tells whether its process still runs, but only on the
- * same machine.
+ * Tests the tokens that identify a writing process (E15). A token tells whether its process still runs, but only to
+ * processes in the same scope, such as a container.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

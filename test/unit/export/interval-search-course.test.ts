@@ -1,4 +1,7 @@
-/** The course of interval searches: early pages, ends of ranges, and searches that are stopped or overtaken. */
+/**
+ * Tests the course of a search for one interval of an export: pages that are read before the search ends, the ends of
+ * ranges, and searches that are stopped or overtaken by another process.
+ */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import type { LogData, Search } from '../../../simulator/log-data/log-data.ts';
@@ -11,7 +14,7 @@ import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
 
-/** Late messages are found last and then moved to their position. */
+/** Histogram of a service that finds late messages last and then moves them to their position in time. */
 function foundLate(messages: readonly Message[], isLate: (message: Message) => boolean): LogData {
   const all = new RowData(messages);
   const prompt = new RowData(messages.filter((message) => !isLate(message)));
@@ -150,7 +153,8 @@ describe('a search that is ended from outside', () => {
       const search = world.begin();
       world.clock.after((part * spanMs) / 20, () => search.stop('DeadlineExceeded'));
       expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped', reason: 'DeadlineExceeded' });
-      // A job whose creation was aborted cannot be found; it expires without requests.
+      // The service may have created a search job before the abort. The client does not know its id, so the job has to
+      // expire.
       await world.clock.advance(60_000);
       expect(await world.leftovers()).toEqual([]);
       expect(await world.records()).toEqual([]);
@@ -248,7 +252,7 @@ test('what is shown of it follows its jobs', async () => {
   expect(seen).toContain('Rows gatheringResults');
   expect(seen).toContain('Count doneGatheringResults');
   expect([search.isSearching, search.jobs, search.messageCount]).toEqual([false, [], 600]);
-  // Bytes scanned by counts are included.
+  // The scanned bytes include those of the counting searches.
   expect(search.scannedBytes).toBeGreaterThan(600 * 2 * 'message'.length);
 });
 

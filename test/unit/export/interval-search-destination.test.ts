@@ -1,4 +1,7 @@
-/** Interval searches whose destination fails, before or after the effect of each call, and the file formats of rows. */
+/**
+ * Tests interval searches whose destination fails, before or after the effect of each call, and the file formats of the
+ * exported rows.
+ */
 import { describe, expect, test } from 'vitest';
 import type { DestinationFailure } from '../../../src/destination/destination-error.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
@@ -11,7 +14,7 @@ const smallParts: ExportOutput = {
   maxPartBytes: 20_000,
 };
 
-/** Fails the `nth` call of a kind, or all calls from then on. */
+/** Makes the `nth` destination call of a kind fail, or all calls from the `nth` on. */
 function failing(
   world: SearchWorld,
   call: DestinationCall,
@@ -48,7 +51,7 @@ describe('a destination that fails', () => {
           error: { code: `destination.${failure}`, handling: { kind: handling } },
         });
         expect(await world.records()).toEqual([]);
-        // An upload whose creation was not answered cannot be aborted.
+        // The export cannot abort an upload if the answer to its creation was lost.
         const leftovers = await world.leftovers();
         expect(call === 'open' && hasEffect ? leftovers.slice(1) : leftovers).toEqual([]);
         world.destination.strike = () => undefined;
@@ -81,7 +84,7 @@ test('a slow destination delays the pages, which continue where they stopped', a
   const record = await world.committed();
   expect(await world.complaints(record)).toEqual([]);
   expect(record).toMatchObject({ received: 300, duplicates: 0 });
-  // A page's rows are read only after the previous page is written.
+  // The export reads the rows of a page only after it has written the previous page.
   expect(world.countOf('listMessages')).toBeGreaterThan(2);
   expect(chunks[0]).toBe(1);
   expect(chunks.at(-1)).toBeGreaterThan(2);

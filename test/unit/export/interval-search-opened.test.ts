@@ -1,4 +1,7 @@
-/** Searches that take over a job for more than their interval, as after planning. */
+/**
+ * Tests interval searches that take over a search job with a range longer than the interval, as after the planning of
+ * an export.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { evenly, hour, hourMs, SearchWorld, type SearchWorldOptions, startMs } from './search-world.ts';
@@ -7,7 +10,10 @@ const limited = (more: Scenario['search'] = {}): Scenario => ({
   search: { messageLimit: 250, pages: { maxMessages: 50 }, status: { bucketLength: '10m' }, ...more },
 });
 
-/** A job over the whole hour, finished if `isDone`, and a search of the part after `fromMs` that takes it over. */
+/**
+ * Opens a search job over the whole hour, finished if `isDone`, and starts an interval search after `fromMs` that takes
+ * the job over.
+ */
 async function takenOver(
   options: SearchWorldOptions,
   { fromMs, countedRows, isDone = true }: { fromMs: number; countedRows?: number; isDone?: boolean },
@@ -20,12 +26,12 @@ async function takenOver(
   return { world, outcome };
 }
 
-/** 200 of 600 messages are newer, on 4 pages. */
+/** Four pages hold the 200 newest of the 600 messages. */
 const fromMs = startMs - hourMs / 3;
 
 describe('a job that was opened for more', () => {
   test.each<[string, Scenario, number | undefined, string, number]>([
-    // The count may lack a row, which the next page would show.
+    // The count of the service may lack a row. Another page would then contain that row.
     ['whole buckets', limited(), undefined, 'Histogram', 5],
     ['what an aggregation has counted', limited(), 200, 'Aggregate', 5],
     ['a count of its own', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],

@@ -1,4 +1,7 @@
-/** Consecutive searches of an interval with random messages, services and faults: every row is exported once. */
+/**
+ * Checks with random messages, services and faults that consecutive searches of an interval export every row exactly
+ * once.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
@@ -24,7 +27,7 @@ interface Plan {
   readonly histogramFirst: boolean;
   readonly maxMessages: number;
   readonly maxPartBytes: number;
-  /** Probability that a request or destination call fails, 0 to 1. */
+  /** Probability, from 0 to 1, that a request or a destination call fails. */
   readonly trouble: number;
 }
 
@@ -37,7 +40,7 @@ function makeMessages({ count, spanMs }: Plan, random: Random): Message[] {
   });
 }
 
-/** Faults end after this time in seconds. */
+/** Time in seconds after which no more requests or destination calls fail. */
 const troubleS = 600;
 
 function scenarioOf(plan: Plan): Scenario {
@@ -75,7 +78,7 @@ function worldOf(plan: Plan): SearchWorld {
       output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: plan.maxPartBytes, csv },
     },
   });
-  // A limit without other signs is known from earlier searches.
+  // If the service truncates results without a sign, the export knows the limit from earlier searches.
   const isLimitReached = true;
   const texts = { texts: [], isCut: false };
   const shown = { recordCount: undefined, scannedBytes: undefined, errors: texts, warnings: texts, isTainted: false };
@@ -100,7 +103,7 @@ function worldOf(plan: Plan): SearchWorld {
 
 const mostSearches = 500;
 
-/** Searches until everything is covered. */
+/** Repeats the search until the records cover the whole interval. */
 async function cover(world: SearchWorld, plan: Plan): Promise<readonly CommitRecord[]> {
   const records: CommitRecord[] = [];
   let [fromMs, toMs, failedBefore] = [hour.fromMs, hour.toMs, 0];
@@ -124,7 +127,7 @@ async function cover(world: SearchWorld, plan: Plan): Promise<readonly CommitRec
         if (outcome.isFailure) failedBefore++;
         break;
       case 'incomplete':
-        // Correct if it is inevitable; other obstacles pass.
+        // An incomplete interval is correct only if no search could complete it. All other obstacles are temporary.
         if (plan.trouble === 0) throw new Error(outcome.message);
         failedBefore = 0;
         break;
@@ -167,7 +170,7 @@ test('every row is there once, whatever the service does and the destination (E3
         found.push(...missing.map((complaint) => `${JSON.stringify(record)}: ${complaint}`));
       }
       expect(found).toEqual([]);
-      // Only discarded files that could not be removed may remain.
+      // Only files that the export discarded and could not remove may remain.
       await world.clock.advance(60_000);
       await world.destination.abortLeftovers('', 'all');
       const files = records.flatMap((record) => record.files.map(({ name }) => name));

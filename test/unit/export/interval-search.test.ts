@@ -1,4 +1,7 @@
-/** The search of one interval on the simulated service: each verdict, its cause, and the resulting destination. */
+/**
+ * Tests the search of one export interval on the simulated service: each verdict, its cause, and the files that result
+ * at the destination.
+ */
 import { describe, expect, test } from 'vitest';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';
@@ -16,7 +19,7 @@ describe('a whole interval', () => {
     expect(await world.complaints(record)).toEqual([]);
     expect(await world.records()).toEqual([record]);
     expect(world.requests).toEqual(['createJob', 'getJob', 'getJob', 'listMessages', 'deleteJob']);
-    // The second search knows the usual duration of searches.
+    // The second search knows from the first how long searches usually take.
     await world.committed({ toMs: hour.fromMs + hourMs / 2 });
     expect(world.requests.slice(5)).toEqual(['createJob', 'getJob', 'listMessages', 'deleteJob']);
   });
@@ -67,7 +70,7 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    // The first page of the second reading is half as long, so that pages end at other rows.
+    // In the second reading, the first page is half as long, so its pages end at other rows.
     expect(readings).toBe(3);
   });
 
@@ -130,7 +133,7 @@ describe('a search that brought errors, or may have (E5)', () => {
   test('is made again when that aggregation brings errors while its records are read', async () => {
     const queries = ['*| count'];
     const slow = { kind: 'delay', delay: '20s', operations: ['listRecords'] } as const;
-    // The first status shows that the job is done, the second only keeps it alive.
+    // The first status shows that the search job is done. The second status request only keeps the job alive.
     const error = {
       kind: 'pendingError',
       message: 'a shard is away',
@@ -150,7 +153,7 @@ describe('a search that brought errors, or may have (E5)', () => {
     const scenario = { faults: { lost, short: { kind: 'shortPage', rows: 0, operations: ['listRecords'] } } } as const;
     const world = new SearchWorld({ scenario: { faults: { lost } }, request: { query: '* | limit 1000' } });
     expect(await world.search()).toMatchObject({ kind: 'again', isFailure: false });
-    // The number of missing records is unknown.
+    // The search does not know how many records are missing.
     const uncounted = new SearchWorld({ scenario });
     expect(await uncounted.search()).toMatchObject({ kind: 'failed', error: { handling: { kind: 'backoff' } } });
     expect(await uncounted.leftovers()).toEqual([]);
@@ -176,7 +179,7 @@ describe('a search that was cut at the limit (E4)', () => {
   const cut = (atMessageLimit: 'forcePaused' | 'done' | 'doneWithWarning', more: object = {}) => ({
     search: { messageLimit: 250, atMessageLimit, pages: { maxMessages: 50 }, ...more },
   });
-  /** A single bucket, which is not whole. */
+  /** A histogram with a single bucket, whose count is not final. */
   const withoutBuckets = { status: { bucketLength: '2h' } };
 
   test.each(['forcePaused', 'doneWithWarning'] as const)(
@@ -198,7 +201,7 @@ describe('a search that was cut at the limit (E4)', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 250, written: 249, left: 1, count: { rows: 249, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // The rest is covered by its own search.
+    // A separate search exports the rest of the interval.
     const rest = await world.committed({ toMs: record.fromMs });
     expect(rest).toMatchObject({ received: 250, toMs: record.fromMs });
   });
@@ -275,7 +278,7 @@ describe('a search that was cut at the limit (E4)', () => {
   });
 });
 
-/** Repeats the ninth row in place of the tenth. */
+/** Makes a page repeat its ninth row in place of its tenth row. */
 function inPlaceOfTenth(receiver: RowReceiver): RowReceiver {
   let rows = 0;
   let ninth: PageRow | undefined;

@@ -22,7 +22,7 @@ async function readingsOf(readings: number, pages: PageScenario) {
   return bounds;
 }
 
-/** Reads all 600 rows. Returns the offset after each page. */
+/** Reads all 600 rows of the search job. Returns the row offset after each page. */
 async function read(pages: JobPages, { tools }: SearchWorld): Promise<number[]> {
   const files = new IntervalFiles(tools, { segment: 0, ...hour }, []);
   const tally = new RunTally({

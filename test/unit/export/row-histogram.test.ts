@@ -12,7 +12,7 @@ const found = (buckets: readonly HistogramBucket[]) => ({
 });
 const bucket = (startMs: number, lengthMs: number, count: number) => ({ startMs, lengthMs, count });
 
-/** Slices with their counts, without empty slices. */
+/** Returns the time slices of a histogram with their row counts. Slices without rows are omitted. */
 function withRows(counts: readonly number[]): readonly (readonly [number, number])[] {
   return [...counts.entries()].filter(([, count]) => count !== 0);
 }

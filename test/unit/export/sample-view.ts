@@ -1,4 +1,4 @@
-/** Views of the work on an ordinary export, for tests. */
+/** Sample views (snapshots for the status) of an ordinary export in progress. */
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { proofRangesOf } from '../../../src/destination/proof-range.ts';
@@ -32,7 +32,7 @@ export function viewOf(more: Partial<WorkView> = {}): WorkView {
   };
 }
 
-/** Record of an interval with this many rows in one file. */
+/** Returns the record of an interval with this many rows in one file. */
 export function intervalOf(fromMs: number, toMs: number, rows: number, more: Partial<CommitRecord> = {}): CommitRecord {
   const sha256 = 'a'.repeat(64);
   const file = { name: `data/${toMs}`, rows, bytes: 10 * rows, encodedBytes: 100 * rows, misfits: 0, sha256 };

@@ -1,4 +1,4 @@
-/** Searches whose outcomes the test determines, in place of searches that use a service. */
+/** Fake interval searches whose outcomes a test determines. They use no log service. */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type {
   JobView,
@@ -54,7 +54,7 @@ export class ScriptedSearch implements Search {
   }
 }
 
-/** Record of an interval without rows. */
+/** Returns the record of an interval without rows. */
 export function emptyRecord({ segment, fromMs, toMs }: SearchOrder): CommitRecord {
   const none = { received: 0, written: 0, outside: 0, duplicates: 0, left: 0 };
   return { segment, fromMs, toMs, ...none, count: { rows: 0, source: 'Job' }, files: [] };

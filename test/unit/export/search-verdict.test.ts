@@ -50,7 +50,7 @@ function run(more: Partial<SearchFacts> = {}): SearchFacts {
   };
 }
 
-/** A search that was cut at 12 rows, two of them in its oldest millisecond. */
+/** Search result that the service truncated at 12 rows, of which two are in the oldest millisecond. */
 function cutRun(more: Partial<SearchFacts> = {}): SearchFacts {
   return run({ sign: 'forcePaused', jobCount: 12, figures: figures({ left: 2 }), ...more });
 }

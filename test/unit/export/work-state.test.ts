@@ -18,7 +18,7 @@ import type { StoredManifest } from '../../../src/export/work/work-view.ts';
 const plan: ExportPlan = { boundariesMs: [0, 1_000] };
 const manifest = { url: 'memory://manifest' } as StoredManifest;
 
-/** What stands at the destination, as far as the state machine reads it. */
+/** Content of the destination, reduced to the parts that the state machine of an export reads. */
 function stored(more: Partial<Pick<StoredExport, 'plan' | 'manifest' | 'verdicts'>> = {}): StoredExport {
   return { plan: undefined, manifest: undefined, verdicts: [], ...more } as unknown as StoredExport;
 }

@@ -124,7 +124,7 @@ describe('the formula guard', () => {
   });
 });
 
-/** Independent implementation of the encoder's rules. */
+/** Second implementation of the CSV encoder's rules, which the test compares with the encoder. */
 function cellText(value: unknown, isGuarded: boolean): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') return JSON.stringify(value);
@@ -133,7 +133,10 @@ function cellText(value: unknown, isGuarded: boolean): string {
   return isGuarded && isFormula ? `'${text}` : text;
 }
 
-/** `stringify` never quotes empty cells. */
+/**
+ * Returns the expected CSV file. It adds quotes to rows with one empty cell, because `stringify` never quotes empty
+ * cells.
+ */
 function expectedCsv(names: readonly string[], rows: readonly Members[], isGuarded: boolean): string {
   const values = rows.map((members) => sorted(names, members).values);
   const table = [names, ...values.map((each) => names.map((name) => each.get(name)))];

@@ -1,4 +1,4 @@
-/** DuckDB as an independent reader of files. */
+/** Reads exported files with DuckDB, as a reader that shares no code with logfleet. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,7 +22,7 @@ export async function describeParquet(file: Buffer): Promise<Record<string, unkn
   return Object.fromEntries(columns.map((column) => [column['column_name'], column['column_type']]));
 }
 
-/** One instance for all reads, since its start takes longer than a read. */
+/** DuckDB instance for all reads, because its start takes longer than a read. */
 let connection: Promise<DuckDBConnection> | undefined;
 
 export async function query(file: Buffer, sql: (place: string) => string): Promise<ReadRow[]> {

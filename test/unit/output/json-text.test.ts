@@ -1,4 +1,4 @@
-/** Content of strings and ends of values in valid JSON text (RFC 8259). */
+/** Tests the functions that decode JSON strings and find the end of a JSON value, on valid JSON (RFC 8259). */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { nestedEnd, stringEnd, wordEnd, writeText } from '../../../src/output/json-text.ts';
@@ -34,7 +34,7 @@ test('a string says the same in any writing', () => {
   fc.assert(
     fc.property(texts, writings, (text, { escapes }) => {
       const row = writtenRow([['a', text]], { space: '', escapes });
-      // Between the colon and the brace.
+      // The whitespace is between the colon and the brace.
       expect(said(row.slice(row.indexOf(':') + 1, -1))).toBe(text.toWellFormed());
     }),
     { numRuns: 1_000 },

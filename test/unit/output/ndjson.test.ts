@@ -1,4 +1,4 @@
-/** NDJSON: rows as received, and the chosen fields of rows, compared with JSON.parse. */
+/** Tests NDJSON files, compared with JSON.parse: rows as the service sent them, or reduced to the chosen fields. */
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

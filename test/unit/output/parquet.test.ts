@@ -1,4 +1,6 @@
-/** Parquet: types, row groups and all values, as hyparquet and DuckDB read them. */
+/**
+ * Tests the types, row groups and values of Parquet files, as the independent readers hyparquet and DuckDB read them.
+ */
 
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -17,7 +19,7 @@ function parquet(set: ColumnSet, rows: readonly (string | Buffer)[], compression
   return encoded((spool) => new ParquetEncoder(spool, set, { compression, groupBytes }), rows);
 }
 
-/** Reads with hyparquet, without converting BigInts to numbers. */
+/** Reads a Parquet file with hyparquet, without converting BigInts to numbers. */
 function read(file: Buffer): Promise<Record<string, unknown>[]> {
   const compressors = {
     GZIP: (bytes: Uint8Array) => gunzipSync(bytes),
@@ -166,7 +168,7 @@ describe('values', () => {
 const compressions: readonly Compression[] = [none, { kind: 'gzip', level: 1 }, { kind: 'zstd', level: 3 }];
 
 describe.each(compressions)('with $kind', (compression) => {
-  /** Texts that repeat, that never repeat, long texts, and ids at the limits of their range. */
+  /** Rows with texts that repeat, texts that never repeat, long texts, and ids at the limits of their range. */
   const members = (index: number) => ({
     _messageid: String(index % 2 ? -(2n ** 63n) + BigInt(index) : 2n ** 63n - 1n - BigInt(index)),
     _messagetime: String(1_788_000_000_000 - index),
@@ -351,7 +353,7 @@ test('held-back rows stay below a row group and a row, and are none at the end',
     encoder.row(row);
     most = Math.max(most, encoder.heldBytes);
   }
-  // A repeated text takes no more memory.
+  // A text that occurs again takes no more memory.
   encoder.row(rowWith({ _raw: 'z'.repeat(200) }));
   const heldBytes = encoder.heldBytes;
   encoder.row(rowWith({ _raw: 'z'.repeat(200) }));
@@ -382,7 +384,7 @@ test('random rows in any notation equal the values of JSON.parse', async () => {
         const { values, others } = sorted(names, members);
         const { _rest, ...row } = found[index] as Record<string, unknown>;
         const rest = JSON.parse((_rest as string | null) ?? '{}') as Record<string, unknown>;
-        // Each member is in its column or in the column for the rest, as the tables above show.
+        // The tables above show that each JSON member is in its own column or in the column for all other members.
         for (const [name, value] of values) {
           const isText = set.columns.find((column) => column.name === name)?.type === 'text';
           if (isText) expect(row[name]).toEqual(textOf(value));

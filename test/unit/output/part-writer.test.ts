@@ -1,4 +1,7 @@
-/** One part: the sink receives the rows, compressed, counted and hashed. Also waiting, failure and abort. */
+/**
+ * Tests writing one part (file) of an interval: the rows reach the destination compressed, counted and hashed. The
+ * tests include back-pressure, failure and abort.
+ */
 import { createHash } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -161,7 +164,7 @@ describe('a series of parts', () => {
         expect(parts[index]?.rows).toBe(file.toString().split('\n').length - 1);
       }
       for (const { bytes } of parts.slice(0, -1)) {
-        // The size of uncompressed data is only an estimate, and these parts are hardly larger.
+        // The size of uncompressed data is only an estimate, and these parts are hardly larger than it.
         expect(bytes).toBeGreaterThan(150_000);
         expect(bytes).toBeLessThan(600_000);
       }
@@ -251,7 +254,7 @@ describe('a series of parts', () => {
   });
 });
 
-/** Delays its first write until it is released. */
+/** Sink that delays its first write until the test releases it. */
 class SlowSink extends KeepingSink {
   writtenBytes = 0;
   readonly #released = Promise.withResolvers<void>();

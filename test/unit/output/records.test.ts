@@ -1,4 +1,4 @@
-/** Records of an aggregation (2.6) in each format, and the names of files. */
+/** Tests files with the records of an aggregation (2.6) in each format, and the names of the files. */
 import { parquetReadObjects } from 'hyparquet';
 import { expect, test } from 'vitest';
 import { recordColumns } from '../../../src/output/columns.ts';

@@ -1,4 +1,7 @@
-/** Rows for tests of encoders, with the memory behaviour of a page, and sinks that keep their data. */
+/**
+ * Rows for tests of encoders, and sinks that keep the written data. As in a page, the memory of a row is reused after
+ * the call.
+ */
 import fc from 'fast-check';
 import { ByteSpool } from '../../../src/output/byte-spool.ts';
 import type { PartSink } from '../../../src/output/part-writer.ts';
@@ -12,7 +15,7 @@ export function rowWith(members: Readonly<Record<string, unknown>>): RawRow {
   return rowOf(JSON.stringify(members));
 }
 
-/** Row in a page: surrounded by other bytes, and overwritten after use. */
+/** Returns a row as a page holds it: surrounded by other bytes, and overwritten after use. */
 export class PassingRow {
   readonly #memory = Buffer.alloc(2 ** 20, '"');
 
@@ -24,7 +27,7 @@ export class PassingRow {
   }
 }
 
-/** Keeps a copy of all data, and the order of the calls. */
+/** Sink that keeps a copy of all data, and the order of its calls. */
 export class KeepingSink implements PartSink {
   readonly calls: ('write' | 'finish' | 'abort')[] = [];
   readonly #chunks: Buffer[] = [];
@@ -47,7 +50,7 @@ export class KeepingSink implements PartSink {
   }
 }
 
-/** Output of an encoder for rows that are overwritten after use. */
+/** Returns the output of an encoder for rows that are overwritten after use. */
 export function encoded(
   encoder: (spool: ByteSpool) => RowEncoder,
   texts: readonly (string | Buffer)[],
@@ -74,7 +77,7 @@ export function encoded(
   return Buffer.concat(chunks);
 }
 
-/** Possible forms of the same JSON: whitespace between tokens, and escaped characters. */
+/** Style in which the tests write a JSON text: its whitespace between tokens, and its escaped characters. */
 export interface Writing {
   readonly space: string;
   readonly escapes: 'needed' | 'all' | 'slashes';
@@ -85,7 +88,7 @@ export const writings: fc.Arbitrary<Writing> = fc.record({
   escapes: fc.constantFrom('needed', 'needed', 'all', 'slashes'),
 });
 
-/** Members in order. A name may occur twice. */
+/** Members of a row in their order. A name may occur twice. */
 export type Members = readonly (readonly [name: string, value: unknown])[];
 
 export function writtenRow(members: Members, { space, escapes }: Writing): string {
@@ -110,7 +113,7 @@ function hex(unit: number): string {
   return unit.toString(16).padStart(4, '0');
 }
 
-/** Characters with a meaning in one of the formats, or with different lengths in UTF-8 and UTF-16. */
+/** Characters with a special meaning in one of the file formats, or with different lengths in UTF-8 and UTF-16. */
 const letters = [...'abc019 ,;"\'\\/{}[]:=+-@\t\r\n\b\f\u0000\u007f\u0085é߿ࠀ＝＋－＠\u2028😀\ud800\udfff'];
 
 export const texts: fc.Arbitrary<string> = fc.oneof(
@@ -149,7 +152,7 @@ export const fieldNames: fc.Arbitrary<string> = fc.oneof(
 
 export const rowMembers: fc.Arbitrary<Members> = fc.array(fc.tuple(fieldNames, values), { maxLength: 12 });
 
-/** Expected value of each column, and the members without a column as received. */
+/** Returns the expected value of each column, and the members that have no column as the service sent them. */
 export function sorted(names: readonly string[], members: Members): { values: Map<string, unknown>; others: Members } {
   const columnOf = (name: string) =>
     names.includes(name) ? name : names.findLast((each) => /^_[a-z]+$/i.test(each) && equalIgnoringCase(each, name));

@@ -1,4 +1,7 @@
-/** Dictionaries of values of eight bytes: each is found again, and there is none where it would not pay. */
+/**
+ * Tests dictionaries of eight-byte values in Parquet files: each value is found again, and no dictionary is used if it
+ * would save no space.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { WordDictionary } from '../../../src/output/word-store.ts';
@@ -39,6 +42,6 @@ test.each([
 ])('of $what: $pays', ({ values, pays }) => {
   const dictionary = new WordDictionary();
   expect(dictionary.take(halvesOf(values))).toBe(pays);
-  // Also where it has been used before.
+  // The result must also be correct if the dictionary has been used before.
   expect(dictionary.take(halvesOf(values))).toBe(pays);
 });

@@ -1,4 +1,4 @@
-/** Integers of 64 bits from their digits, compared with BigInt, and what bounds them. */
+/** Tests parsing 64-bit integers from their digits, compared with BigInt, and the limits of the store. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { WordStore } from '../../../src/output/word-store.ts';

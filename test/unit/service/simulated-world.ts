@@ -1,4 +1,7 @@
-/** The client and the simulated service in one process and in virtual time: budget, client, transport and service together. */
+/**
+ * Test set-up with the client and the simulated service in one process and in virtual time, joined by the real budget
+ * and transport code.
+ */
 
 import { InProcessService } from '../../../simulator/in-process.ts';
 import type { JournalEntry } from '../../../simulator/journal.ts';
@@ -24,7 +27,7 @@ export const usual: Scenario = {
   groups: { web: { count: 30, version: '19.253-26', osName: 'Linux' } },
 };
 
-/** Ten messages per minute in the hour before the start. */
+/** Settings for ten messages per minute in the hour before the start. */
 export const messageCount = 600;
 
 function tenAMinute(startMs: number): LogData {
@@ -71,7 +74,7 @@ export class SimulatedWorld {
     this.jobs = new SearchJobs({ service: this.client, permits: budget.jobs, clock });
   }
 
-  /** All messages of the hour before the start. */
+  /** Search job for all messages of the hour before the start. */
   get order(): JobOrder {
     return { query: '*', fromMs: this.model.startMs - 3_600_000, toMs: this.model.startMs, requiresRawMessages: true };
   }
@@ -82,7 +85,7 @@ export class SimulatedWorld {
     return this.model.counters();
   }
 
-  /** Result of a call after the clock has run. */
+  /** Returns the result of a call after the virtual clock has run. */
   async run<T>(call: Promise<T>): Promise<T> {
     let done = false;
     const end = () => {
@@ -93,7 +96,7 @@ export class SimulatedWorld {
     return call;
   }
 
-  /** Error of a call, or undefined if it succeeds. */
+  /** Returns the error of a call, or undefined if the call succeeds. */
   async failure(call: Promise<unknown>): Promise<unknown> {
     return this.run(
       call.then(
@@ -103,7 +106,7 @@ export class SimulatedWorld {
     );
   }
 
-  /** Requests of an operation that arrived, in order. */
+  /** Returns the requests of an operation that reached the simulated service, in order. */
   requests(operation?: string): readonly JournalEntry[] {
     return this.journal.filter((entry) => operation === undefined || entry.operation === operation);
   }

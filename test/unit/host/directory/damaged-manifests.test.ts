@@ -1,4 +1,7 @@
-/** Rules D1 to D3 and D5: unusable manifests, one kind of damage at a time, and their effect on the other manifests. */
+/**
+ * Tests unusable manifests in a directory (D1 to D3, D5): one kind of damage at a time, and the effect on the other
+ * manifests.
+ */
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
@@ -12,7 +15,7 @@ const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-set
 const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: logging}\nstringData: {accessId: a}\n';
 const utf16 = (text: string, mark = true) => Buffer.from(`${mark ? '\ufeff' : ''}${text}`, 'utf16le');
 
-/** Waits long enough for all delays. */
+/** Advances the clock beyond all delays of the directory reader. */
 async function wait(place: Workplace, host: DirectoryHost): Promise<void> {
   for (let round = 0; round < 3; round++) {
     await place.clock.advance(deletionDelayMs + quietMs);
@@ -20,7 +23,7 @@ async function wait(place: Workplace, host: DirectoryHost): Promise<void> {
   }
 }
 
-/** Damage that makes a whole file unusable. */
+/** Kinds of damage that make a whole manifest file unusable. */
 const damages: readonly (readonly [string, (text: string) => string | Uint8Array])[] = [
   ['empty', () => ''],
   ['blank', () => '\n \n'],
@@ -295,7 +298,7 @@ describe('a manifest that is missing for a moment (D3)', () => {
     chmodSync(place.path('deep'), 0);
     await host.refresh();
     await wait(place, host);
-    // The superuser can list the folder nevertheless.
+    // The superuser can list the folder even without permission, so the result is the same.
     expect(names(host)).toEqual(['web']);
     chmodSync(place.path('deep'), 0o700);
   });

@@ -7,7 +7,7 @@ import { Controller } from '../../../../src/controller/controller.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { get, policy, Workplace } from './workplace.ts';
 
-/** A controller that copies each target to the status, as in a directory run. */
+/** Fake controller of a directory run: it copies the target of each policy to its status. */
 function echo(host: DirectoryHost) {
   const source = host.resources('CollectorVersionPolicy');
   const seen: string[] = [];

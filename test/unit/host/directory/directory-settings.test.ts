@@ -1,4 +1,7 @@
-/** Sources of an operator-wide pause in directories: ConfigMaps among the manifests, and requests beside them. */
+/**
+ * Tests the operator-wide pause in a directory, which is set by a ConfigMap among the manifests or by a request file
+ * beside them.
+ */
 
 import { mkdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';

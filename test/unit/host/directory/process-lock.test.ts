@@ -17,7 +17,7 @@ function start(directory: string): ChildProcess {
   return child;
 }
 
-/** First line of a process's output. */
+/** Resolves to the first line that the process prints. */
 async function firstLine(child: ChildProcess): Promise<string> {
   child.stdout?.setEncoding('utf8');
   const [line] = (await once(child.stdout as NonNullable<ChildProcess['stdout']>, 'data')) as [string];
@@ -79,7 +79,8 @@ describe('another process', () => {
 
   test('a killed process whose parent has not noticed is replaced, too', async () => {
     const place = new Workplace();
-    // The shell starts the holder and becomes `sleep`, which never collects its child.
+    // The shell starts the lock holder and then becomes `sleep`, which never reaps child processes. So the killed lock
+    // holder stays a zombie.
     const script = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
     const command = `"${process.execPath}" "${script}" "${place.directory}" & exec sleep 600`;
     const parent = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -181,7 +182,7 @@ describe('a lock', () => {
     const host = await place.open();
     const { leadership } = host;
     const told = new Promise<void>((resolve) => leadership.subscribe(resolve));
-    // The machine sleeps: time passes, and no timer fires.
+    // The machine is suspended: time passes, but no timer fires.
     const asleep = place.clock.monotonic.bind(place.clock);
     place.clock.monotonic = () => asleep() + silenceMs;
     expect(leadership.isLeader()).toBe(false);

@@ -1,4 +1,4 @@
-/** A temporary directory of manifests with everything needed to open it. It is removed after the test. */
+/** Temporary directory of manifests for a test, with the means to open it. It is removed after the test. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -27,14 +27,16 @@ export class Workplace {
     return join(this.directory, ...parts);
   }
 
-  /** Writes a file with an old time, so that no reader waits for further changes. */
+  /**
+   * Writes a file with an old modification time, so that the reader of the directory does not wait for further changes.
+   */
   write(file: string, content: string | Uint8Array): void {
     this.writeNow(file, content);
     const longAgo = this.clock.now() / 1_000 - 3_600;
     utimesSync(this.path(file), longAgo, longAgo);
   }
 
-  /** Writes a file with the current time, as if the writer were not finished. */
+  /** Writes a file with the current modification time, as if its writer were not finished yet. */
   writeNow(file: string, content: string | Uint8Array): void {
     mkdirSync(dirname(this.path(file)), { recursive: true });
     writeFileSync(this.path(file), content);
@@ -48,7 +50,7 @@ export class Workplace {
     rmSync(this.path(file), { recursive: true });
   }
 
-  /** Opens the directory. Close one host before opening the next. */
+  /** Opens the directory. The test has to close one host (reader of the directory) before it opens the next. */
   async open(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     const host = await createDirectoryHost({
       directories: [this.directory],
@@ -61,13 +63,16 @@ export class Workplace {
     return host;
   }
 
-  /** Opens the directory when the start must wait: for unchanged files, or for a certain deletion of a manifest. */
+  /**
+   * Opens the directory if the start must wait: until files stop changing, or until the deletion of a manifest is
+   * certain.
+   */
   openInTime(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     return this.clock.during(this.open(options));
   }
 }
 
-/** A manifest with a variable version. */
+/** Returns a manifest whose target version a test can change. */
 export function policy(name: string, version = '19.500-1', extra = ''): string {
   return `apiVersion: logfleet.dev/v1alpha1
 kind: CollectorVersionPolicy
@@ -85,7 +90,7 @@ export function find(host: Pick<DirectoryHost, 'resources'>, name: string): Coll
   return host.resources('CollectorVersionPolicy').get({ namespace: 'logging', name });
 }
 
-/** The policy with this name, which must exist. */
+/** Returns the policy with this name. Throws if the policy does not exist. */
 export function get(host: Pick<DirectoryHost, 'resources'>, name: string): CollectorVersionPolicy {
   const resource = find(host, name);
   if (!resource) throw new Error(`there is no ${name}`);

@@ -1,4 +1,4 @@
-/** Every answer of an API server is classified with its handling. */
+/** Tests the classification of Kubernetes API errors: which ones the operator retries, and which ones it reports. */
 import { expect, test } from 'vitest';
 import { errorOfAnswer } from '../../../../src/host/kubernetes/api-error.ts';
 import { resourceOfPath } from '../../../../src/host/kubernetes/api-paths.ts';

@@ -1,4 +1,4 @@
-/** Events inform users and delay nothing. */
+/** Tests Kubernetes Events of the operator: users see them, and no other work waits for them. */
 import { expect, test } from 'vitest';
 import type { OwnerRef } from '../../../../src/host/host.ts';
 import { EventRecorder } from '../../../../src/host/kubernetes/event-recorder.ts';

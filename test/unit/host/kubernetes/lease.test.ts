@@ -1,4 +1,4 @@
-/** One of several processes leads, and notices when its leadership ends. */
+/** Tests leader election: one of several processes leads, and it notices when its leadership ends. */
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
@@ -14,7 +14,10 @@ import { createWorld, ProcessClock, surroundings, type World } from './world.ts'
 
 const namespace = 'logfleet-system';
 const path = leasePath(namespace, 'operator');
-/** A follower checks every 2 s ± 10 %, and each request takes a few milliseconds. */
+/**
+ * Maximum time in ms between two checks of the lease. A follower checks the lease every 2 s ± 10 %, and each request
+ * takes a few milliseconds.
+ */
 const checkIntervalMs = 2_300;
 
 class Candidate {
@@ -30,7 +33,7 @@ class Candidate {
     this.election = new LeaseElection({ ...around, client, namespace, name: 'operator', identity: name });
   }
 
-  /** Stops the process, as SIGSTOP does: neither timers nor answers reach it. */
+  /** Suspends the process, as SIGSTOP does: its timers do not fire, and it receives no answers. */
   stop(): void {
     this.clock.stop();
     this.api.freeze();

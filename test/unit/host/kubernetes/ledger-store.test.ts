@@ -1,4 +1,7 @@
-/** U1: ledgers as resources of the kind Ledger. A write is one request, a lost or changed Ledger is noticed, and a start costs one list. */
+/**
+ * Tests the storage of ledgers (write-ahead records of upgrade attempts) as resources of the kind Ledger (U1). A write
+ * is one request, a lost or changed Ledger is noticed, and a start costs one list request.
+ */
 import { describe, expect, test } from 'vitest';
 import { type LedgerShard, maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
@@ -180,7 +183,7 @@ test('an API server without the kind is reported, for the list and for a write',
   expect(await codeOf(write(at, 'head', 'one'))).toBe('ledger.notInstalled');
 });
 
-/** Like `setting`, with the list of a start. */
+/** Like `setting`, after the store has listed the Ledgers at its start. */
 function started(leading = { term: 1 }, allNamespaces = true): Setting {
   const { world, owner } = setting();
   const client = clientOf(world);
@@ -189,7 +192,7 @@ function started(leading = { term: 1 }, allNamespaces = true): Setting {
   return { world, owner, store: new KubernetesLedgerStore({ client, startList }) };
 }
 
-/** Requests for Ledgers since the last call, as `list` or by the end of their names. */
+/** Returns the requests for Ledgers since the last call, as `list` or by the end of their names. */
 function requestsOf({ world: { server } }: Setting): readonly string[] {
   return server.requests
     .splice(0)

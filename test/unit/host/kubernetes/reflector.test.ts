@@ -1,4 +1,4 @@
-/** The resource cache follows the server despite failures of lists and watches. */
+/** Checks that the resource cache follows the API server although some list and watch requests fail. */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { configMapPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
@@ -16,7 +16,7 @@ function targetOf(host: KubernetesHost, name = 'production', namespace = 'loggin
   return host.resources(policies).get({ namespace, name })?.spec.target.version;
 }
 
-/** A host that has listed its resources and watches them. */
+/** Starts a host (the Kubernetes side of the operator) that has listed its resources and watches them. */
 async function followed(
   namespaces: 'all' | readonly string[] = 'all',
 ): Promise<{ world: World; host: KubernetesHost }> {

@@ -1,4 +1,4 @@
-/** Status writes are optimistic, and a writer reads its own writes. */
+/** Tests status writes: they fail if the resource has changed, and a writer reads its own writes immediately. */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
@@ -57,14 +57,16 @@ test('late events of our own writes neither revert the cache nor call listeners'
   expect(heard).toBe(0);
 });
 
-/** Keys that listeners are called with from now on. */
+/** Returns the resource keys that the host reports as changed from now on. */
 function heardFrom(host: KubernetesHost): readonly string[] {
   const heard: string[] = [];
   host.resources(policies).subscribe(({ name }) => heard.push(name));
   return heard;
 }
 
-/** Each status write takes effect after half of this time and is answered at its end. */
+/**
+ * Delay in ms of each status write. The write takes effect after half of this time, and its answer arrives at the end.
+ */
 function delayWrites(world: World, delayMs: number): void {
   world.server.onRequest = ({ subresource }) => (subresource === 'status' ? { kind: 'delay', delayMs } : undefined);
 }

@@ -1,4 +1,4 @@
-/** Limits on concurrent work, and the order of waiting work. */
+/** Tests the limit on concurrent work, and the order in which waiting work starts. */
 import { expect, test } from 'vitest';
 import { Turns } from '../../../../src/host/kubernetes/status-writer.ts';
 

@@ -1,4 +1,7 @@
-/** Parts of the request budget with their own behaviour: queue, margin, admission of jobs. */
+/**
+ * Tests the parts of the request budget with behaviour of their own: the queue of an API key, the rate margin, and the
+ * admission of search jobs.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JobAdmission, type JobPermit } from '../../../../src/service/budget/job-admission.ts';
@@ -8,7 +11,7 @@ import { RatePace, stepsSince } from '../../../../src/service/budget/rate-pace.t
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** Time after which the pace increases by one step. */
+/** Time in ms after which the request rate increases by one step. */
 const paceStepMs = 10_000;
 
 describe('the waiting queue', () => {
@@ -81,7 +84,7 @@ describe('the margin of the path (B1)', () => {
 
   it('has no baseline for the first answers of all', () => {
     const margin = new PathMargin();
-    // A server that is slow at first answers one request after the other, so all but the first are late.
+    // A server that is slow at first answers one request after the other, so all answers but the first are late.
     expect([82, 90, 93, 300].map((roundTripMs) => margin.learn('jobCreation', roundTripMs, 0))).toEqual([
       82, 90, 93, 300,
     ]);

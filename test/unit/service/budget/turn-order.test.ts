@@ -1,9 +1,9 @@
-/** Order of keep-alives and pages when both always wait (B3, B4). */
+/** Tests the order in which keep-alives and pages are sent when requests of both kinds always wait (B3, B4). */
 import { expect, test } from 'vitest';
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { TurnOrder } from '../../../../src/service/budget/turn-order.ts';
 
-/** Classes of the next `count` requests if these classes always wait, each with the given delay. */
+/** Returns the kinds of the next `count` requests if requests of these kinds always wait, each with the given delay. */
 function starts(count: number, late: Partial<Record<RequestClass, number>>): RequestClass[] {
   const order = new TurnOrder();
   const heads = Object.entries(late).map(([name, lateMs]) => ({ class: name as RequestClass, lateMs }));
@@ -28,7 +28,7 @@ test('at most three keep-alives precede waiting pages, and again after as many p
   expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
   for (let one = 0; one < 10; one++) next(page);
   expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
-  // Keep-alives without a waiting page do not count.
+  // Keep-alives that are sent while no page waits do not change the order afterwards.
   for (let one = 0; one < 10; one++) next(page);
   for (let one = 0; one < 50; one++) next(poll);
   expect(both()).toBe('keepAlive');

@@ -1,4 +1,4 @@
-/** Search job of a fake service. Each operation is a function that a test can replace at any time. */
+/** Fake search job, without a service. A test can replace each of its operations at any time. */
 import type { Clock } from '../../../../src/base/clock.ts';
 import type { JobPermit } from '../../../../src/service/budget/job-admission.ts';
 import type {
@@ -31,7 +31,7 @@ export const running: JobStatus = {
 
 export const done = (messageCount: number): JobStatus => ({ ...running, state: 'doneGatheringResults', messageCount });
 
-/** Row with this number as its id and time. */
+/** Returns a row with this number as its id and its time. */
 export function rowOf(index: number): PageRow {
   const bytes = Buffer.from(`{"_messageid":"${index}"}`);
   return { bytes, messageId: String(index), messageTimeMs: 100_000 - index, receiptTimeMs: undefined };
@@ -64,7 +64,7 @@ export class FakeJob implements OpenJob {
   readonly options: StatusOptions[] = [];
   readonly queries: PageQuery[] = [];
   deletions = 0;
-  /** Returns or throws the result of a status request. An answer keeps the job alive. */
+  /** Returns or throws the result of a status request. Each answered status request keeps the search job alive. */
   status: () => Promise<JobStatus> | JobStatus = () => running;
   /** Passes rows to the receiver. */
   page: (query: PageQuery, receiver: RowReceiver) => Promise<number> | number = () => 0;
@@ -109,7 +109,7 @@ export class FakeJob implements OpenJob {
   }
 }
 
-/** Counts its ends, and records the first one. */
+/** Fake permit (slot of the budget) for a search job. It records the time of its first end. */
 export class FakePermit implements JobPermit {
   endedAtMs: number | undefined;
   readonly #clock: Clock;
@@ -123,7 +123,7 @@ export class FakePermit implements JobPermit {
   }
 }
 
-/** Passes on the rows of `query` for a job with `total` rows, at most `most`. */
+/** Passes on the requested rows of a search job with `total` rows, at most `most` in one page. */
 export function serve(total: number, most = 10_000) {
   return ({ offset, limit }: PageQuery, receiver: RowReceiver): number => {
     const rows = Math.max(0, Math.min(total - offset, limit, most));
@@ -132,7 +132,7 @@ export function serve(total: number, most = 10_000) {
   };
 }
 
-/** Ids of rows in order of arrival. */
+/** Ids of the received rows in order of arrival. */
 export class Ids implements RowReceiver {
   readonly ids: number[] = [];
 

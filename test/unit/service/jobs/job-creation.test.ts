@@ -1,10 +1,10 @@
-/** Jobs whose creation was cancelled by the caller. */
+/** Tests search jobs whose creation the caller cancels. */
 import { expect, test } from 'vitest';
 import { SimulatedWorld } from '../simulated-world.ts';
 
 const reason = new Error('nobody wants it any more');
 
-/** Opens a job. Its error arrives when the clock runs. */
+/** Opens a search job. If that fails, the error arrives when the virtual clock advances. */
 function opening(world: SimulatedWorld, abort: AbortController): Promise<unknown> {
   return world.jobs.open(world.order, { signal: abort.signal }).then(
     () => undefined,

@@ -1,6 +1,6 @@
 /**
- * Accumulated statuses: histograms in both interpretations, errors and warnings that are returned once, and lost statuses (2.3,
- * 10.2, E5).
+ * Tests how the client combines the statuses of a search job: histograms in both interpretations, errors and warnings
+ * that the service returns only once, and lost statuses (2.3, 10.2, E5).
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -32,14 +32,14 @@ describe('the histogram', () => {
     });
   });
 
-  /** Arrival of the true counts of buckets: from the end to the beginning, a part with each status. */
+  /** Random search whose bucket counts become final from the newest bucket to the oldest, a few with each status. */
   const course = fc.record({
     counts: fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 12 }),
-    /** Share of all messages found at each status. */
+    /** Share of all messages that the search job has found at each status. */
     polls: fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 8 }),
   });
 
-  /** Counts of each bucket after `found` messages, newest bucket first. */
+  /** Returns the count of each bucket after the search job has found `found` messages, newest bucket first. */
   function after(counts: readonly number[], found: number): number[] {
     let left = found;
     return counts.map((count) => {
@@ -78,7 +78,7 @@ describe('the histogram', () => {
   test('does not add up after a lost status, and recovers if each status contains all buckets', () => {
     const parts = new JobHistogram();
     parts.add([bucket(900, 5)]);
-    // The status with [bucket(800, 3)] was lost.
+    // The test skips the status with [bucket(800, 3)], as if its answer had been lost.
     parts.add([bucket(700, 2)]);
     expect(parts.read(10)).toMatchObject({ total: 7, addsUp: false });
     const whole = new JobHistogram();

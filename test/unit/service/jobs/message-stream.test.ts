@@ -1,4 +1,7 @@
-/** Pages of messages through the client: rows as they arrive, time limits, back-pressure, and the source of errors (4.3, B2, B3). */
+/**
+ * Tests reading pages of messages with the client: rows as they arrive, timeouts, back-pressure, and the source of
+ * errors (4.3, B2, B3).
+ */
 import { describe, expect, test } from 'vitest';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
 import { failureOf, good, goodBodies, harness, messages, RowLog, settled } from '../requests/harness.ts';
@@ -59,7 +62,7 @@ describe('time limits', () => {
   });
 });
 
-/** Accepts rows up to `most`, then pauses until `open`. */
+/** Sink that accepts rows up to `most`, then pauses until the test calls `open`. */
 class Gate extends RowLog {
   most: number;
   #opened = Promise.withResolvers<void>();
@@ -102,7 +105,7 @@ describe('a sink that accepts no more data (B3)', () => {
     expect(gate.rows.length).toBeGreaterThanOrEqual(30);
     expect(world.clock.monotonic()).toBeLessThan(5_100);
     expect(world.budget.ends).toEqual([{ kind: 'abandoned' }]);
-    // Accepting data too late has no effect.
+    // Accepting data after the timeout has no effect.
     gate.open(1_000);
     const taken = gate.rows.length;
     await world.clock.advance(60_000);

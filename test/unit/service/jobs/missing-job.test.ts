@@ -1,4 +1,7 @@
-/** Causes of an unknown job: one answer with six possible causes (7.3, 10.2, 3.1, 5.3). */
+/**
+ * Tests how the client finds the cause when the service answers that a search job is unknown. Six causes have the same
+ * answer (7.3, 10.2, 3.1, 5.3).
+ */
 import { expect, test } from 'vitest';
 import { type JobFacts, missingJob } from '../../../../src/service/jobs/missing-job.ts';
 import type { NoSuchJob } from '../../../../src/service/requests/call.ts';

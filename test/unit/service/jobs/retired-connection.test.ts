@@ -1,4 +1,6 @@
-/** Requests of a connection whose credentials are no longer used, while a search job is open. */
+/**
+ * Tests the requests of an open search job whose connection has credentials that are no longer used for new requests.
+ */
 import { expect, test } from 'vitest';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';

@@ -1,7 +1,4 @@
-/**
- * Number of status requests for a short search, and the time until its end is noticed, for different contents of statuses (B4, 2.3,
- * 3.1).
- */
+/** Tests how many status requests a short search needs, and how soon the client notices its end (B4, 2.3, 3.1). */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../../simulator/scenario.ts';
 import { RowData } from '../../../../simulator/test/search/row-data.ts';

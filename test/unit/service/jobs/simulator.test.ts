@@ -1,6 +1,6 @@
 /**
- * Search jobs from opening to end on the simulated service in virtual time: number of requests, keep-alives, accumulated statuses
- * and faults.
+ * Tests search jobs from creation to end on the simulated service in virtual time: number of requests, keep-alives,
+ * histograms and faults.
  */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../../simulator/scenario.ts';
@@ -11,7 +11,7 @@ import type { JobOrder } from '../../../../src/service/jobs/search-service.ts';
 import { RowLog } from '../requests/harness.ts';
 import { messageCount, SimulatedWorld } from '../simulated-world.ts';
 
-/** Opens a job, waits for its end, and reads its messages. */
+/** Opens a search job, waits for its end, and reads its messages. */
 async function search(world: SimulatedWorld, order: Partial<JobOrder> = {}) {
   const job = await world.run(world.jobs.open({ ...world.order, ...order }));
   const progress = await world.run(job.whenFinished());
@@ -88,7 +88,7 @@ test.each(['new', 'all'] as const)(
     job = await world.run(world.jobs.open(world.order, { onProgress }));
     await world.run(job.whenFinished());
     expect(sums.length).toBeGreaterThan(4);
-    // Messages of an unfinished bucket are counted, but the bucket is not reported yet.
+    // The message count includes an unfinished bucket, although the histogram does not report that bucket yet.
     for (const [total, counted] of sums) expect(counted - total).toBeLessThanOrEqual(60);
     expect(sums.at(-1)).toEqual([messageCount, messageCount]);
     await world.run(job.close());
@@ -213,7 +213,7 @@ describe('causes of an early end of a search', () => {
   test('a proxy removes the cookie (5.3)', async () => {
     const world = new SimulatedWorld({ search: { cookies: { names: ['A'] } } });
     const job = await world.run(world.jobs.open(world.order));
-    // A proxy that removes cookies looks like a service that requires other cookies.
+    // If a proxy removes cookies, the service answers as if it required other cookies.
     world.model.patch({ search: { cookies: { names: ['B'] } } }, world.service.nowMs());
     const error = await world.failure(job.whenFinished());
     expect(['JobLost', 'JobCookieMissing', 'JobSilenced']).toContain((error as LogfleetError).reason);
@@ -275,14 +275,14 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
       }
     }
   };
-  // One job exists, and its keep-alives succeed, before the others are created.
+  // One search job exists, and its keep-alives succeed, before the test creates the others.
   const all = [runOne()];
   await world.clock.advance(5_000);
   for (let job = 0; job < 11; job++) all.push(runOne());
   await world.clock.advance(4_000);
   expect(refused).toBeGreaterThan(0);
   expect(world.budget.jobs.limit).toBeLessThanOrEqual(4);
-  // The rate is unchanged: four at once, and four more a second later.
+  // The request rate is unchanged: four requests at once, and four more a second later.
   const fromMs = world.clock.monotonic();
   await world.run(Promise.all(Array.from({ length: 9 }, () => world.client.listBuilds())));
   expect(world.clock.monotonic() - fromMs).toBeLessThan(3_500);
@@ -307,7 +307,7 @@ describe('many jobs', () => {
         while (!stop.signal.aborted)
           await job.readMessages({ offset: 0, receiver: new RowLog(), signal: stop.signal }).catch(() => {});
       };
-      // Pages keep their jobs alive, and keep-alives the others.
+      // Reading pages keeps a search job alive. All other jobs need keep-alives.
       for (const job of jobs.slice(0, readers)) for (let part = 0; part < 6 / readers; part++) void readOn(job);
       const before = world.journal.length;
       await world.clock.advance(600_000);
@@ -392,7 +392,8 @@ test.each([
     await world.clock.advance(60_000);
     expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
     expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
-    // A service that works on cancelled requests for longer than B2 assumes counts more.
+    // A service may work on cancelled requests for longer than the budget assumes (B2). It then counts more concurrent
+    // requests than the budget.
     if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
     expect(jobs.filter(({ end }) => end).length).toBe(0);
   },

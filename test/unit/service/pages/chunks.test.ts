@@ -5,7 +5,7 @@ import { type Cuts, differences, everyNth, scan } from '../../../fuzz/page-scann
 
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-/** Valid and invalid pages that contain every construct which a chunk boundary can divide. */
+/** Valid and invalid pages with every construct that can be divided between two chunks. */
 const pages: readonly (readonly [name: string, page: string])[] = [
   ['nothing in it', '{"messages":[]}'],
   ['escapes', '{"messages":[{"map":{"_messag\\u0065id":"\\u002d7","_messagetime":"5","a":"\\\\\\"\\u00e9\\n"}}]}'],
@@ -34,7 +34,7 @@ describe.each(pages)('%s', (_name, text) => {
   const page = Buffer.from(text, 'latin1');
   const reference = readReference(page);
 
-  /** The first division with a wrong result, and that result. */
+  /** Returns the first division into chunks with a wrong result, and that result. */
   function wrongCuts(ways: Iterable<Cuts>): unknown {
     for (const cuts of ways) {
       const found = differences(page, reference, scan(page, cuts));

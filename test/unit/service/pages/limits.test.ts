@@ -1,4 +1,4 @@
-/** Limits of the scanner (2.5, 8), the memory of rows, and the state after an error. */
+/** Tests the limits of the page scanner (2.5, 8), the memory of rows, and the scanner's state after an error. */
 import { describe, expect, test } from 'vitest';
 import { PageError } from '../../../../src/service/pages/page-content.ts';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
@@ -12,7 +12,7 @@ function rowOf(bytes: number): string {
   return `{${values},"_raw":"${'x'.repeat(bytes - frame)}"}`;
 }
 
-/** Writes the page in chunks of this size. Returns its number of rows, or the error. */
+/** Passes the page to the scanner in chunks of this size. Returns its number of rows, or the error. */
 function scan(
   page: string,
   chunk: number,

@@ -1,4 +1,4 @@
-/** Valid pages of messages (2.5), the values of their rows (E9), and the offset and message of errors. */
+/** Tests scanning pages of messages (2.5): the values of their rows (E9), and the offset and message of errors. */
 import { describe, expect, test } from 'vitest';
 import { DecodeError } from '../../../../src/service/json/json-members.ts';
 import { PageError } from '../../../../src/service/pages/page-content.ts';
@@ -39,7 +39,7 @@ function errorOf(page: string | Uint8Array): PageError {
   throw new Error('the page was taken');
 }
 
-/** Page with one row with these members. */
+/** Returns a page that has one row with these members. */
 const pageOf = (members: string) => `{"messages":[{"map":{${members}}}]}`;
 const time = '"_messagetime":"1788000000123"';
 const id = '"_messageid":"-5"';
@@ -217,7 +217,7 @@ describe('invalid pages', () => {
     expect(error.message).toMatch(message);
   });
 
-  // As the value of a skipped member, where only the syntax counts.
+  // The value belongs to a skipped member, of which the scanner checks only the syntax.
   test.each([
     ['01', 1],
     ['-', 1],

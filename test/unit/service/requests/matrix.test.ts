@@ -1,6 +1,6 @@
 /**
- * Each of the nine operations with each fault of the service or of an intermediary (7.1, 10.1): the classification, and that a
- * request with an effect is never classified as one without.
+ * Tests each of the nine operations with each fault of the service or of an intermediary (7.1, 10.1). A request that
+ * had an effect must never be classified as one without.
  */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario } from '../../../../simulator/scenario.ts';
@@ -10,7 +10,10 @@ import { ServiceError } from '../../../../src/service/requests/service-error.ts'
 import { firstCollector, SimulatedWorld } from '../simulated-world.ts';
 import { RowLog } from './harness.ts';
 
-/** World with the objects that the operations need: a finished job of 11 s that survives all timeouts, and a task. Without faults. */
+/**
+ * Simulated service without faults, with the objects that the operations need: an upgrade task, and a finished search
+ * job that survives all timeouts.
+ */
 async function prepared() {
   const world = new SimulatedWorld({ search: { duration: '1s', keepAlive: '10m' } });
   const { client, clock } = world;
@@ -67,16 +70,19 @@ const faults: readonly [string, FaultScenario, string][] = [
   ['504', { kind: 'status', status: 504, body: 'html' }, 'serverError'],
 ];
 
-/** Operations on an existing job. 404 means that it does not exist. */
+/** Operations on an existing search job. Status 404 means that the job does not exist. */
 const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
 
-/** Undefined means success: a deletion may have any answer, and an unknown job counts as deleted (4.5). */
+/**
+ * Expected failure, or undefined for success. A deletion succeeds with any answer, and an unknown job counts as deleted
+ * (4.5).
+ */
 function expectedOf(operation: Operation, outcome: string): string | undefined {
   if (operation === 'deleteJob' && (outcome === 'answerInvalid' || outcome === 'notFound')) return undefined;
   return onJob.has(operation) && outcome === 'notFound' ? 'jobGone' : outcome;
 }
 
-/** Faults before any effect. The others only damage the answer. */
+/** Faults that happen before the request has an effect. All other faults only damage the answer. */
 const ineffective: ReadonlySet<FaultScenario['kind']> = new Set(['redirect', 'status']);
 
 /** Number of deleted jobs. */
@@ -84,7 +90,7 @@ function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { r
   return operation === 'deleteJob' && (effect ?? !ineffective.has(kind)) ? 1 : 0;
 }
 
-/** Possible effects of a request whose answer is lost. */
+/** Effects that a request can have had when its answer is lost. */
 const acts: ReadonlySet<Operation> = new Set(['createJob', 'getJob', 'deleteJob', 'createTask']);
 const lost: ReadonlySet<string> = new Set([
   ...['connectionLost', 'timeout', 'answerInvalid', 'requestTimeout'],
@@ -100,7 +106,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     world.model.patch({ faults: { all: { ...fault, operations: [operation] } } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
     const { jobsCreated, tasksAccepted, jobsActive } = world.counters();
-    // A deletion with an effect leaves no job. One without leaves the job unchanged.
+    // The job is gone if the deletion had an effect, and unchanged otherwise.
     expect(jobsActive).toBe(before.jobsActive + jobsCreated - before.jobsCreated - deletionsOf(operation, fault));
     const expected = expectedOf(operation, outcome);
     if (expected === undefined) {
@@ -110,7 +116,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     expect(error).toBeInstanceOf(ServiceError);
     const unknown = acts.has(operation) && lost.has(expected);
     expect(error).toMatchObject({ code: `service.${expected}`, effect: unknown ? 'unknown' : 'none' });
-    // A request with an effect is never classified as one without, and never repeated.
+    // The client never classifies a request with an effect as one without, and never repeats it.
     const created = jobsCreated - before.jobsCreated + tasksAccepted - before.tasksAccepted;
     expect(created).toBeLessThanOrEqual(unknown && creations.includes(operation) ? 1 : 0);
   });
@@ -124,7 +130,8 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     const moved: FaultScenario = { kind: 'redirect', to, operations: [operation], times: 1 };
     world.model.patch({ basePaths: ['/api', '/eu/api'], faults: { moved } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
-    // The second host does not get the first host's cookie, so it does not know the job (5.3).
+    // The cookie belongs to the first host, so the second host does not receive it and does not know the search job
+    // (5.3).
     const loses = to.startsWith('https://') && onJob.has(operation);
     if (loses) expect(error).toMatchObject({ code: 'service.jobCookieMissing' });
     else expect(error).toBeUndefined();

@@ -1,7 +1,4 @@
-/**
- * From a Secret to the simulated service and back, in one process and in virtual time: accounts, budget, client and service
- * together.
- */
+/** Tests accounts, request budget, client and simulated service together, in one process and in virtual time. */
 import { expect, test } from 'vitest';
 import { InProcessService } from '../../../../simulator/in-process.ts';
 import type { JournalEntry } from '../../../../simulator/journal.ts';

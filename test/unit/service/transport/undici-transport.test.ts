@@ -1,4 +1,7 @@
-/** The transport over real TLS on loopback: the time of the write, trusted certificates, and failures. */
+/**
+ * Tests the HTTP transport over real TLS on loopback: the time at which a request is written, trusted certificates, and
+ * failures.
+ */
 
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -42,7 +45,7 @@ function request(origin: string, more: Partial<TransportRequest> = {}): Transpor
   };
 }
 
-/** Allows each write after calling `note`. */
+/** Permits each write of a request after calling `note`. */
 function counting(note: () => unknown): TransportRequest['beforeWrite'] {
   return () => {
     note();
@@ -115,7 +118,7 @@ describe('the write', () => {
     const origin = originOf(server);
     await transport.send(request(origin));
     const [first] = server.sockets;
-    // Closed by the client, it ends after the server has seen the end.
+    // The client closes the connection, so the `close` event comes only after the server has seen the end.
     first?.end();
     await once(first as Socket, 'close');
     let writes = 0;
@@ -152,7 +155,7 @@ describe('a body that is read as a stream', () => {
   const page = Buffer.alloc(pageBytes, 'abcdefgh');
   const servePage = (_incoming: IncomingMessage, response: ServerResponse) => response.writeHead(200).end(page);
 
-  /** Accepts all data. `room` decides before each chunk whether to wait. */
+  /** Sink that accepts all data. `room` decides before each chunk whether the transport has to wait. */
   class Sink implements BodyReceiver {
     readonly chunks: Buffer[] = [];
     head: ResponseHead | undefined;
@@ -223,7 +226,7 @@ describe('a body that is read as a stream', () => {
     });
     const sending = transport.send(request(originOf(server), { receiver }));
     await full.promise;
-    // Other data on the connection follows any late data of this request.
+    // Another answer on the same connection arrives only after any late data of the first answer.
     await transport.send(request(originOf(server), { path: '/small' }));
     expect(receiver.bytes).toBeLessThan(10_000_000);
     expect(handedOver).toBeLessThan(400);
