@@ -22,7 +22,7 @@ import type { ExportPlaces } from './export-settings.ts';
 
 export interface ChosenDestination {
   readonly settings: DestinationSettings;
-  /** Hash of the settings and credentials. It changes with each of them and reveals none. */
+  /** Hash of the destination's settings and credentials. It changes whenever they change, and reveals none of them. */
   readonly fingerprint: string;
 }
 
@@ -51,7 +51,7 @@ export class DestinationChoice {
     const { clock, secretMaxAgeMs } = this.#options;
     const atMs = clock.monotonic();
     if (this.#known && atMs - this.#known.atMs < secretMaxAgeMs) return this.#known.chosen;
-    // Content that is too old is not used, even if reading fails.
+    // Content of the Secret that is too old must not be used, even if reading the Secret again fails.
     this.#known = undefined;
     const chosen = await this.#choose(resource);
     this.#known = { chosen, atMs };
@@ -107,7 +107,7 @@ export class DestinationChoice {
 
   async #credentials(key: ResourceKey): Promise<S3Credentials> {
     const { secrets } = this.#options;
-    // Environment variables replace only credentials of the service, not those of a store.
+    // Environment variables may replace a Secret of the log service, but not a Secret of an object store.
     const members = secrets.takesVariables(key) ? undefined : await secrets.get(key, this.#forgottenAtMs);
     const secret = `Secret ${key.namespace}/${key.name}`;
     if (!members) {

@@ -33,7 +33,7 @@ export interface ExportReconcilerOptions {
   readonly metrics: Metrics;
   readonly places: ExportPlaces;
   readonly settings?: Partial<ExportSettings>;
-  /** Writer named in file names; this process by default. */
+  /** Identity of the process that files are named after; this process by default. */
   readonly writer?: () => Promise<Writer>;
   /** Opens a destination; the real one by default. */
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
@@ -47,7 +47,7 @@ export class ExportReconciler implements Reconciler {
   readonly #options: ExportReconcilerOptions;
   readonly #settings: ExportSettings;
   readonly #quirks = new QuirksOfServices();
-  /** Unfinished uploads, which outlive the credentials that began them. */
+  /** Uploads that could not be removed. They are kept here because they outlive the credentials with which they began. */
   readonly #left = new LeftUploads();
   readonly #runtimes = new Map<string, ExportRuntime>();
   /** Promises of dropped runtimes that are still ending their work. */
@@ -96,18 +96,18 @@ export class ExportReconciler implements Reconciler {
     }
   }
 
-  /** Prevents new work, and ends the running work. */
+  /** Prevents new work on exports, and ends the running work of all exports. */
   drain(): void {
     this.#isDraining = true;
     for (const { key } of this.#runtimes.values()) this.#options.enqueue(key);
   }
 
-  /** True when no work is running and every status says so. */
+  /** True when no work on any export is running, and the status of every export says so. */
   drained(): boolean {
     return this.#endings.size === 0 && [...this.#runtimes.values()].every(({ isLeft }) => isLeft);
   }
 
-  /** Ends running work without waiting for it. */
+  /** Ends the running work on all exports without waiting for its end. */
   async close(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#endAll();

@@ -36,7 +36,7 @@ import { countFinely } from './slice-counts.ts';
 export type PlanningTools = Pick<SearchTools, 'jobs' | 'task' | 'quirks' | 'clock' | 'log'>;
 
 export interface PlanOptions {
-  /** Age in ms that rows must have before they are searched (E11). */
+  /** Minimum age in ms of rows that may be searched, because newer rows may still arrive (E11). */
   readonly settleDelayMs: number;
   /** Signal that ends the planning. All search jobs are closed when the promise rejects. */
   readonly signal: AbortSignal;
@@ -50,13 +50,16 @@ export interface PlanningView {
   readonly jobs: readonly JobView[];
   /** Bytes scanned by jobs of this planning. */
   readonly scannedBytes: number;
-  /** Wall time until which planning waits, because too much of the range is not settled (E11). */
+  /** Wall time at which enough of the range is old enough to be searched (E11); undefined if planning does not wait for that. */
   readonly settlesAtMs: number | undefined;
   /** True if a test search showed that the service accepts credentials and query. */
   readonly isTried: boolean;
 }
 
-/** An open search job of the planning and the range to search with it. The receiver closes the job. */
+/**
+ * A search job that planning opened and left open, with the range that it covers. The receiver uses the job as its first search and closes
+ * it.
+ */
 export interface FirstSearch {
   readonly order: SearchOrder;
   readonly opened: OpenedJob;
@@ -74,11 +77,11 @@ export interface ProposedPlan {
 export interface ExportForecast {
   /** Expected segments in order of time. The part of the range that is too recent to be searched is not included. */
   readonly segments: readonly SegmentCount[];
-  /** True if the numbers of rows come from an aggregation or from a single complete search; false if they are estimates. */
+  /** True if an aggregation or a single complete search counted the rows of the segments; false if their numbers are estimates. */
   readonly areKnown: boolean;
   /** Number of rows at which the service cuts a search; undefined if no search was cut. */
   readonly limit: number | undefined;
-  /** Minimum number of requests, including those for planning. */
+  /** Minimum number of requests to the service for this export, including those for planning. */
   readonly requests: number;
 }
 
@@ -98,8 +101,8 @@ export async function planExport(tools: SearchTools, options: PlanOptions): Prom
   const { job } = first.opened;
   try {
     const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
-    // The existing plan can be used with the open search job if both plans are equal. Either an earlier attempt wrote it and its answer was
-    // lost, or another process wrote an equal plan.
+    // The existing plan can be used with the open search job if it equals the new plan. Either an earlier attempt wrote it and its answer
+    // was lost, or another process wrote an equal plan.
     if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) return { plan: existing, first, scannedBytes };
     await job.close();
     return { plan: existing, first: undefined, scannedBytes: scannedBytes + scannedBy(job) };
@@ -129,8 +132,8 @@ export async function proposePlan(tools: PlanningTools, options: PlanOptions): P
 /** Maximum wait in ms for the first search of the range. A search that takes longer becomes the only search of its range. */
 const longestWaitMs = 30 * 60_000;
 /**
- * Maximum wait in ms of the counting query for a free search job. The limit prevents a deadlock: the search job that planning holds open
- * may be the one that blocks others.
+ * Maximum wait in ms of the counting query for a free search job. Without a maximum, planning could wait forever: its own open search job
+ * may be the one that leaves no job free.
  */
 const longestTurnMs = 60_000;
 /**
@@ -138,7 +141,10 @@ const longestTurnMs = 60_000;
  * row may belong to the next segment by receipt time.
  */
 const receiptRatio = 0.9;
-/** Maximum wait in ms for a range to settle without a test search and without a separate segment for the recent part. */
+/**
+ * Maximum wait in ms for recent data of the range to become old enough. For a longer wait, planning runs a test search and makes the recent
+ * part a separate segment.
+ */
 const shortWaitMs = 10_000;
 /** Length in ms of the range of a test search. The search is ended as soon as the service has accepted it. */
 const trialMs = 1_000;
@@ -241,13 +247,13 @@ class RangePlanning {
     }
   }
 
-  /** Latest time whose rows have settled. Planning searches nothing newer. */
+  /** Latest time in ms whose rows are old enough to be searched. Planning searches no newer rows. */
   #settledMs(clockBehindMs: number): number {
     const { settleDelayMs } = this.#options;
     return Math.floor(this.#tools.clock.now() - settlingMs({ settleDelayMs, clockBehindMs }));
   }
 
-  /** Waits for the first search. Returns false if the search takes so long that it should stay the only one. */
+  /** Waits until the first search finishes. Returns false if the search takes so long that it should stay the only search of its range. */
   async #finishedInTime(job: SearchJob): Promise<boolean> {
     const { clock, quirks, task } = this.#tools;
     const patience = new AbortController();
@@ -281,13 +287,14 @@ class RangePlanning {
     if (!isCut || !task.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = task.identity;
-    // By receipt time, a cut search may lack rows anywhere, so no part of it is known to be complete.
+    // A cut search by receipt time may lack rows anywhere in its range, so no part of it is known to be complete.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) return guessed([{ ...range, rows: rest.rows + newest.rows }]);
     const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
     const { signal } = this.#options;
-    // The count covers the whole range, and is therefore expected to take at least as long as the cut search.
+    // The counting query covers the whole range of the export. It is therefore expected to take at least as long as the search that was
+    // cut.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countFinely(range, limit, { order, jobs: this.jobs, clock, signal, ...wishes });
     if (counts.kind === 'counted') {
@@ -307,7 +314,7 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { task, quirks } = this.#tools;
     const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // The segments must not be cut if a complete search or a single search covers the range, so the limit is above its number of rows.
+    // The range must not be divided if one complete search covers it. The limit is therefore set above the search's number of rows.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }

@@ -157,7 +157,10 @@ export class Proving {
     return `where ${this.#byReceiptTime ? '_receipttime' : '_messagetime'} < ${toMs}`;
   }
 
-  /** Asks the service how many rows it stores of each repeated message. Errors in pages do not affect this count. */
+  /**
+   * Asks the service how many copies it stores of each message that was received more than once. An aggregation counts them, so errors in
+   * pages do not affect the number.
+   */
   async #confirm(group: DigestGroup, repeated: readonly RepeatedMessage[]) {
     const { fromMs, toMs } = rangeOf(group.intervals);
     const times = repeated.map(({ atMs }) => atMs);
@@ -183,7 +186,7 @@ export class Proving {
   }
 }
 
-/** Verdict of a digest round: differing ranges are searched again, or flagged as incomplete. */
+/** Creates the verdict of a digest round. Ranges with differences are searched again, or flagged as incomplete after the last round. */
 export function verdictOf(
   round: number,
   { proven, differing, segments }: DigestResult,

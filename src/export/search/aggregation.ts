@@ -12,7 +12,7 @@ import { ServiceError } from '../../service/requests/service-error.ts';
 import { withOperators } from './export-task.ts';
 import type { JobSet } from './job-set.ts';
 
-/** Maximum number of attempts, for lost jobs and lost statuses. */
+/** Maximum number of attempts to run an aggregation, for cases in which its search job or a status answer was lost. */
 const maxTries = 3;
 const retryDelayMs = 2_000;
 
@@ -20,9 +20,9 @@ export interface AggregationTools {
   readonly jobs: JobSet;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Maximum wait in ms for the job to start; unlimited if absent. */
+  /** Maximum wait in ms until the aggregation's search job can be created; unlimited if absent. */
   readonly turnMs?: number;
-  /** Expected duration in ms; that of the previous job if absent. */
+  /** Expected duration of the aggregation in ms; by default the duration of the previous search job. */
   readonly expectedMs?: number;
 }
 
@@ -33,7 +33,7 @@ export type Aggregated =
       /** Number of messages that were aggregated. */
       readonly messageCount: number;
     }
-  /** Errors that the job reported. */
+  /** Errors that the aggregation's search job reported, so that its result is not reliable. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
 /**
@@ -56,7 +56,7 @@ export async function aggregate(order: JobOrder, operators: string, tools: Aggre
   }
 }
 
-/** Undefined if the job gives no reliable result. */
+/** Runs the aggregation once. Returns undefined if its search job gives no reliable result. */
 async function aggregateOnce(
   order: JobOrder,
   { jobs, signal, turnMs, expectedMs }: AggregationTools,

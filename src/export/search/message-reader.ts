@@ -45,7 +45,7 @@ export class MessageReader implements ResultReader {
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Figures of the previous reading; undefined unless that reading read only the finished job. */
+  /** Figures of the reading before this one; undefined if that reading included rows from the running search job. */
   #figuresBefore: RunFigures | undefined;
 
   constructor(options: MessageReaderOptions) {
@@ -54,7 +54,7 @@ export class MessageReader implements ResultReader {
     this.#range = { fromMs: Math.min(options.job.order.fromMs, options.order.fromMs), toMs: options.order.toMs };
   }
 
-  /** Figures and facts from the latest reading, for the verdict; empty before the first reading. */
+  /** Figures and facts of the latest reading, from which the verdict is derived; empty until a reading has ended. */
   get found(): Findings {
     const figures = this.#readings === 0 ? undefined : this.#rows?.figures(this.#heldAreWritten);
     return {
@@ -68,7 +68,7 @@ export class MessageReader implements ResultReader {
     };
   }
 
-  /** Returns whether a whole page of rows can be read while the search runs, without an additional request. */
+  /** Returns whether the running search job already has enough rows to fill a whole page, so that no additional request is needed. */
   mayReadEarly({ messageCount, errors, isTainted }: JobProgress): boolean {
     const { task, quirks } = this.#options.tools;
     const isSafe = quirks.readsEarly && task.isSplittable && !task.identity.byReceiptTime;
@@ -105,7 +105,7 @@ export class MessageReader implements ResultReader {
     this.#counted = counted;
   }
 
-  /** Stages the files and returns them. */
+  /** Completes the interval's files at the destination without committing them, and returns their descriptions. */
   async end(): Promise<readonly CommittedFile[]> {
     if (!this.#rows) return [];
     if (this.#heldAreWritten) this.#rows.writeHeld();
@@ -145,8 +145,8 @@ export class MessageReader implements ResultReader {
   }
 
   /**
-   * Uses the histogram buckets during early reading to determine where the counted rows start. Has no effect if older rows were already
-   * read.
+   * Determines from the job's histogram, before all rows are read, from which time rows are written. Has no effect if older rows were
+   * already read.
    */
   #useBucketsOnTheWay({ mayLeave }: ReadingOrder, end: SearchEnd, rows: IntervalRows): void {
     if (!mayLeave) return;
@@ -157,8 +157,8 @@ export class MessageReader implements ResultReader {
   }
 
   /**
-   * Start of the rows whose number is known: from whole buckets, from an aggregation, or from the interval. Undefined if the start is
-   * unknown, or if older rows were already read.
+   * Start of the part of the interval whose number of rows is known: from the histogram, an aggregation, or the whole interval. Undefined
+   * if no start is known, or if older rows were already read.
    */
   #knownBegin({ sign, progress, isDone }: SearchEnd, readMs = Number.POSITIVE_INFINITY): number | undefined {
     const { job, order, countedRows } = this.#options;

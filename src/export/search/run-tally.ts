@@ -20,27 +20,30 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 import type { Duplicates } from './duplicates.ts';
 import type { Interval } from './message-limit.ts';
 
-/** Decision about one row of a search: write it, drop it or hold it back. */
+/** Decision about one row of a search: write it to a file, drop it, or hold it in memory. */
 export type RowFate =
   | 'write'
   /** The row is not written: it was received before, or its time is outside the interval. */
   | 'drop'
   /** The row is kept in memory until it is known whether its millisecond is complete. */
   | 'hold'
-  /** The rows held so far are written in order. Then this row is held instead of them. */
+  /** The rows held in memory so far are written in their order. Then this row is held in their place. */
   | 'holdInstead';
 
 /** Figures of a search whose rows are completely read. `received` is the sum of `written`, `outside`, `duplicates` and `left`. */
 export interface RunFigures {
   readonly received: number;
-  /** Number of rows that were requested twice. The page before lacked rows, so the next page started too early. */
+  /**
+   * Number of rows that were requested twice because the page before them had fewer rows than requested, so that the next page started too
+   * early.
+   */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
   readonly duplicates: number;
-  /** Number of repeated rows whose first copy was written. */
+  /** Number of repeated rows that were dropped because their first copy was written. */
   readonly duplicatesOfWritten: number;
-  /** Number of rows inside the interval but before the committed part. The next search finds these rows again. */
+  /** Number of rows inside the interval but older than the part to be committed. The next search finds these rows again. */
   readonly left: number;
   /** Number of rows whose time is exactly the end of the interval, which the interval excludes (E10). */
   readonly atEnd: number;
@@ -54,7 +57,7 @@ export interface RunFigures {
   readonly areDuplicatesSure: boolean;
   /** Figures of all written rows. */
   readonly messages: MessageFigures;
-  /** Figures of the written rows by slice of message time; undefined if the search counts no slices. */
+  /** Figures of the written rows for each slice of message time; undefined for a search by receipt time. */
   readonly slices: SlicedFigures | undefined;
   /** Written messages that were received more than once; undefined if there are more than a commit record can list. */
   readonly repeated: readonly RepeatedMessage[] | undefined;
@@ -64,7 +67,7 @@ export interface RunTallyOptions {
   readonly interval: Interval;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
-  /** Rows that are left to the next search: none, those of the oldest millisecond, or all before a time. */
+  /** Rows that this search leaves to the next search: none, those of the oldest millisecond, or all rows before a time. */
   readonly left: 'nothing' | 'oldest' | { readonly beforeMs: number };
   /** Length in ms of the time slices in which rows are counted (E6); undefined for a search by receipt time. */
   readonly sliceMs: number | undefined;
@@ -75,7 +78,7 @@ export class RunTally {
   #mayLeave: RunTallyOptions['left'];
   #received = 0;
   #overlapping = 0;
-  /** True while each row of the current page was received before. */
+  /** True while every row of the current page had already been received from an earlier page. */
   #isPageRepeated = true;
   #repeatedAtStart = 0;
   #written = 0;
@@ -108,14 +111,17 @@ export class RunTally {
     return this.#oldestMs;
   }
 
-  /** Leaves all rows before a time to the next search. Call it before such a row arrives, and then write the held rows. */
+  /**
+   * Leaves all rows before a time to the next search, and counts the held rows as written. Call it before such an older row arrives, and
+   * then write the held rows.
+   */
   leaveBefore(beforeMs: number): void {
     assert(this.#oldestMs === undefined || this.#oldestMs >= beforeMs, 'rows that are to be left may be written');
     this.#mayLeave = { beforeMs };
     if (this.#held > 0) this.#writeHeld(this.#oldestMs as number);
   }
 
-  /** Begins a page. The caller calls it before the first row of each page. */
+  /** Begins a page of rows. The caller calls this method before the first row of each page. */
   beginPage(): void {
     this.#isPageRepeated = true;
     this.#repeatedAtStart = 0;
@@ -152,7 +158,10 @@ export class RunTally {
     return this.#isOutside(timeMs) ? this.#outsideAt(timeMs) : this.#inside(row, timeMs);
   }
 
-  /** Returns the figures of all rows. Held rows count as written if `heldAreWritten` is true, otherwise as left to the next search. */
+  /**
+   * Returns the figures of all rows of the search. `heldAreWritten` tells whether rows held in memory count as written or as left to the
+   * next search.
+   */
   figures(heldAreWritten: boolean): RunFigures {
     const held = this.#held;
     const slices = this.#slices(heldAreWritten);

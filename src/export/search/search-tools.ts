@@ -25,13 +25,13 @@ export interface SearchOrder {
 export interface RunningSearch extends SearchOrder {
   /** Monotonic time at which the search job was created; undefined while there is no job. */
   readonly createdAtMs: number | undefined;
-  /** True while the search job may find and scan more. */
+  /** True while the search job is running, so that it may find and scan more rows. */
   readonly isSearching: boolean;
   readonly messageCount: number;
   readonly scannedBytes: number;
 }
 
-/** Why a search ends without a record. */
+/** Reason why a running search ends without a commit record. */
 export type StopReason =
   | 'Overtaken'
   | 'DeadlineExceeded'
@@ -45,7 +45,7 @@ export interface SearchTools {
   readonly jobs: SearchJobs;
   readonly destination: Destination;
   readonly task: ExportTask;
-  /** Fields from the plan, so that all files have the same columns. Unused for NDJSON and records. */
+  /** Fields that the export's plan lists, so that all files have the same columns. Not used for NDJSON and for records of aggregations. */
   readonly describedFields: readonly DescribedField[];
   /** Receives the field descriptions of each page that has rows. */
   readonly chosenFields: ChosenFields;
@@ -53,13 +53,13 @@ export interface SearchTools {
   readonly writer: Writer;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Functions, since users may change these values while an export runs. */
+  /** Policies are read through functions, because users may change them while an export runs. */
   readonly incompletePolicy: () => 'Fail' | 'Keep';
   /** Age in ms that rows must have before they are searched (E11). */
   readonly settleDelayMs: () => number;
   /** Returns whether the limit of scanned bytes is reached, so that no further search may start. */
   readonly isScannedOut: () => boolean;
-  /** Maximum number of search jobs that one search may run concurrently, so that the export keeps to `parallelism`. */
+  /** Maximum number of search jobs that one search may run at the same time, so that the whole export keeps to `parallelism`. */
   readonly searchesAtOnce: () => number;
 }
 
@@ -90,7 +90,7 @@ export interface JobView {
   readonly recordCount: number | undefined;
   /** Warnings of the service, in order of arrival. */
   readonly warnings: readonly string[];
-  /** Purpose of the job: rows or their number. */
+  /** Purpose of the search job: to return rows, or to count them. */
   readonly purpose: 'Rows' | 'Count';
 }
 
@@ -121,7 +121,7 @@ export type SearchOutcome =
  * result is only shown to users. Nothing is reported for a service that does not describe its fields.
  */
 export class ChosenFields {
-  /** Selected names by their folded form. */
+  /** Selected field names that no page has described yet, by name without regard to case. */
   readonly #undescribed: Map<string, string>;
   #hasRows = false;
 

@@ -37,7 +37,7 @@ export interface ExportStatusInput {
   readonly wallMs: number;
 }
 
-/** The part of the status that is written immediately. */
+/** Builds the part of an export's status that is written immediately, without figures that change often. */
 export function describeEssentials(input: ExportStatusInput): SearchExportStatus {
   const { resource, before, health, startedAtMs, task, view, wallMs } = input;
   const now = isoTime(wallMs);
@@ -51,7 +51,8 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
-  // The manifest in status does not count until the destination is read: it may be gone, or belong to a former spec of the export.
+  // The manifest in the status is not used before the destination has been read. The manifest may be gone, or belong to a former spec of
+  // the export.
   const isUnread = view === undefined || view.stage === 'loading';
   const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
   return {
@@ -67,7 +68,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   };
 }
 
-/** Time at which the export ended in this way; undefined if that is new. */
+/** Time at which the export ended with this result according to its former status; undefined if that status has another result. */
 function endedBefore(before: SearchExportStatus | undefined, end: 'Complete' | 'Failed'): string | undefined {
   return findCondition(before?.conditions, end) && before?.completionTime;
 }
@@ -98,7 +99,7 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
 }
 
-/** The members whose change is written immediately: everything except figures and texts that repeat figures. */
+/** Members of the status whose changes are written immediately: all except figures, and texts that contain figures. */
 export function verdictsOf(status: SearchExportStatus): unknown {
   const { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange } = status;
   const { fingerprint, location, manifest, conditions } = status;
@@ -161,7 +162,7 @@ function describeJob({ id, fromMs, toMs, state, messageCount, recordCount }: Job
   };
 }
 
-/** Incomplete intervals, kept or not, newest of the range first. */
+/** Incomplete intervals of the export, whether their rows are kept or not. The newest interval comes first. */
 function describeIncomplete({ unproven, intervals, manifest }: WorkView): readonly IncompleteInterval[] {
   const open = unproven.map(({ order, message, figures }) => ({
     ...order,

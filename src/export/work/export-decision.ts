@@ -19,7 +19,7 @@ import { longestQueryMs } from '../../service/jobs/missing-job.ts';
 import type { RunningSearch, SearchOrder, StopReason } from '../search/search-tools.ts';
 import { settlingMs } from '../search/settling.ts';
 
-/** Delay of searches in a segment. It is valid while the next record of the segment would end at `toMs`. */
+/** Delay before a segment of the export is searched again. The delay is valid while the next record of the segment would end at `toMs`. */
 export interface IntervalDelay {
   readonly segment: number;
   readonly toMs: number;
@@ -32,7 +32,10 @@ export interface ExportLimits {
   readonly isPaused: boolean;
   readonly parallelism: number;
   readonly settleDelayMs: number;
-  /** Maximum number of rows of the export. No search starts when the written rows and those expected from running searches reach it. */
+  /**
+   * Maximum number of rows of the export. No search starts once the written rows and the rows expected from running searches reach the
+   * maximum.
+   */
   readonly maxMessages: number | undefined;
   /** Maximum number of bytes that searches may scan. All searches end when it is reached. */
   readonly maxBytesScanned: number | undefined;
@@ -45,7 +48,7 @@ export interface ExportLimits {
 export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
-  /** Verdicts of the digests, in order of their rounds. */
+  /** Results of the digest comparisons of this export, in order of their rounds. */
   readonly verdicts?: readonly DigestVerdict[];
   /** True if a digest by the service must prove the written rows (E6). */
   readonly wantsDigest?: boolean;
@@ -53,9 +56,12 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly delays: readonly IntervalDelay[];
   /** Monotonic time before which no search starts, set after a failure that affects the whole export. */
   readonly troubleUntilMs?: number | undefined;
-  /** Searches that must cover less than the rest of their segment, because a wider search was cut and no part of it was complete. */
+  /**
+   * Searches that must cover less time than the rest of their segment. A search of the whole rest was cut by the message limit, and no part
+   * of it was complete.
+   */
   readonly narrowed: readonly SearchOrder[];
-  /** Bytes scanned by finished search jobs, including those without a result. */
+  /** Bytes scanned by search jobs that have ended, including jobs without a result. */
   readonly scannedBytes: number;
   readonly byReceiptTime: boolean;
   readonly limits: ExportLimits;
@@ -65,16 +71,16 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
 export interface ExportMoment {
   readonly wallMs: number;
   readonly monotonicMs: number;
-  /** Time in ms by which the service's clock is behind ours; at least 0. */
+  /** Time in ms by which the service's clock is behind the clock of logfleet; at least 0. */
   readonly clockBehindMs: number;
 }
 
-/** Reason why no search starts although some intervals are not searched yet. */
+/** Reason why the export starts no search although some of its intervals are not searched yet. */
 export type Wait =
   /** Commit records at the destination contradict each other. */
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
-  /** Delays that only a user can end. `isRest` is true if the export has no other work left. */
+  /** Some intervals are delayed until a user acts. `isRest` is true if the export has no other work left. */
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
   /** Wall time `untilMs` at which the next range is old enough to be searched. */
   | { readonly kind: 'settling'; readonly untilMs: number }
@@ -98,11 +104,11 @@ export interface ExportProgress {
 export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly coverage: Coverage;
   readonly start: readonly SearchOrder[];
-  /** Searches that the caller ends without a commit record. */
+  /** Running searches that the caller must end without a commit record, with the reason for each. */
   readonly stop: readonly { readonly search: S; readonly reason: StopReason }[];
-  /** Searches whose jobs will soon expire. Their rows are committed as if the service had cut the search (E13). */
+  /** Searches whose jobs the service will soon end. Their rows are committed as if the message limit had cut the search (E13). */
   readonly endAsCut: readonly S[];
-  /** True if commit records cover all segments. Missing digests come next, then the manifest. */
+  /** True if commit records cover all segments of the export. The remaining steps are missing digests and then the manifest. */
   readonly isCovered: boolean;
   /** Intervals that still need the proof of a digest when commit records cover everything, in order of time. */
   readonly unproven: readonly CommitRecord[];
@@ -112,7 +118,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly requeueAfterMs: number;
 }
 
-/** Segment number that marks delays of no single segment: those of ranges whose digest still differs after the last round. */
+/** Segment number for delays that belong to no segment: delays of ranges whose digest still differs after the last round. */
 export const digestSegment = -1;
 
 /**
@@ -145,7 +151,7 @@ export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): Ex
   };
 }
 
-/** Returns the reason why no search may start, or undefined. */
+/** Returns the reason why the export may start no search, such as a limit or a pause; undefined if searches may start. */
 function refusalOf(
   input: ExportDecideInput,
   { strays, remaining, intervals }: Coverage,
@@ -179,7 +185,10 @@ function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[],
   return Math.ceil((maxMessages - expected) / fullRows);
 }
 
-/** Maximum number of rows that one search returns. It is estimated from earlier searches if the service has shown no limit. */
+/**
+ * Maximum number of rows that one search returns. If no search has shown the service's message limit yet, the maximum is estimated from
+ * earlier searches.
+ */
 function fullSearchRows({ limits: { smallestLimit }, records, running }: ExportDecideInput): number {
   if (smallestLimit !== undefined) return smallestLimit;
   const found = running.reduce((most, { messageCount }) => Math.max(most, messageCount), usualLimit);
@@ -219,7 +228,10 @@ function stopsOf<S extends RunningSearch>(
   });
 }
 
-/** Returns why a search must stop, or undefined. `endMs` is the end of the next commit record in the search's segment. */
+/**
+ * Returns why a running search must stop, or undefined if it may continue. `endMs` is the time at which the segment's next commit record
+ * must end.
+ */
 function stopReason(
   input: ExportDecideInput,
   search: RunningSearch,
@@ -233,8 +245,8 @@ function stopReason(
 }
 
 /**
- * Wall time at which a segment may be searched to its end. The service and logfleet may disagree about the time; the earlier clock counts
- * (E11).
+ * Wall time at which the whole segment is old enough to be searched. If the clocks of service and logfleet differ, the clock that shows the
+ * earlier time decides (E11).
  */
 function settledAtMs(
   { limits: { settleDelayMs }, now: { clockBehindMs } }: ExportDecideInput,
@@ -274,7 +286,7 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
   return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
 }
 
-/** Waits for a user if the digest of an interval differs after the last round. */
+/** Returns a wait for a user if the digest of an interval still differs from its rows after the last round. */
 function digestWait({ delays }: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   const delayed = unproven.length === 0 ? [] : delays.filter(({ segment }) => segment === digestSegment);
   return delayed.length === 0 ? undefined : { kind: 'people', delays: delayed, isRest: true };
@@ -300,7 +312,7 @@ function lengthOf(segment: Segment | undefined): number {
   return segment ? segment.toMs - segment.fromMs : Number.POSITIVE_INFINITY;
 }
 
-/** Monotonic time at which a search job must be ended; infinite if the job is being read or does not exist. */
+/** Monotonic time at which a search job must be ended; infinite if its rows are already being read, or if there is no job. */
 function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
   return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;
 }
@@ -320,9 +332,15 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
 
 /** Message limit of most services (8). */
 export const usualLimit = 100_000;
-/** Ratio of the message limit that the next search should reach. It is below 1 because rows are not evenly distributed. */
+/**
+ * Ratio of the message limit up to which the next search is expected to find rows. It is below 1, because rows are not evenly distributed
+ * over time.
+ */
 const aimedRatio = 0.6;
-/** Maximum factor by which the next search is longer than the interval before it. An interval with few rows predicts little. */
+/**
+ * Maximum ratio between the length of the next search and that of the interval before it. An interval with few rows says little about the
+ * density of the next one.
+ */
 const widest = 4;
 
 /**

@@ -43,7 +43,7 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.countMissing,
   reasons.invalidSpec,
 ]);
-/** Number of consecutive failures that are tolerated before users are told. */
+/** Number of consecutive failures of an export that are not yet reported to users. */
 const toleratedFailures = 3;
 /** Number of times that the same interval may be searched again without delay. */
 const hastySearches = 2;
@@ -59,7 +59,7 @@ export class ExportDelays {
   /** Last failure after which a probe file showed that the destination can be written. */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
-  /** True if a search has succeeded in this process. */
+  /** True once a search of this process has succeeded. Until then, users are told of every failure. */
   #hasSearched = false;
 
   constructor(clock: Clock) {
@@ -90,12 +90,12 @@ export class ExportDelays {
     return this.lastError?.code.startsWith('destination.') === true && this.lastError !== this.#probedAfter;
   }
 
-  /** Records that the destination could be written after this failure, as shown by a probe file. */
+  /** Records that a probe file was written after this failure, so that the destination is known to be writable. */
   probedAfter(error: LogfleetError | undefined): void {
     this.#probedAfter = error;
   }
 
-  /** True if users must be told of the failure: too many failures in a row, or no search has succeeded yet. */
+  /** True if users must be told of the current failure: too many failures followed each other, or no search has succeeded yet. */
   get isLasting(): boolean {
     return this.#failuresInRow > (this.#hasSearched ? toleratedFailures : 0);
   }
@@ -136,7 +136,7 @@ export class ExportDelays {
     if (hasty > 0) this.#delay(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);
   }
 
-  /** Records an unproven interval for which another search would give nothing new. */
+  /** Records an interval that cannot be proven complete, because another search would give the same result. */
   incomplete(unproven: Unproven): void {
     const { order, message } = unproven;
     this.#unproven.set(recordKey(order), unproven);
@@ -152,7 +152,7 @@ export class ExportDelays {
     for (const map of this.#all) map.delete(recordKey(order));
   }
 
-  /** Records that the service completed a search. */
+  /** Records that the service completed a search of this export. */
   searched(): void {
     this.#hasSearched = true;
     this.succeeded();
@@ -186,7 +186,10 @@ export class ExportDelays {
   }
 }
 
-/** Delay in ms after a failure. A failure that waits for an external change has the same maximum delay as one that a user must fix. */
+/**
+ * Delay in ms before the next attempt after a failure. Failures that wait for an external change have the same maximum delay as failures
+ * that a user must fix.
+ */
 function delayAfter(error: LogfleetError, failures: number, longestMs?: number): number {
   return error.handling.kind === 'wait' ? stallRetryMs : retryDelayMs(error, failures, longestMs);
 }

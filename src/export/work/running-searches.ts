@@ -25,10 +25,10 @@ import { RowHistogram } from './row-histogram.ts';
 export interface Search extends RunningSearch {
   /** Monotonic time at which the search began. */
   readonly begunAtMs: number;
-  /** Outcome of the search. The promise never rejects. No work of the search is left when it resolves. */
+  /** Outcome of the search. The promise never rejects, and resolves when the search has no work left. */
   readonly done: Promise<SearchOutcome>;
   readonly jobs: readonly JobView[];
-  /** Distribution over time of the rows that the job found. */
+  /** Distribution over time of the rows that the search job has found so far. */
   histogram(): MessageHistogram | undefined;
   stop(reason: StopReason): void;
   endAsCut(): void;
@@ -53,7 +53,7 @@ export class RunningSearches {
   readonly #searches = new Map<Search, Promise<void>>();
   readonly #histogram: RowHistogram;
   #narrowed: readonly SearchOrder[] = [];
-  /** Searches that may have been judged before the user changed the policy to `Keep`. */
+  /** Searches that may have been judged under the policy `Fail`, before the user changed it to `Keep`. */
   #ofFormerPolicy = new WeakSet<Search>();
   #endedBytes = 0;
   #written = 0;
@@ -87,7 +87,7 @@ export class RunningSearches {
     return this.#written;
   }
 
-  /** Rows by slice of the range for these intervals (`row-histogram.ts`). */
+  /** Number of rows in these intervals for each slice of the export's range (`row-histogram.ts`). */
   histogramOf(intervals: readonly CommitRecord[]): readonly number[] {
     return this.#histogram.read(intervals);
   }
@@ -128,7 +128,7 @@ export class RunningSearches {
     await Promise.all(this.#searches.values());
   }
 
-  /** Drops all delays and orders of the interval that a commit record covers. */
+  /** Drops all delays and orders that concern the interval of this commit record. */
   forget(record: CommitRecord): void {
     const { segment, toMs } = record;
     this.#narrowed = this.#narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
@@ -189,7 +189,7 @@ export class RunningSearches {
   }
 }
 
-/** Time in ms within which a search job is usually created if no other job is queued before it. */
+/** Time in ms within which a search job is usually created if no other job is waiting for creation. */
 const usualCreationMs = 10_000;
 
 /**
@@ -209,7 +209,7 @@ const maxTexts = 10;
 
 interface Told {
   readonly text: string;
-  /** Subject that the latest message with this text is about; undefined without one. */
+  /** Subject of the latest message with this text, such as an interval; undefined if it has no subject. */
   readonly of: string | undefined;
 }
 

@@ -29,7 +29,10 @@ import { damaged } from '../../destination/stored-json.ts';
 import type { ExportTask } from '../search/export-task.ts';
 import type { StoredManifest } from './work-view.ts';
 
-/** Size in bytes of the probe file, usually enough to detect a full quota or disk. */
+/**
+ * Size in bytes of the probe file that tests whether the destination can be written. The size is usually enough to detect a full quota or
+ * disk.
+ */
 const probeBytes = 256 * 1_024;
 /** Delay in ms after which uploads of dead processes are recognized by their age. It includes an allowance for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
@@ -46,7 +49,7 @@ export class StoredExport {
   /** Name of the probe file, the same for each probe of this process. */
   #probe: string | undefined;
   #mayProbeStand = false;
-  /** Monotonic time at which leftover uploads are removed again; infinite if there is nothing to remove. */
+  /** Monotonic time at which leftover uploads of dead processes are removed again; infinite if none are left. */
   #tidyAtMs = Number.POSITIVE_INFINITY;
 
   constructor(destination: Destination, task: ExportTask, clock: Clock) {
@@ -70,7 +73,7 @@ export class StoredExport {
     return [...this.#records.values()];
   }
 
-  /** Verdicts of digests, in the order of their rounds. */
+  /** Results of the digest comparisons stored at the destination, in the order of their rounds. */
   get verdicts(): readonly DigestVerdict[] {
     return this.#verdicts;
   }
@@ -80,7 +83,7 @@ export class StoredExport {
     return `${this.destination.url}/${this.#task.layout.folder}`;
   }
 
-  /** True when uploads that looked recent at the first reading are old enough to tell whether their writers are dead. */
+  /** True if an upload that was recent at the first reading is now old enough. Its age then shows whether its writer is dead. */
   get isUntidy(): boolean {
     return this.#tidyAtMs <= this.#clock.monotonic();
   }
@@ -149,8 +152,8 @@ export class StoredExport {
   }
 
   /**
-   * Writes the verdict of a digest, or uses the verdict that another process wrote for the same round. Files that become void are removed
-   * at once; other stray files are removed when the export is finished.
+   * Writes the verdict of a digest round, or uses the verdict that another process wrote for this round. Files of the intervals that the
+   * verdict voids are removed immediately; other stray files are removed at the end of the export.
    */
   async judge(verdict: DigestVerdict): Promise<void> {
     const { layout } = this.#task;
@@ -163,8 +166,8 @@ export class StoredExport {
   }
 
   /**
-   * Writes and removes a probe file to test whether the destination can be written. Rejects with the obstacle. If the removal fails, at
-   * most one probe file remains.
+   * Writes and removes a probe file to test whether the destination can be written. Rejects with the error that prevents writing. If the
+   * removal fails, at most one probe file remains.
    */
   async probe(token: string): Promise<void> {
     this.#probe ??= this.#task.layout.within(`data/probe-${token}`);
@@ -190,8 +193,8 @@ export class StoredExport {
   }
 
   /**
-   * Writes the manifest when commit records cover the whole export, and removes files that the manifest does not name. Does neither if a
-   * user removed records after a failed attempt: their rows must be searched again.
+   * Writes the manifest when commit records cover the whole export, and removes files that the manifest does not list. Does nothing if a
+   * user removed commit records after a failed attempt, because their rows must be searched again.
    */
   async finish(coverage: Coverage): Promise<void> {
     const { layout, identity } = this.#task;
@@ -237,8 +240,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes stray files, which no commit record names, and then uses the manifest. An existing manifest needs this too, because its writer
-   * may have ended before the removal. Files that a record may name are kept.
+   * Removes files that no commit record lists, and then uses the manifest. This is also done for an existing manifest, because its writer
+   * may have ended before the removal. Files that a commit record may list are kept.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;

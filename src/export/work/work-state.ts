@@ -55,9 +55,9 @@ export interface PlannedState {
   readonly maxRounds: number;
 }
 
-/** Work besides the searches. */
+/** Work on an export other than searches, such as reading the destination or writing the manifest. */
 export type Task =
-  /** Reads the destination. */
+  /** Reads the plan, the commit records and the manifest from the destination. */
   | { readonly kind: 'load' }
   /** Removes leftover uploads of dead processes again. */
   | { readonly kind: 'tidy' }
@@ -65,7 +65,7 @@ export type Task =
   | { readonly kind: 'probe' }
   | { readonly kind: 'plan' }
   | { readonly kind: 'readRecords'; readonly isDoubted: boolean }
-  /** Compares these intervals with a digest. */
+  /** Compares the rows of these intervals with a digest by the service. */
   | { readonly kind: 'prove'; readonly intervals: readonly CommitRecord[]; readonly round: number }
   /** Writes the manifest. */
   | { readonly kind: 'finish'; readonly coverage: Coverage };
@@ -88,15 +88,15 @@ export interface TaskFacts {
 }
 
 export type WorkEvent =
-  /** The limits or the searches have changed, and no task runs. */
+  /** The limits or the searches of the export have changed, and no task runs. */
   | { readonly kind: 'idle'; readonly facts: TaskFacts }
   | { readonly kind: 'opened'; readonly stored: StoredExport }
   | { readonly kind: 'ended' | 'failed'; readonly task: Task['kind']; readonly atMs: number }
   /** Another process has written commit records. */
   | { readonly kind: 'recordsWritten' }
-  /** A user has requested a check. */
+  /** A user has requested that the export be checked again. */
   | { readonly kind: 'checkRequested' }
-  /** The commit records contradict each other. */
+  /** The commit records at the destination contradict each other. */
   | { readonly kind: 'disorder'; readonly atMs: number };
 
 /** A new state, and the task that begins with it. */
@@ -145,7 +145,7 @@ function conclusion({ stored }: PlannedState, decision: ExportDecision): Task | 
   return waitsFor ? undefined : { kind: 'prove', intervals: unproven, round: stored.verdicts.length + 1 };
 }
 
-/** Begins a task. News about records that arrives while they are read causes another reading. */
+/** Begins a task. If another process reports new commit records while this task reads them, they are read again afterwards. */
 function begin(state: WorkState, task: Task | undefined): WorkStep {
   if (!task) return { state };
   return { state: task.kind === 'readRecords' ? withRecords(state, 'reading') : state, task };
