@@ -1,10 +1,10 @@
 /**
- * Commit record of an interval: a small object that lists the files that count and the figures that prove them (E6). It is written only if
- * no record of the same name exists (E3).
+ * Commit record of an interval: a small object that lists the interval's data files and the figures that prove them complete (E6). A record
+ * is written only if no record of the same name exists (E3).
  *
- * Invariant: the records of a segment are written from the segment's end backwards; each ends where the later one begins. Segment and end
- * of the interval are the only parts of a record's name. If two processes search the same interval, only the first of them can write its
- * record, whatever both have found.
+ * Invariant: the records of a segment are written from the segment's end backwards; each record ends where the later one begins. A record's
+ * name contains only the number of the segment and the end of the interval. If two processes search the same interval, only the first of
+ * them can therefore write its record, whatever both have found.
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -29,7 +29,7 @@ import {
   trueOrAbsent,
 } from './stored-json.ts';
 
-/** Maximum number of files in an interval. */
+/** Maximum number of data files that one interval may have. */
 export const maxFiles = 10_000;
 const readsAtOnce = 16;
 const recordAdvice = 'restore the original record, or remove it to search its interval again';
@@ -48,7 +48,7 @@ export interface CommittedFile {
   readonly sha256: string;
 }
 
-/** Source of the expected number of rows (E6). */
+/** Source of the expected number of rows of an interval (E6): the search job, an aggregation, or a histogram. */
 export type CountSource = 'Job' | 'Aggregate' | 'Histogram';
 
 /** Figures of the written messages. An aggregation by the service computes the same figures for comparison (E6). */
@@ -60,7 +60,7 @@ export interface MessageFigures {
   readonly newestMs?: number;
 }
 
-/** Combines the figures of several lists of messages. */
+/** Adds up the figures of several lists of messages. */
 export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   let bytes = 0;
   let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -80,13 +80,13 @@ export interface RepeatedMessage {
   readonly id: string;
   /** `_messagetime` in milliseconds since the epoch. */
   readonly atMs: number;
-  /** `_size`. Absent if the message has none. */
+  /** Size of the message in bytes (`_size`). Absent if the message has none. */
   readonly bytes?: number;
   /** Number of extra copies of the message that were received. */
   readonly times: number;
 }
 
-/** Maximum number of different repeated messages in a record. */
+/** Maximum number of different repeated messages that a commit record lists. */
 export const maxRepeatedMessages = 100;
 
 export interface CommitRecord {
@@ -94,12 +94,12 @@ export interface CommitRecord {
   /** Interval `[fromMs, toMs)` in milliseconds since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Number of rows that the service returned for the interval. */
+  /** Number of rows that the service returned for the interval, including rows that were not written. */
   readonly received: number;
   readonly written: number;
-  /** Number of rows outside the interval (E10). */
+  /** Number of received rows whose time is outside the interval (E10). They are not written. */
   readonly outside: number;
-  /** Number of repeated rows (E9). */
+  /** Number of received rows that repeat an earlier row (E9). They are not written again. */
   readonly duplicates: number;
   /** Number of rows in the incomplete millisecond where the service cut the search. The next search finds these rows again (E4). */
   readonly left: number;
@@ -111,7 +111,7 @@ export interface CommitRecord {
   readonly slices?: SliceSummary;
   /** Written messages that were received more than once. Absent if there are none, or more than a record can list. */
   readonly repeated?: readonly RepeatedMessage[];
-  /** True if the service includes the end of a range (E10). Absent if no row has shown it. */
+  /** True if the rows showed that the service includes the end of a requested range (E10). Absent if no row has shown it. */
   readonly endInclusive?: true;
   /** Reason why the figures do not prove the interval complete. Set only with `incompletePolicy: Keep`. */
   readonly incomplete?: { readonly reason: string };
@@ -125,8 +125,8 @@ export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toM
 export type CommitOutcome =
   | { readonly kind: 'committed' }
   /**
-   * Another process has already written this interval's record. Its record counts, our files are removed, and the search continues from the
-   * start of its interval.
+   * Another process has already written the record of this interval. That record is valid, so our files are removed, and the next search
+   * ends where that record starts.
    */
   | { readonly kind: 'taken'; readonly existing: CommitRecord };
 
@@ -283,8 +283,8 @@ function recordProblem(record: CommitRecord): string | undefined {
     if (count.rows === received) return undefined;
     return `the service counts ${count.rows} rows, but ${received} were received`;
   }
-  // An aggregation or histogram counts exactly this interval and may include duplicates, so the count may lie between the rows without and
-  // with duplicates.
+  // An aggregation or a histogram counts exactly the rows of this interval, but may include duplicates. Its count may therefore lie between
+  // the number of rows without duplicates and the number with duplicates.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
   return `the service counts ${count.rows} rows, but ${written} were written`;
 }

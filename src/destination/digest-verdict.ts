@@ -35,7 +35,7 @@ export interface RangeFigures extends MessageFigures {
   readonly rows: number;
 }
 
-/** Figures other than the number of rows. */
+/** Names of the figures, other than the number of rows, that a digest compares. */
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
@@ -47,7 +47,7 @@ export interface RepeatedRows {
 
 /** Range of whole intervals in which the aggregation equals the written rows. */
 export interface ProvenRange extends TimeRange {
-  /** Figures of the written rows. */
+  /** Figures of the rows that were written for this range. */
   readonly figures: RangeFigures;
   /** Figures that the aggregation returned exactly; the others were rounded or unknown. The number of rows is always exact. */
   readonly compared: readonly ComparableFigure[];
@@ -59,7 +59,7 @@ export interface ProvenRange extends TimeRange {
 
 /** Range of whole intervals in which the aggregation differs from the written rows. */
 export interface DifferingRange extends TimeRange {
-  /** Figures that the service's aggregation counted, without rounded ones. */
+  /** Figures that the service's aggregation computed for this range, without figures that the service rounded. */
   readonly counted: RangeFigures;
   readonly written: RangeFigures;
   /** Names of figures that differ in a slice of the range but are equal or unknown over the whole range. Absent if there are none. */
@@ -122,7 +122,7 @@ export function decodeVerdict(name: string, content: Uint8Array, round: number):
 
 const range = { fromMs: moment, toMs: moment };
 
-/** Stored forms, also used in manifests. */
+/** Stored forms of figures and ranges in digest verdicts. Manifests use the same forms. */
 export const rangeFigures = object<RangeFigures>({ rows: integer(), ...messageFigures });
 export const repeatedRows = object<RepeatedRows>({ rows: integer(1), bytes: optional(integer()) });
 export const comparedFigures = list(choice(comparableFigures));
@@ -156,7 +156,7 @@ function rangeProblem({ fromMs, toMs }: TimeRange): string | undefined {
   return fromMs < toMs ? undefined : `it ends at ${toMs}, which is not after its start, ${fromMs}`;
 }
 
-/** Combines the figures of the records of intervals. */
+/** Adds up the figures of several commit records. */
 export function figuresOf(intervals: readonly CommitRecord[]): RangeFigures {
   const rows = intervals.reduce((sum, { written }) => sum + written, 0);
   return { rows, ...sumOfFigures(intervals.map(({ figures = {} }) => figures)) };

@@ -9,7 +9,10 @@ import { type FigureColumn, FigureSum, type FileReader, figureColumns } from './
 import type { ExportOutput } from './fingerprint.ts';
 import { ParquetFile } from './parquet-file.ts';
 
-/** `sliceMs` is the length of slices. Without it, one slice contains all messages. */
+/**
+ * Creates a reader of a data file. `sliceMs` is the length in ms of the slices of time for figures. Without it, one slice contains all
+ * messages.
+ */
 export function fileReader(
   { format, compression }: Pick<ExportOutput, 'format' | 'compression'>,
   sliceMs = Number.POSITIVE_INFINITY,
@@ -20,10 +23,10 @@ export function fileReader(
   return { ...decompressed(compression, rows), figures: async () => sum.figures };
 }
 
-/** Reads uncompressed text. */
+/** Reader of a file's rows, which gets the uncompressed text. */
 interface TextReader {
   add(chunk: Uint8Array): void;
-  /** Called after the last byte. Returns the number of rows. */
+  /** Ends the file after its last byte. Returns the number of rows. */
   end(): number;
 }
 
@@ -97,7 +100,7 @@ class CsvReader implements TextReader {
     else if (byte !== carriageReturn && this.#isKept) this.#text.push(byte);
   }
 
-  /** Whether the current cell must be kept. Other cells are skipped, since they can be long. */
+  /** True if the current cell must be kept. Cells of unneeded columns are skipped, because they can be long. */
   get #isKept(): boolean {
     return !this.#columns || [...this.#columns.values()].includes(this.#column);
   }
@@ -132,7 +135,9 @@ function decompressed(compression: ExportOutput['compression'], rows: TextReader
   return through(compression === 'Gzip' ? createGunzip() : createZstdDecompress(), rows);
 }
 
-/** Node reads only the first zstd frame of a file. Data files have one. */
+/**
+ * Decompresses a file and passes its text to the reader of rows. Node reads only the first zstd frame of a file; data files have only one.
+ */
 function through(stream: Transform, rows: TextReader): Pick<FileReader, 'write' | 'end'> {
   let failure: unknown;
   stream.on('data', (chunk: Uint8Array) => {
@@ -148,7 +153,8 @@ function through(stream: Transform, rows: TextReader): Pick<FileReader, 'write' 
   stream.on('error', () => {});
   return {
     async write(chunk) {
-      // The callback comes when the stream has consumed the chunk, which slows down a fast reader.
+      // The callback comes when the decompressor has consumed the chunk. Waiting for it slows down a reader that is faster than
+      // decompression.
       const written = new Promise<void>((resolve) => stream.write(chunk, () => resolve()));
       await Promise.race([written, ended]);
       if (failure !== undefined) throw failure;

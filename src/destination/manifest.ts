@@ -1,9 +1,9 @@
 /**
- * The manifest of an export: its identity, its intervals with their figures, and the files that count. It is written once, when commit
- * records cover the whole export (E3).
+ * Manifest of an export: its identity, its intervals with their figures, and the data files that belong to it. It is written once, when
+ * commit records cover the whole export (E3).
  *
- * Invariant: the bytes of a manifest depend only on the export, its commit records and its digest verdicts. It lists only files that a
- * commit record lists.
+ * Invariant: the bytes of a manifest depend only on the export, its commit records and its digest verdicts. A manifest lists only files
+ * that a commit record lists.
  */
 import { assert } from '../base/assert.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -23,7 +23,7 @@ import { boolean, damaged, decodeStored, encodeStored, integer, list, object, te
 export interface ManifestTotals {
   readonly intervals: number;
   readonly files: number;
-  /** Number of rows in the files. */
+  /** Number of rows in all files of the export. */
   readonly rows: number;
   readonly received: number;
   readonly outside: number;
@@ -36,10 +36,10 @@ export interface ManifestTotals {
 export interface Manifest {
   readonly fingerprint: string;
   readonly export: ExportIdentity;
-  /** False if an interval is flagged as incomplete. */
+  /** True if no interval of the export is flagged as incomplete. */
   readonly complete: boolean;
   readonly totals: ManifestTotals;
-  /** Level of proof of each range (E6), ordered by time, without gaps. */
+  /** Levels of proof of the export's ranges (E6), ordered by time, without gaps. */
   readonly proof: readonly ProofRange[];
   /** Committed intervals in order of time. They cover the export's range without gaps. */
   readonly intervals: readonly CommitRecord[];
@@ -89,8 +89,8 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 }
 
 /**
- * Writes the manifest if there is none, and returns the one that counts. An existing manifest counts if it has the same commit records,
- * even if its writer knew other digest verdicts (see `possibleProofs`). Otherwise throws `destination.damaged`.
+ * Writes the manifest if the destination has none, and returns the valid one. An existing manifest is valid if it has the same commit
+ * records, even if its writer knew other digest verdicts (see `possibleProofs`). Otherwise throws `destination.damaged`.
  */
 export async function writeManifest(
   destination: Destination,
@@ -160,7 +160,7 @@ export function isProofOf(proof: readonly ProofRange[], intervals: readonly Comm
   return next === intervals.length;
 }
 
-/** Reads the manifest; undefined if there is none. */
+/** Reads the manifest of an export; undefined if the destination has none. */
 export async function readManifest(destination: Destination, layout: ExportLayout): Promise<Manifest | undefined> {
   const content = await destination.read(layout.manifest, largestManifestBytes);
   return content && decodeManifest(layout.manifest, content);
@@ -208,14 +208,17 @@ export async function removeStrays(
   listed: ListedFiles,
 ): Promise<number> {
   const counted = new Set(intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
-  // A file whose name logfleet cannot have created belongs to a user, so it is not removed. `verify` reports it.
+  // A file whose name logfleet cannot have created belongs to a user. Such a file is not removed, and `verify` reports it.
   const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
   if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays), voided);
   for (const name of strays) await destination.remove(name);
   return strays.length;
 }
 
-/** Checks that the manifest lists all files of valid commit records. It may lack some if a user replaced it by an older one. */
+/**
+ * Checks that the manifest lists all files of valid commit records. Files are missing from the manifest if a user replaced it by an older
+ * one.
+ */
 async function checkUnnamed(
   destination: Destination,
   layout: ExportLayout,

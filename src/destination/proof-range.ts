@@ -22,28 +22,28 @@ import {
 import type { SliceFigureName } from './slice-figures.ts';
 import { choice, moment, object, optional, trueOrAbsent } from './stored-json.ts';
 
-/** Levels from the strongest to the weakest. */
+/** Levels of proof that the rows of a range are complete, from the strongest to the weakest. */
 export const proofLevels = [
   /** Number, bytes and times of the rows equal those of an aggregation that the service made after the last search. */
   'Digest',
-  /** The number of rows equals that of an aggregation. */
+  /** The number of written rows equals the count of an aggregation by the service. */
   'Count',
-  /** The number of rows equals the count of the search itself. */
+  /** The number of written rows equals the number that the search job itself reported. */
   'Search',
-  /** No proof: the range is flagged as incomplete. */
+  /** Nothing proves that the range is complete, so it is flagged as incomplete. */
   'None',
 ] as const;
 export type ProofLevel = (typeof proofLevels)[number];
 
 export interface ProofRange extends TimeRange {
   readonly level: ProofLevel;
-  /** Figures of the written rows. */
+  /** Figures of the rows that were written for the range. */
   readonly figures: RangeFigures;
-  /** Figures, other than the number of rows, that were compared with an aggregation. */
+  /** Names of the figures that were compared with an aggregation by the service. The number of rows is always compared and not listed. */
   readonly compared: readonly ComparableFigure[];
-  /** Rows that the service stores several times. Each was written once. */
+  /** Rows that the service stores several times. The files contain each of them once. */
   readonly repeated?: RepeatedRows;
-  /** True if a digest compared the figures of whole intervals; absent if it compared those of each slice. */
+  /** True if the digest compared the figures of whole intervals; absent if it compared those of each slice of time. */
   readonly wholeIntervals?: true;
   /** Figures of the service's aggregation that differ from the written rows. */
   readonly counted?: RangeFigures;
@@ -51,7 +51,9 @@ export interface ProofRange extends TimeRange {
   readonly inSlices?: readonly SliceFigureName[];
 }
 
-/** Converts intervals to ranges, both ordered by time. Neighbours with the same kind of proof are joined. */
+/**
+ * Converts commit records to ranges of proof, both ordered by time. Neighbouring intervals with the same kind of proof become one range.
+ */
 export function proofRangesOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -61,8 +63,8 @@ export function proofRangesOf(
 }
 
 /**
- * All proofs that a valid manifest of these intervals may contain: the proof from all verdicts, and those without the last verdicts if
- * these found no difference. A process with another `spec.proof` may have written the manifest without knowing the last verdicts.
+ * All proofs that a valid manifest of these intervals may contain. One proof uses all digest verdicts. The others omit the last verdicts if
+ * these found no difference, because a process with another `spec.proof` may have written the manifest without knowing them.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -76,7 +78,7 @@ export function possibleProofs(
   return proofs;
 }
 
-/** Intervals that still need a digest: no verdict proves or flags them, and their commit records have no flag either. */
+/** Intervals that still need a digest, because no verdict proves or flags them and their commit records are not flagged as incomplete. */
 export function unprovenOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -85,7 +87,7 @@ export function unprovenOf(
   return intervals.filter((interval) => !judged.has(interval) && interval.incomplete === undefined);
 }
 
-/** Weakest level of all ranges. */
+/** Weakest level of proof among all ranges of an export. */
 export function lowestLevel(ranges: readonly ProofRange[]): ProofLevel {
   const lowest = ranges.reduce((most, { level }) => Math.max(most, proofLevels.indexOf(level)), 0);
   return proofLevels[lowest] as ProofLevel;
@@ -106,7 +108,7 @@ function partsOf(intervals: readonly CommitRecord[], verdicts: readonly DigestVe
   return parts;
 }
 
-/** Finds for each interval the range of a verdict that contains it. */
+/** Finds for each interval the range of a digest verdict that contains the interval. */
 function judgedOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],

@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { instant, integer, list, object, optional, text } from './stored-json.ts';
 
-/** Figures of the messages in one slice. Slices without messages are omitted from all lists. */
+/** Figures of the messages in one slice of time. Lists of slices omit slices without messages. */
 export interface SliceFigures {
   /** Start of the slice in milliseconds since the epoch. */
   readonly fromMs: number;
@@ -25,14 +25,14 @@ export interface SliceFigures {
 export const sliceFigureNames = ['rows', 'bytes', 'oldestMs', 'newestMs', 'offsetsMs'] as const;
 export type SliceFigureName = (typeof sliceFigureNames)[number];
 
-/** Figures of a list of slices. */
+/** Figures of messages for each slice of time that contains messages. */
 export interface SlicedFigures {
   readonly lengthMs: number;
-  /** Ordered by time. */
+  /** Slices with their figures, ordered by time. */
   readonly slices: readonly SliceFigures[];
 }
 
-/** Figures of the slices of one interval, in a form of bounded size. */
+/** Figures of one interval's slices of time, shortened so that their size is bounded. */
 export interface SliceSummary {
   readonly lengthMs: number;
   /**
@@ -104,7 +104,7 @@ export class SliceSums {
   #toMs = Number.NaN;
   #sum = new SliceSum(0);
 
-  /** Creates the sums. With the length `Infinity`, one slice contains all messages. */
+  /** Creates running sums for slices of this length. With the length `Infinity`, one slice contains all messages. */
   constructor(lengthMs: number) {
     this.#lengthMs = lengthMs;
   }
@@ -113,13 +113,13 @@ export class SliceSums {
     this.addMany(timeMs, 1, size);
   }
 
-  /** Adds messages of one millisecond. `bytes` is their total size. */
+  /** Adds messages of one millisecond to their slice. `bytes` is the total size of the messages. */
   addMany(timeMs: number, rows: number, bytes: number | undefined): void {
     if (!(timeMs >= this.#fromMs && timeMs < this.#toMs)) this.#find(timeMs);
     this.#sum.add(timeMs, rows, bytes);
   }
 
-  /** Ordered by time. */
+  /** Figures of all slices so far, ordered by time. */
   get slices(): readonly SliceFigures[] {
     return [...this.#sums.values()].map((sum) => sum.figures).sort(byTime);
   }
@@ -189,7 +189,7 @@ export function hashOfSlices(values: readonly (readonly [fromMs: number, value: 
 
 const hash = text(/^[0-9a-f]{32}$/);
 
-/** Stored form of a summary. */
+/** Stored form of the figures of an interval's slices. */
 export const sliceSummary = object<SliceSummary>({
   lengthMs: integer(1),
   shared: list(

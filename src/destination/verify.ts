@@ -22,9 +22,9 @@ import { possibleProofs } from './proof-range.ts';
 import { joinSlices, sliceFigureNames, summaryOf } from './slice-figures.ts';
 
 export type DifferenceKind =
-  /** The fingerprint does not match the export that the manifest describes. */
+  /** The manifest's fingerprint does not match the export that the manifest describes. */
   | 'fingerprint'
-  /** The intervals of the manifest begin after the range starts, end before it ends, or have a gap. */
+  /** The intervals of the manifest do not cover its range: they begin too late, end too early, or have a gap. */
   | 'gap'
   | 'overlap'
   /** A total in the manifest differs from the sum over its intervals. */
@@ -50,7 +50,7 @@ export type DifferenceKind =
 
 export interface Difference {
   readonly kind: DifferenceKind;
-  /** Name of the file, time or interval in which the difference was found, as shown to users. */
+  /** Place of the difference, as shown to users: the name of a file, a time or an interval. */
   readonly where: string;
   readonly expected?: string | number;
   readonly found?: string | number;
@@ -62,11 +62,14 @@ export interface Verification {
   readonly differences: readonly Difference[];
   /** Number of intervals that the manifest marks as incomplete. */
   readonly incomplete: number;
-  /** Number of files read. */
+  /** Number of data files that the verification has read. */
   readonly files: number;
   readonly rows: number;
   readonly bytes: number;
-  /** Figures that were computed again from the files. A figure is missing if its column is absent or not read. */
+  /**
+   * Figures of the messages that were computed again from the files. A figure is missing if the files lack its column, or if it is not
+   * read.
+   */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];
 }
@@ -137,7 +140,7 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
   return { differences, recomputed: inOrder(recomputed), notRecomputed: inOrder(missing) };
 }
 
-/** Compares the figures of an interval's time slices with its files. Figures that the files do not contain are skipped. */
+/** Compares the figures of an interval's time slices with the rows in its files. Figures that the files do not contain are skipped. */
 function sliceDifferences(
   { fromMs, toMs, slices: expected }: CommitRecord,
   own: readonly (FileFigures | undefined)[],
@@ -170,7 +173,7 @@ async function proofDifferences(
   return isPossible && isProofOf(proof, intervals) ? [] : [{ kind: 'proof', where: 'manifest' }];
 }
 
-/** Differences between parts of the manifest itself. */
+/** Returns differences between parts of the manifest, such as a total that differs from the sum over the intervals. */
 function differencesWithin(manifest: Manifest): readonly Difference[] {
   const { intervals, totals, complete, fingerprint, export: identity } = manifest;
   const differences: Difference[] = [];
@@ -246,11 +249,11 @@ interface ReadFile {
   readonly rows: number;
   readonly bytes: number;
   readonly differences: readonly Difference[];
-  /** Figures of the file; undefined if they are not read or could not be read. */
+  /** Figures that were computed from the file's rows; undefined if they were not read or could not be read. */
   readonly figures?: FileFigures | undefined;
 }
 
-/** Reads a file. If its rows cannot be counted, reading continues to compute the hash of all bytes. */
+/** Reads one data file. If its rows cannot be counted, reading continues, so that the hash of all bytes is still checked. */
 async function readFile(
   destination: Destination,
   layout: ExportLayout,

@@ -38,7 +38,7 @@ import { checkSettings, type S3Settings } from './s3-settings.ts';
 import { S3Upload } from './s3-upload.ts';
 import { takeBack } from './take-back.ts';
 
-/** Maximum number of attempts for two operations: an upload that conflicts with a concurrent one (409), and a download that broke off. */
+/** Maximum number of attempts for an upload that conflicts with a concurrent upload (409), and for a download that broke off. */
 const maxTries = 4;
 const nothing = new Uint8Array();
 
@@ -47,7 +47,7 @@ export interface S3Options {
   readonly environment: Environment;
   readonly clock: Clock;
   readonly random: Random;
-  /** Uploads of this process that could not be removed, for all its destinations. */
+  /** Uploads of this process that could not be removed. All destinations of the process share the list. */
   readonly left: LeftUploads;
 }
 
@@ -97,7 +97,7 @@ export class S3Destination implements Destination {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#headerIsHeeded;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The new object is removed, because it may have replaced another one.
+      // The store has accepted the second object, which may have replaced the first one. The object is therefore removed.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites objects although it was asked not to (If-None-Match)`;
       throw destinationError(
@@ -128,7 +128,7 @@ export class S3Destination implements Destination {
     }
   }
 
-  /** Returns whether the object exists. False if that cannot be determined; the caller then reports the earlier failure. */
+  /** Returns whether the object exists. Returns false if the check fails; the caller then reports the earlier failure. */
   async #stands(name: string): Promise<boolean> {
     try {
       await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -205,7 +205,7 @@ export class S3Destination implements Destination {
           throw this.#error('list', folder, cause);
         });
       for (const { Key = '', Size = 0 } of page.Contents ?? []) {
-        // Keys with a trailing slash are not files: users create them as folders.
+        // Keys that end with a slash are not files of an export: users create such objects as folders.
         if (!Key.endsWith('/')) yield { name: Key.slice(rootLength), bytes: Size };
       }
       token = page.IsTruncated ? page.NextContinuationToken : undefined;

@@ -37,7 +37,7 @@ export interface S3UploadOptions {
   readonly buffers: PartBuffers;
   /** Unique value in the object's metadata that identifies this upload. */
   readonly mark: string;
-  /** List of unfinished uploads. This upload is added if it cannot be removed. */
+  /** List of uploads of this process that must still be removed. This upload is added if its removal fails. */
   readonly left: LeftUploads;
 }
 
@@ -89,7 +89,7 @@ export class S3Upload implements FileUpload {
   async abort(): Promise<void> {
     if (this.#ended) return;
     this.#stop.abort();
-    // All requests for parts must end before the upload is aborted. A part that arrives later would stay in the store and be billed.
+    // All requests for parts must end before the upload is aborted. The store would keep and bill a part that arrives after the abort.
     await Promise.all(this.#sending);
     this.#releaseBuffer();
     const { client, left, store, bucket, key, mark } = this.#options;
@@ -139,7 +139,8 @@ export class S3Upload implements FileUpload {
     } catch (cause) {
       const { client, mark } = this.#options;
       const status = httpStatus(cause);
-      // The object may exist although the answer is missing or unclear. Checking costs far less than searching the interval again.
+      // The store may have created the object although its answer is missing or unclear. Checking that costs far less than searching the
+      // interval again.
       const mayStand = isTaken(cause) || isAbsent(cause) || status === undefined || status >= 500;
       if (mayStand && (await hasMark(client, this.#place, mark).catch(() => false))) return;
       if (isTaken(cause)) throw nameTaken(this.#shown);
@@ -184,7 +185,7 @@ export class S3Upload implements FileUpload {
     }
   }
 
-  /** Uploads one part. The promise never rejects: the next call of the upload reports the failure. */
+  /** Uploads one part of the file. The promise never rejects: the next call of the upload reports the failure. */
   async #uploadPart(UploadId: string, PartNumber: number, Body: Uint8Array): Promise<void> {
     try {
       const content = { UploadId, PartNumber, Body, ContentLength: Body.length };

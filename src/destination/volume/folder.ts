@@ -28,7 +28,7 @@ export class Folder {
   /** Path of the folder, for messages. */
   readonly path: string;
   readonly #handle: FileHandle;
-  /** Prefix of the names in this folder. */
+  /** Prefix of the paths under which this folder's files are accessed. */
   readonly #base: string;
 
   private constructor(path: string, handle: FileHandle, base: string) {
@@ -83,8 +83,8 @@ export class Folder {
   }
 
   /**
-   * Opens a file. Returns undefined if it does not exist. Throws `destination.outside` for a link, and `destination.damaged` if it
-   * is not a regular file.
+   * Opens a file of this folder. Returns undefined if it does not exist. Throws `destination.outside` for a link, and `destination.damaged`
+   * if it is not a regular file.
    */
   async openFile(name: string): Promise<FileHandle | undefined> {
     const path = join(this.path, name);
@@ -116,7 +116,10 @@ export class Folder {
     return link(this.#at(from), this.#at(to));
   }
 
-  /** Reads the status without following links, with 64-bit numbers for inodes. Returns undefined if there is no such name. */
+  /**
+   * Reads the status of a file in this folder without following links. Inode numbers have 64 bits. Returns undefined if no file has the
+   * name.
+   */
   async stat(name: string): Promise<BigIntStats | undefined> {
     try {
       return await lstat(this.#at(name), { bigint: true });
@@ -126,7 +129,7 @@ export class Folder {
     }
   }
 
-  /** Removes a file. Returns whether it existed. */
+  /** Removes a file from this folder. Returns whether the file existed. */
   async unlink(name: string): Promise<boolean> {
     try {
       await unlink(this.#at(name));
@@ -149,7 +152,7 @@ export class Folder {
     }
   }
 
-  /** Makes new names durable. Some file systems cannot flush folders; then nothing more can be done. */
+  /** Makes new file names durable by flushing the folder to disk. On file systems that cannot flush folders, nothing is done. */
   async sync(): Promise<void> {
     try {
       await this.#handle.sync();

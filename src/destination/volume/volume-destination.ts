@@ -189,7 +189,7 @@ export class VolumeDestination implements Destination {
     return { folder: await this.#enter(segments.slice(0, -1)), last: segments.at(-1) ?? '' };
   }
 
-  /** Opens a folder below the root. Returns undefined if it does not exist. */
+  /** Opens a folder below the destination's root. Returns undefined if the folder does not exist. */
   async #enter(segments: readonly string[]): Promise<Folder | undefined> {
     let folder: Folder | undefined = await this.#openDirectory();
     for (const segment of [...this.#rootSegments, ...segments]) {
