@@ -460,8 +460,9 @@ export interface StageStatus {
   /** Number of members of the stage whose upgrade failed, with all retries exhausted. */
   readonly failed: number;
   /**
-   * Number of failed upgrade attempts of the stage, which `maxFailures` limits. Failed attempts stay counted after a
-   * successful retry. Absent if no attempt failed.
+   * Number of failures of the stage that `maxFailures` limits, namely failed upgrade attempts, and collectors that went
+   * offline or left the target during the stage. A successful retry does not reduce the number. Absent if there are no
+   * failures.
    */
   readonly failedAttempts?: number;
   /**
