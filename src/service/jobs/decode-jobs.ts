@@ -20,7 +20,7 @@ import type { HistogramBucket, JobState, JobStatus, RecordPage } from './search-
 
 export interface CreatedJob {
   readonly id: string;
-  /** As received, including the notice about cookies. */
+  /** Text of `warning` as the service sent it, including its notice about cookies. */
   readonly warning: string | undefined;
 }
 
@@ -40,13 +40,13 @@ const states: ReadonlyMap<string, JobState> = new Map<string, JobState>([
   ['CANCELLED', 'cancelled'],
 ]);
 
-/** Renders a state as the service writes it. */
+/** Renders the state of a search job as the service writes it. */
 export function renderJobState(state: JobState): string {
   if (typeof state !== 'string') return state.unknown;
   return [...states].find(([, known]) => known === state)?.[0] ?? state;
 }
 
-/** Maximum length of an unknown state that is kept. */
+/** Maximum number of characters that are kept of an unknown job state. */
 const maxStateLength = 100;
 
 function decodeState(members: Members): JobState {
@@ -54,10 +54,16 @@ function decodeState(members: Members): JobState {
   return states.get(state.trim()) ?? { unknown: state.slice(0, maxStateLength) };
 }
 
-/** States in which the service reports no message count: the search has not started, or its results can no longer be read. */
+/**
+ * Job states in which the service reports no number of messages: the search has not started, or its
+ * results can no longer be read.
+ */
 const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
 
-/** In any other state the count is required, since a missing count could be mistaken for zero. */
+/**
+ * The number of messages is required in any other state, because a missing number could be mistaken
+ * for zero.
+ */
 function decodeMessageCount(members: Members, state: JobState): number {
   const count = optionalCount(members, 'messageCount', '');
   if (count !== undefined) return count;
@@ -127,10 +133,13 @@ function decodeRecord(value: unknown, path: string): ReadonlyMap<string, string>
   return record;
 }
 
-/** Values are strings (2.6). Numbers and booleans are accepted as well. */
+/**
+ * Decodes the value of a record's field. Values are strings by the specification (2.6); numbers and
+ * booleans are accepted as well.
+ */
 function fieldText(value: unknown, path: string): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  // The name of a field is user data, so messages do not contain it.
+  // The name of a field comes from the user's data, so the error message does not contain it.
   throw mismatch(`${path}.*`, 'a string', value);
 }

@@ -20,35 +20,54 @@
 export const keepAliveMs = 12_000;
 
 const soonestPollMs = 2_000;
-/** Default time of the first progress request in ms, if the duration of searches is unknown. */
+/**
+ * Default time in ms from a job's creation to its first status request, if the duration of searches
+ * is unknown.
+ */
 const usualPollMs = 2_500;
-/** Safety margin that is added to an estimated duration, as a ratio of the whole time; a fixed margin is added as well. */
+/**
+ * Safety margin added to the estimated duration of a search, as a ratio of the whole time. A fixed
+ * margin is added as well.
+ */
 const overshootShare = 0.1;
 const overshootMs = 250;
-/** Minimum wait before the next progress request, as a ratio of the elapsed time. */
+/**
+ * Minimum wait before the next status request that checks progress, as a ratio of the elapsed time.
+ */
 const leastWaitShare = 0.1;
 const leastWaitMs = 500;
-/** Time in ms after the creation at which a search of 10 s has ended, including its start and network delays. */
+/**
+ * Time in ms after a job's creation at which a search of 10 s has ended, including its start and
+ * network delays.
+ */
 const shortSearchMs = 10_500;
 
 /** Progress of a search job at the time of a status request. */
 export interface SearchProgress {
-  /** Time from the sending of the creation to the sending of the status request. */
+  /**
+   * Time in ms from the send time of the job's creation to the send time of this status request.
+   */
   readonly elapsedMs: number;
-  /** Time in ms in which the search may have been running: the time since the last status that showed that the search had not started. */
+  /**
+   * Maximum time in ms for which the search can have been running: the time since the last status
+   * showing that the search had not started.
+   */
   readonly searchingMs: number;
-  /** Ratio of the range that the search has completed, 0 to 1; undefined if unknown. */
+  /** Completed ratio of the search's time range, 0 to 1; undefined if unknown. */
   readonly doneShare: number | undefined;
-  /** Number of answered status requests, including this one. */
+  /** Number of status requests of the job that were answered, including this one. */
   readonly statuses: number;
 }
 
-/** Returns the time in ms from the creation to the first status request. `expectedMs` is the expected duration of the search. */
+/**
+ * Time in ms from the creation of a search job to its first status request. `expectedMs` is the
+ * expected duration of the search.
+ */
 export function firstPollMs(expectedMs = usualPollMs): number {
   return Math.min(keepAliveMs, Math.max(soonestPollMs, expectedMs));
 }
 
-/** Returns the time in ms from a status to the next progress request. */
+/** Time in ms from a job's status to the next status request that checks its progress. */
 export function nextPollMs(progress: SearchProgress): number {
   const { elapsedMs, statuses } = progress;
   const untilShortMs = shortSearchMs - elapsedMs;
@@ -63,10 +82,16 @@ function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
   return (searchingMs / doneShare) * (1 + overshootShare) + overshootMs - searchingMs;
 }
 
-/** Time in ms from the last answered request to a second keep-alive, if the first one has no answer yet. */
+/**
+ * Time in ms from the last answered request of a job to a second keep-alive, if the first
+ * keep-alive has no answer yet.
+ */
 export const secondTryMs = 16_000;
 
-/** Time in ms that the `tries`th consecutive request may take before another one is sent in parallel. */
+/**
+ * Time in ms after which an unanswered status request, the `tries`th since the last answer, is
+ * repeated in parallel.
+ */
 export function patienceMs(tries: number): number {
   return patiences[Math.max(1, tries) - 1] ?? lastPatienceMs;
 }
@@ -74,7 +99,7 @@ export function patienceMs(tries: number): number {
 const patiences: readonly number[] = [2_000, 2_000, 4_000];
 const lastPatienceMs = 8_000;
 
-/** Delay in ms after the `tries`th consecutive failed request. */
+/** Delay in ms before the next status request, after `tries` consecutive requests have failed. */
 export function delayAfterFailure(tries: number): number {
   return delays[tries - 1] ?? lastDelayMs;
 }

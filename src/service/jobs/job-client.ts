@@ -31,7 +31,7 @@ const notThere = `service.${'jobDeleted' satisfies Outcome}`;
 export interface JobClientOptions extends CreatedJob {
   readonly exchange: Exchange;
   readonly session: JobSession;
-  /** Monotonic time at which the creation of the job was sent. */
+  /** Monotonic time in ms at which the request to create the job was sent. */
   readonly createdAtMs: number;
 }
 
@@ -41,7 +41,7 @@ export class JobClient implements OpenJob {
   readonly #exchange: Exchange;
   readonly #session: JobSession;
   readonly #createdAtMs: number;
-  /** Text of `warning` in the answer that created the job, as received. */
+  /** Text of `warning` in the answer that created the job, as the service sent it. */
   readonly #notice: string | undefined;
   readonly #path: string;
   #heardAtMs: number;
@@ -112,8 +112,8 @@ export class JobClient implements OpenJob {
       if (!(error instanceof ServiceError)) throw error;
       if (error.code === notThere && error.sentAtMs !== undefined)
         return { value: undefined, sentAtMs: error.sentAtMs };
-      // The caller may assume that no job was created only if no request could have created one. The answer to an earlier request may be
-      // lost.
+      // The caller may assume that no job was created only if no request could have created one. If
+      // an earlier request was sent and its answer lost, a job may exist.
       if (error.effect === 'none' && error.sentAtMs !== undefined) hadNoEffect();
       throw error;
     }
@@ -160,7 +160,10 @@ function parametersOf({ offset, limit }: PageQuery): URLSearchParams {
   return new URLSearchParams({ offset: String(offset), limit: String(limit) });
 }
 
-/** Creates a sink that scans a page while it arrives. Errors of the receiver reach the caller unchanged. */
+/**
+ * Creates a receiver that scans a page of messages while the page arrives. Errors of the row
+ * receiver reach the caller unchanged.
+ */
 function takeRows(receiver: RowReceiver): BodySink<MessagePage> {
   const scanner = new PageScanner(receiver);
   return {
@@ -180,12 +183,15 @@ function takeRows(receiver: RowReceiver): BodySink<MessagePage> {
  * `cookie` is kept.
  */
 
-/** Pattern for the end of a sentence, including the whitespace after it. */
+/** Matches the end of a sentence in a warning, including the whitespace after it. */
 const sentenceEnd = /(?<=[.!?;])\s+|\n+/;
 const aboutCookies = /\bcookies?\b/i;
 const aboutMissing = /\b404\b|\bnot[ -]?found\b/i;
 
-/** Removes sentences of the notice. Returns undefined if nothing is left. */
+/**
+ * Removes the sentences of the service's notice about cookies from a warning. Returns undefined if
+ * nothing is left.
+ */
 export function withoutCookieNotice(warning: string | undefined): string | undefined {
   if (warning === undefined) return undefined;
   const news = warning
@@ -194,10 +200,16 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
   return news.join(' ').trim() || undefined;
 }
 
-/** Minimum length of a notice that is removed from later warnings. A shorter text could be in other warnings by chance. */
+/**
+ * Minimum number of characters of a cookie notice that is removed from later warnings. A shorter
+ * text could occur in other warnings by chance.
+ */
 const shortestNotice = 16;
 
-/** Returns the part of a later warning that the creation's warning, `known`, does not contain. */
+/**
+ * Returns the part of a later warning that is new, compared with the warning in the answer to the
+ * job's creation (`known`).
+ */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();
   return withoutCookieNotice(said.length < shortestNotice ? warning : warning?.replaceAll(said, ' '));

@@ -35,7 +35,10 @@ export function cancelledError(id: string): LogfleetError {
   });
 }
 
-/** Error for a job without any answer for longer than the service keeps an idle job (3.1). */
+/**
+ * Error for a search job that got no answer for longer than the service keeps a job without
+ * requests (3.1).
+ */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
   return new ServiceError({
@@ -48,7 +51,7 @@ export function silencedError(id: string, silentMs: number, cause: LogfleetError
   });
 }
 
-/** Error for a job that logfleet has closed. */
+/** Error for a search job that logfleet has closed. */
 export function closedError(id: string): LogfleetError {
   return new LogfleetError({
     code: 'job.closed',
@@ -58,7 +61,10 @@ export function closedError(id: string): LogfleetError {
   });
 }
 
-/** Error for a job whose records cannot be read completely, since the service does not count them. */
+/**
+ * Error for a search job whose records cannot be read completely, because the service does not
+ * report their number.
+ */
 export function uncountedError(id: string): LogfleetError {
   return new LogfleetError({
     code: 'job.recordsUncounted',

@@ -6,16 +6,19 @@
 import type { Answer } from '../requests/call.ts';
 import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
 
-/** Maximum number of different texts that are stored, and maximum length of each. The first texts are stored. */
+/**
+ * Maximum number of different errors or warnings of a search job that are stored. The first ones
+ * are stored.
+ */
 const maxTexts = 100;
 const maxTextLength = 1_000;
-/** Matches a warning that the search was cut at the message limit (10.2). */
+/** Matches a warning that the search stopped at the maximum number of messages (10.2). */
 const limitReached = /max(?:imum)?\s+results\s+reached/i;
 
-/** Different texts, in order of arrival. */
+/** Different errors or warnings of a search job, in order of arrival. */
 export interface GatheredTexts {
   readonly texts: readonly string[];
-  /** True if there were more texts than are stored. */
+  /** Whether the search job had more different texts than are stored. */
   readonly isCut: boolean;
 }
 
@@ -23,7 +26,7 @@ export interface GatheredTexts {
 export interface JobProgress {
   readonly state: JobState;
   readonly messageCount: number;
-  /** Number of records; undefined if the service counts only messages. */
+  /** Number of records of the search job; undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
   readonly scannedBytes: number | undefined;
   readonly errors: GatheredTexts;
@@ -66,9 +69,9 @@ export class JobGathering {
   readonly #warnings = new Texts();
   readonly #histogram = new JobHistogram();
   #progress: Omit<JobProgress, 'errors' | 'warnings' | 'isLimitReached'>;
-  /** True if a warning has reported that the message limit was reached. */
+  /** Whether a warning has reported that the search stopped at the maximum number of messages. */
   #isLimitWarned = false;
-  /** Time at which the newest answered status request was sent. */
+  /** Send time of the newest answered status request. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #idleAtMs: number | undefined;
 
@@ -78,7 +81,10 @@ export class JobGathering {
     this.#progress = { state: 'notStarted', ...counts, isTainted: false, dateMs };
   }
 
-  /** Time at which the newest status request was sent whose answer showed that the search had not started; undefined if there is none. */
+  /**
+   * Send time of the newest status request whose answer showed that the search had not started;
+   * undefined if there is none.
+   */
   get idleAtMs(): number | undefined {
     return this.#idleAtMs;
   }
@@ -99,7 +105,8 @@ export class JobGathering {
   }
 
   /**
-   * Adds a status. If a newer status was added before, only its errors, warnings and buckets are added. Returns whether this status is the
+   * Adds an answered status of the job. If a newer status was added before, only the errors,
+   * warnings and histogram buckets of this one are added. Returns whether this status is the
    * newest.
    */
   take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
@@ -119,14 +126,16 @@ export class JobGathering {
     return isNewest;
   }
 
-  /** Adds a warning from an answer that is not a status, such as a page. */
+  /** Adds a warning from an answer that is not a status, such as a page of messages. */
   warn(text: string | undefined): void {
     if (text === undefined) return;
     this.#warnings.add(text);
     this.#isLimitWarned ||= limitReached.test(text);
   }
 
-  /** Records that the answer to a status request was lost. */
+  /**
+   * Records that the answer to a status request of the job was lost, possibly with an error in it.
+   */
   lost(): void {
     this.#progress = { ...this.#progress, isTainted: true };
   }
@@ -158,14 +167,20 @@ function isIdle(state: JobState): boolean {
  * whose total equals it is correct. If each bucket occurred only once, both are the same. Neither is ever below its true value, so
  * equal totals mean equal buckets.
  */
-/** Maximum number of buckets. Further buckets are dropped; the total of the histogram then differs from the job's count. */
+/**
+ * Maximum number of histogram buckets that are stored. Further buckets are dropped, so the total of
+ * the histogram then differs from the job's number of messages.
+ */
 const maxBuckets = 20_000;
 
 export interface MessageHistogram {
-  /** Ordered by time. */
+  /** Buckets (message counts of short periods) of the histogram, ordered by time. */
   readonly buckets: readonly HistogramBucket[];
   readonly total: number;
-  /** True if the total of all buckets equals the job's message count. Otherwise buckets are missing or counted twice. */
+  /**
+   * Whether the total of all buckets equals the job's number of messages. Otherwise buckets are
+   * missing or were counted twice.
+   */
   readonly addsUp: boolean;
 }
 
@@ -177,7 +192,10 @@ interface BucketTally {
 }
 
 export class JobHistogram {
-  /** Counts by start and length of the bucket, because the service may change the length of buckets at any time. */
+  /**
+   * Message counts of the histogram by start and length of the bucket, because the service may
+   * change the length at any time.
+   */
   readonly #tallies = new Map<string, BucketTally>();
   #reachedMs: number | undefined;
 

@@ -14,7 +14,10 @@ import { ServiceError } from '../requests/service-error.ts';
 import { delayAfterFailure, firstPollMs, keepAliveMs, patienceMs, secondTryMs } from './job-cadence.ts';
 import type { JobStatus, OpenJob } from './search-service.ts';
 
-/** Delay in ms before a status request is repeated because a replica did not know the job, or the service was unreachable. */
+/**
+ * Delay in ms before a status request is repeated after a replica of the service did not know the
+ * job, or the service was unreachable.
+ */
 const againDelayMs = 1_000;
 
 export interface JobPollsOptions {
@@ -26,11 +29,11 @@ export interface JobPollsOptions {
   readonly onFailure: (error: LogfleetError) => void;
 }
 
-/** One status request, from the moment when it enters the queue. */
+/** Status request of a search job, from the moment when it enters the queue of requests. */
 interface Poll {
   readonly isProgressCheck: boolean;
   readonly withdrawal: AbortController;
-  /** Sending time of the request; undefined while it waits for a request slot. */
+  /** Send time of the status request; undefined while the request waits for a slot. */
   sentAtMs: number | undefined;
 }
 
@@ -38,13 +41,16 @@ export class JobPolls {
   readonly #options: JobPollsOptions;
   readonly #inFlight = new Set<Poll>();
   #queued: Poll | undefined;
-  /** Status request that was sent last, until it ends. */
+  /** Status request of the job that was sent last; undefined after its end. */
   #newest: Poll | undefined;
-  /** Number of status requests since the last answer. */
+  /** Number of status requests that were sent since the last answer. */
   #tries = 0;
-  /** Time of the next status request after a failure. */
+  /** Time of the next status request after a failed one. */
   #againAtMs: number | undefined;
-  /** Time of the next status request that checks the progress of the search; infinite if none is needed. */
+  /**
+   * Time of the next status request that checks the progress of the search; Infinity if none is
+   * needed.
+   */
   #progressAtMs: number;
   #timer: Timer | undefined;
   #isStopped = false;
@@ -55,19 +61,25 @@ export class JobPolls {
     this.#plan();
   }
 
-  /** Sending time of the oldest request whose answer may still arrive. Infinity if there is none. */
+  /**
+   * Send time of the oldest status request whose answer may still arrive; Infinity if there is
+   * none.
+   */
   get oldestSentMs(): number {
     const times = [...this.#inFlight].map(({ sentAtMs }) => sentAtMs ?? Number.POSITIVE_INFINITY);
     return Math.min(Number.POSITIVE_INFINITY, ...times);
   }
 
-  /** Sets the time of the next request that checks the progress of the search. If it is infinite, only keep-alives are sent. */
+  /**
+   * Sets the time of the next status request that checks progress. When the time is infinite, only
+   * keep-alives are sent.
+   */
   checkProgressAt(atMs: number): void {
     this.#progressAtMs = atMs;
     this.#plan();
   }
 
-  /** Stops sending requests. Requests in flight may end. */
+  /** Stops sending status requests for the job. Requests in flight may still be answered. */
   stop(): void {
     this.#isStopped = true;
     this.#timer?.cancel();
@@ -78,7 +90,10 @@ export class JobPolls {
     return this.#options.job.heardAtMs + keepAliveMs;
   }
 
-  /** Sends a request that is due, or sets the timer for it. Answered pages postpone a keep-alive. */
+  /**
+   * Sends the next status request if it is due, or sets the timer for it. A page of results that
+   * was answered postpones the next keep-alive.
+   */
   #plan(): void {
     this.#timer?.cancel();
     if (this.#isStopped) return;
@@ -91,7 +106,8 @@ export class JobPolls {
   }
 
   #nextMs(): number {
-    // A progress check that waits in the queue is replaced when the job needs a keep-alive.
+    // A progress check that waits in the queue is replaced by a keep-alive as soon as the job needs
+    // one.
     if (this.#queued) return this.#queued.isProgressCheck ? this.#dueMs : Number.POSITIVE_INFINITY;
     if (this.#newest?.sentAtMs !== undefined) {
       const { sentAtMs, isProgressCheck } = this.#newest;
@@ -130,7 +146,8 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // An older request may be sent again after a wrong 401 while another one waits.
+    // An older status request may be sent again after a spurious 401 while a newer one waits in the
+    // queue.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

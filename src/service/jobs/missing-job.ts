@@ -5,35 +5,49 @@
  */
 import type { MissingJob, NoSuchJob } from '../requests/call.ts';
 
-/** Time in ms after its creation during which a replica may not know a job (10.2). */
+/**
+ * Time in ms after a job's creation during which some replicas of the service may not know the job
+ * yet (10.2).
+ */
 const replicaGraceMs = 10_000;
-/** Shorter limit in ms after the service has shown that it knows the job, since the other replicas follow soon. */
+/**
+ * Time in ms after a job's creation during which some replicas may not know the job, although
+ * another replica has shown that it does. It is shorter,
+ * because the other replicas learn of the job soon afterwards.
+ */
 const heardReplicaGraceMs = 4_000;
-/** Minimum time of silence in ms after which the service cancels a job: 20 to 30 seconds (3.1). */
+/**
+ * Minimum time in ms without requests after which the service cancels a search job: 20 to 30
+ * seconds (3.1).
+ */
 const silenceMs = 20_000;
-/** Maximum duration of a query: eight hours (3.1). */
+/** Maximum duration of a search job in ms: the service ends it after eight hours (3.1). */
 export const longestQueryMs = 8 * 3_600_000;
 
-/** Facts that logfleet has recorded about a search job. All times are monotonic. */
+/** Facts that logfleet has recorded about a search job. All times are monotonic, in ms. */
 export interface JobFacts {
-  /** Sending time of the creation. */
+  /** Send time of the request that created the search job. */
   readonly createdAtMs: number;
-  /** Sending time of the newest request with an answer showing that the service knows the job. Initially that of the creation. */
+  /**
+   * Send time of the newest request whose answer showed that the service knows the job. At first,
+   * it is the send time of the creation.
+   */
   readonly heardAtMs: number;
-  /** Whether the answer to a request after the creation showed that the service knows the job. */
+  /** Whether the answer to any request after the creation showed that the service knows the job. */
   readonly isHeard: boolean;
-  /** Whether an earlier deletion may have been received. */
+  /** Whether the service may have received an earlier request to delete the job. */
   readonly isDeleted: boolean;
-  /** Whether the request that found no job is a deletion. */
+  /** Whether the request to which the service answered "no such job" was a deletion. */
   readonly isDeletion: boolean;
-  /** Whether any request of the job had a cookie. */
+  /** Whether any request of the job was sent with a cookie. */
   readonly hadCookie: boolean;
 }
 
 export function missingJob(facts: JobFacts, { sentAtMs, hasCookie, isAstray }: NoSuchJob): MissingJob {
   const ageMs = sentAtMs - facts.createdAtMs;
   const silentMs = sentAtMs - facts.heardAtMs;
-  // Redirects are checked first: a service at another address cannot know the job.
+  // Redirects are checked first, because a service at another address than the job's cannot know
+  // the job.
   if (isAstray && facts.hadCookie && !hasCookie) {
     return { outcome: 'jobCookieMissing', detail: 'a redirect led to a host that does not get its cookies' };
   }

@@ -16,29 +16,35 @@ import { ServiceError } from '../requests/service-error.ts';
 import { isFinal } from './job-end.ts';
 import { maxPageRows, type PageQuery } from './search-service.ts';
 
-/** Maximum number of consecutive attempts to read a page that return no row. */
+/** Maximum number of consecutive attempts to read a page of results that return no row. */
 const maxTries = 6;
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
 
-/** Source of pages, for messages or records. */
+/** Source of the pages of a search job's results, for messages or for records. */
 export interface PageSource {
-  /** Requests one page. Resolves to its number of rows. */
+  /** Requests one page of the results. Resolves to the number of rows on the page. */
   readonly fetch: (query: PageQuery) => Promise<number>;
-  /** Number of rows of the current page that were passed on. It shows after a failure where to continue. */
+  /**
+   * Number of rows of the current page that the receiver has got. After a failure, reading
+   * continues behind these rows.
+   */
   readonly given?: () => number;
-  /** Promise while the sink accepts no more data, fulfilled when it does. */
+  /**
+   * Returns a promise while the receiver of the rows accepts no more data. The promise is fulfilled
+   * when the receiver is ready.
+   */
   readonly drained?: () => Promise<void> | undefined;
 }
 
 export interface PageReadingOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** First row, from 0. */
+  /** Index of the first row to read, from 0. */
   readonly offset: number;
-  /** Number of rows of the job, including those before `offset`. */
+  /** Number of rows of the search job, including the rows before `offset`. */
   readonly total: number;
-  /** Maximum number of rows in a request. Default: a full page. */
+  /** Maximum number of rows on a requested page; a full page by default. */
   readonly limit?: number | undefined;
 }
 
@@ -73,7 +79,10 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
   return offset;
 }
 
-/** Returns whether a retry can help: after a network failure, a busy service, or a damaged answer. */
+/**
+ * Whether another attempt to read the page can succeed: after a network failure, a busy service, or
+ * a damaged answer.
+ */
 function passes(error: unknown): boolean {
   return error instanceof ServiceError && !isFinal(error) && mayPass(error);
 }

@@ -49,9 +49,12 @@ import type {
  * as active.
  */
 export const orphanLifeMs = 30_000;
-/** Time in ms without any answer after which a search job counts as lost. */
+/** Time in ms without any answer of the service after which a search job counts as lost. */
 const longestSilenceMs = 60_000;
-/** Maximum number of attempts to delete a search job. After that the job expires without requests. */
+/**
+ * Maximum number of attempts to delete a search job. After the last one, the job expires because no
+ * requests arrive for it.
+ */
 const deletionTries = 3;
 /**
  * Maximum number of attempts to delete a search job while some replicas of the service may not know the job yet (10.2). With the delays
@@ -69,17 +72,23 @@ export interface SearchJobOptions {
   readonly createdDateMs?: number | undefined;
   /** Expected duration of the search in ms, see `OpenOptions`. */
   readonly expectedMs?: number | undefined;
-  /** Called after each answered status. An error that it throws ends the job and rejects all its pending calls. */
+  /**
+   * Called after each answered status request of the job. An error that the function throws ends
+   * the job and rejects all its pending calls.
+   */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }
 
 /** Range of rows to read from a search job's results. */
 interface PageRange {
-  /** First row, from 0. */
+  /** Index of the first row to read, from 0. */
   readonly offset: number;
-  /** Number of rows to read, including those before `offset`. Default: the number in the latest status. */
+  /**
+   * Number of rows up to which to read, including the rows before `offset`; by default, the number
+   * in the latest status.
+   */
   readonly total?: number | undefined;
-  /** Maximum number of rows in a page. Default: a full page. */
+  /** Maximum number of rows on a page; a full page by default. */
   readonly limit?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -87,17 +96,23 @@ interface PageRange {
 /** Range of messages to read, and the receiver of their rows. */
 export interface MessageReading extends PageRange {
   readonly receiver: RowReceiver;
-  /** Called after each complete page, with the offset of its first row. */
+  /** Called after each complete page of messages, with the index of its first row. */
   readonly onPage?: (page: MessagePage, offset: number) => void;
 }
 
 export interface RecordReading extends Omit<PageRange, 'limit'> {
-  /** Receives the records of a page. The next page is requested after a returned promise is fulfilled. */
+  /**
+   * Receives the records of one page. If a promise is returned, the next page is requested after it
+   * is fulfilled.
+   */
   readonly take: (page: RecordPage, offset: number) => Promise<void> | undefined;
 }
 
 export class SearchJob {
-  /** Monotonic time at which the creation of the job was sent. The service ends a job eight hours later (3.1, E13). */
+  /**
+   * Monotonic time in ms at which the request to create the job was sent. The service ends the job
+   * eight hours later (3.1, E13).
+   */
   readonly createdAtMs: number;
   readonly #job: OpenJob;
   readonly #order: JobOrder;
@@ -108,11 +123,11 @@ export class SearchJob {
   /** Signal that is aborted when the job is closed or has ended. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
-  /** Time at which a status first showed that the search had ended. */
+  /** Time at which a status of the job first showed that the search had ended. */
   #doneAtMs: number | undefined;
   #finished: JobProgress | undefined;
   #end: LogfleetError | undefined;
-  /** Error that the caller's `onProgress` has thrown. */
+  /** Error that the caller's `onProgress` function has thrown. */
   #thrown: { readonly value: unknown } | undefined;
   #closing: Promise<void> | undefined;
   #waiting: (() => void)[] = [];
@@ -180,12 +195,18 @@ export class SearchJob {
     if (this.progress.statuses === 0) this.#polls.checkProgressAt(this.createdAtMs + firstPollMs(expectedMs));
   }
 
-  /** Resolves after the next answered status, when the job has ended, or when the signal is aborted. */
+  /**
+   * Resolves after the next answered status request of the job, when the job has ended, or when the
+   * signal is aborted.
+   */
   async whenNews(signal?: AbortSignal): Promise<void> {
     if (!this.#end && !signal?.aborted) await this.#news(signal);
   }
 
-  /** Reads messages (4.3). Resolves to the offset after the last row, see `readPages`. */
+  /**
+   * Reads messages of the search job (4.3). Resolves to the index after the last row, see
+   * `readPages`.
+   */
   async readMessages(reading: MessageReading): Promise<number> {
     const { receiver, onPage } = reading;
     let given = 0;
@@ -258,7 +279,7 @@ export class SearchJob {
     return end;
   }
 
-  /** Reads the descriptions of the fields from a page with `total` rows, at most one. */
+  /** Reads the field descriptions from a page of results with at most one row. */
   async #describe(
     total: number,
     signal: AbortSignal | undefined,
@@ -275,7 +296,10 @@ export class SearchJob {
     return fields;
   }
 
-  /** Closes and deletes the job (4.5). Never rejects: a job that cannot be deleted expires after 30 s of silence. */
+  /**
+   * Closes the job and deletes it at the service (4.5). Never rejects, because a job that cannot be
+   * deleted expires after 30 s without requests.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -348,8 +372,8 @@ export class SearchJob {
   #failed(error: LogfleetError): void {
     if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
     const silentMs = this.#clock.monotonic() - this.#job.heardAtMs;
-    // An answer that rejects the cookie may be temporary. The job counts as ended only after a silence in which the service must have
-    // cancelled it.
+    // An answer that rejects the job's cookie may be temporary. So the job counts as ended only
+    // after a time without any accepted request, in which the service must have cancelled it.
     const isCookieOver = error.code === cookieMissingCode && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#ended(error);
     else if (silentMs >= longestSilenceMs) this.#ended(silencedError(this.id, silentMs, error));
@@ -379,7 +403,8 @@ export class SearchJob {
     if (this.#end) return;
     this.#end = error;
     this.#over();
-    // The permit ends immediately if the service does not know the job. In all other cases the service may still count the job as active.
+    // The permit for the job ends immediately if the service does not know the job. In all other
+    // cases, the service may still count the job as active.
     if (isMissing(error)) this.#permit.end();
     else if (error.handling.kind === 'bug' || this.#thrown) this.#closing ??= this.#leave();
     else this.#endPermitLater();

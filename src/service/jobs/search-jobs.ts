@@ -1,9 +1,10 @@
 /**
- * Opens search jobs. At most as many are active as can be kept alive and as the service allows (B4, B5). Each job has a permit,
- * which is taken before its creation.
+ * Opens search jobs: at most as many as can be kept alive and as the service allows (B4, B5). Each
+ * job needs a permit, which is taken before its creation.
  *
- * A creation whose answer is lost is not repeated here, and its job cannot be found. Its permit is kept until the job must have
- * expired, and the error's `effect` tells the caller.
+ * When the answer to a creation is lost, the creation is not repeated here, because the service may
+ * have created a job that cannot be found. The permit of that job is kept until the job must have
+ * expired. The error's `effect` tells the caller that a job may exist.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { JobPermit } from '../budget/job-admission.ts';
@@ -12,9 +13,12 @@ import type { JobProgress } from './job-gathering.ts';
 import { orphanLifeMs, SearchJob } from './search-job.ts';
 import type { JobOrder, SearchService } from './search-service.ts';
 
-/** Source of permits, which limits the number of jobs. */
+/** Source of the permits that limit the number of search jobs. */
 export interface JobPermits {
-  /** Waits for a permit. Rejects with the signal's reason if it is aborted first. */
+  /**
+   * Waits for a permit to run a search job. Rejects with the signal's reason if the signal is
+   * aborted first.
+   */
   admit(signal?: AbortSignal): Promise<JobPermit>;
 }
 
@@ -25,9 +29,12 @@ export interface SearchJobsOptions {
 }
 
 export interface OpenOptions {
-  /** Cancels the wait for a permit and for the creation's request slot. No effect after the job is open. */
+  /**
+   * Signal that cancels the wait for a permit and for the creation's request slot. The signal has
+   * no effect after the job is open.
+   */
   readonly signal?: AbortSignal;
-  /** Called after each answered status. */
+  /** Called after each answered status request of the job. */
   readonly onProgress?: (progress: JobProgress) => void;
   /**
    * Expected time in ms from the creation to the end of the search, judged by other searches. A good estimate saves status
@@ -73,8 +80,8 @@ export class SearchJobs {
   }
 
   /**
-   * Resolves when there was no job for a while and none is waited for, or when the signal is aborted. Resolves immediately if there
-   * never was a job.
+   * Resolves when no search job has been open or wanted for a while, or when the signal is aborted.
+   * Resolves immediately if there never was a job.
    */
   async whenUnused(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;

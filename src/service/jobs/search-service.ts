@@ -9,19 +9,31 @@ import type { PageField } from '../pages/page-field.ts';
 import type { RowSink } from '../pages/page-row.ts';
 import type { Answer, CallOptions } from '../requests/call.ts';
 
-/** Order for a search job (4.1). Times are sent only in milliseconds (E12). */
+/**
+ * Order for a search job: the query and its time range (4.1). Times are sent only in milliseconds
+ * (E12).
+ */
 export interface JobOrder {
   readonly query: string;
-  /** Start of the time range [from, to) in ms. The service may treat the end of the range differently (10.2). */
+  /**
+   * Start of the time range [from, to) in ms. The service may include or exclude the end of the
+   * range (10.2).
+   */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Time zone for the query's functions on days and hours. Default: `UTC`. Always sent. */
+  /**
+   * Time zone for functions of the query that use days and hours; `UTC` by default. The time zone
+   * is always sent.
+   */
   readonly timeZone?: string;
-  /** Whether the range applies to `_receipttime` instead of `_messagetime`. */
+  /**
+   * Whether the time range selects messages by the time of receipt (`_receipttime`) instead of the
+   * message time (`_messagetime`).
+   */
   readonly byReceiptTime?: boolean;
   /** `AutoParse` extracts the fields of JSON messages during the search. Default: `Manual`. */
   readonly autoParsingMode?: 'AutoParse' | 'Manual';
-  /** Whether an aggregation also keeps its raw messages. */
+  /** Whether the search job of an aggregation also keeps the raw messages. */
   readonly requiresRawMessages?: boolean;
 }
 
@@ -46,33 +58,45 @@ export interface HistogramBucket {
 /** Answer to one status request of a job (2.3). Errors, warnings and buckets are returned only once. */
 export interface JobStatus {
   readonly state: JobState;
-  /** Number of messages found so far. */
+  /** Number of messages that the search has found so far. */
   readonly messageCount: number;
-  /** Number of records produced so far. Undefined if the service counts only messages. */
+  /**
+   * Number of records that the search has produced so far; undefined if the service counts only
+   * messages.
+   */
   readonly recordCount: number | undefined;
-  /** New buckets since the last status by the specification, or all buckets by one report (10.2). */
+  /**
+   * Buckets (message counts of short periods) of the job's histogram: by the specification, those
+   * that are new since the last status; by one report, all of them (10.2).
+   */
   readonly buckets: readonly HistogramBucket[];
-  /** New errors since the last status. */
+  /** Errors of the search that no earlier status contained. */
   readonly pendingErrors: readonly string[];
-  /** New warnings since the last status. */
+  /** Warnings of the search that no earlier status contained. */
   readonly pendingWarnings: readonly string[];
   readonly scannedBytes: number | undefined;
-  /** `warning` without the notice about cookies. */
+  /** Text of `warning` in the status, without the service's notice about cookies. */
   readonly warning: string | undefined;
 }
 
 export interface StatusOptions extends CallOptions {
-  /** Monotonic time at which the job's keep-alive is due (B4). Default: now. */
+  /** Monotonic time in ms at which the job's keep-alive is due (B4); now by default. */
   readonly dueMs?: number;
-  /** Whether the request is not needed to keep the job alive, so that others may precede it. */
+  /**
+   * Whether the request only checks progress. It is not needed to keep the job alive, so other
+   * requests may precede it.
+   */
   readonly isProgressCheck?: boolean;
-  /** Called right before the socket write. An error that it throws ends the call unsent. */
+  /**
+   * Called right before the request is written to its socket. An error that the function throws
+   * ends the call unsent.
+   */
   readonly beforeSend?: () => void;
 }
 
 /** Range of rows to request from a search job's results. `limit` is at most `maxPageRows`. */
 export interface PageQuery {
-  /** First row, from 0. */
+  /** Index of the first row to read, from 0. */
   readonly offset: number;
   readonly limit: number;
 }
@@ -80,16 +104,20 @@ export interface PageQuery {
 /** Maximum number of rows in a page. The service silently reduces a larger limit (10.3). */
 export const maxPageRows = 10_000;
 
-/** Receives the rows of a page while it arrives. An error that it throws cancels the page and is passed to the reader. */
+/**
+ * Receives the rows of a page while the page arrives. An error that the receiver throws cancels the
+ * page and reaches the caller that reads it.
+ */
 export interface RowReceiver extends RowSink {
   /**
-   * Returns a promise while the receiver accepts no more data, fulfilled when it does. Called regularly. Rows that are already read
-   * may still follow. A page that is paused for 5 s is cancelled (B3) and continued after its last row.
+   * Returns a promise while the receiver accepts no more data; the promise is fulfilled when the
+   * receiver is ready. Rows that were already read from the network may still follow. A page that
+   * is paused for 5 s is cancelled (B3) and continued later, after its last row.
    */
   drained?(): Promise<void> | undefined;
 }
 
-/** Complete page of messages (2.5). Its rows were passed to the receiver. */
+/** Complete page of messages (2.5), whose rows the receiver has got already. */
 export interface MessagePage {
   readonly rows: number;
   readonly bytes: number;
@@ -97,47 +125,56 @@ export interface MessagePage {
   readonly warning: string | undefined;
 }
 
-/** Page of records (2.6). */
+/** Page of records, the results of an aggregation (2.6). */
 export interface RecordPage {
-  /** Fields of the records. Grouping fields have `keyField` true. */
+  /** Fields of the records. `keyField` is true for the fields by which the aggregation groups. */
   readonly fields: readonly PageField[];
-  /** Values by field name, as the service wrote them. */
+  /** Values of each record by field name, as the service wrote them. */
   readonly records: readonly ReadonlyMap<string, string>[];
   readonly warning: string | undefined;
 }
 
-/** Created search job and its cookies (5.3). */
+/** Search job that was just created, with its cookies (5.3). */
 export interface OpenJob {
   readonly id: string;
-  /** Text of `warning` in the answer to the creation, without the notice about cookies. */
+  /**
+   * Text of `warning` in the answer to the creation, without the service's notice about cookies.
+   */
   readonly warning: string | undefined;
   /**
    * Time at which the newest request was sent whose answer showed that the service knows the job. This request certainly kept the job
    * alive.
    */
   readonly heardAtMs: number;
-  /** Requests the status (4.2). Keeps the job alive. A lost answer may have contained errors: its `effect` is `unknown` (E5). */
+  /**
+   * Reads the status of the job and keeps it alive (4.2). When the answer is lost, errors may be
+   * lost with it, so the `effect` of the failure is `unknown` (E5).
+   */
   getStatus(options?: StatusOptions): Promise<Answer<JobStatus>>;
   /**
-   * Reads a page of messages (4.3). Keeps the job alive. A page may have fewer rows than requested, even none, without being the
-   * last (10.3). After a failure the rows already passed on stay valid, and the rest follows them.
+   * Reads a page of messages and keeps the job alive (4.3). A page may have fewer rows than
+   * requested, even none, without being the last (10.3). After a failure the rows already passed on
+   * stay valid, and the next read continues behind them.
    */
   listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>>;
-  /** Reads a page of records (4.4). Keeps the job alive. Records of an unfinished job may be wrong (10.3). */
+  /**
+   * Reads a page of records and keeps the job alive (4.4). Records of an unfinished job may be
+   * wrong (10.3).
+   */
   listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>>;
   /** Deletes the job (4.5). An unknown job counts as deleted, unless a replica may not know it yet. */
   delete(options?: CallOptions): Promise<Answer<undefined>>;
 }
 
 export interface CreateJobOptions extends CallOptions {
-  /** Called right before each socket write of the creation. */
+  /** Called right before each write of the creation to a socket. */
   readonly beforeSend?: () => void;
 }
 
 export interface SearchService {
   /**
-   * Creates a search job (4.1). The client never repeats a creation that may have had an effect. Its job cannot be found, and
-   * expires after 30 s of silence.
+   * Creates a search job (4.1). The client never repeats a creation that may have had an effect,
+   * because the created job cannot be found. Such a job expires after 30 s without requests.
    */
   createJob(order: JobOrder, options?: CreateJobOptions): Promise<Answer<OpenJob>>;
 }

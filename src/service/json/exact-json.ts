@@ -20,11 +20,14 @@ const parseWithSource = JSON.parse as (text: string, reviver: SourceReviver) => 
 function keepWhole(_key: string, value: unknown, context: ReviverContext): unknown {
   const source = context.source;
   if (typeof value !== 'number' || source === undefined || !largeIntegerForm.test(source)) return value;
-  // Converted with BigInt, since the slice would keep the text of the whole page in memory.
+  // BigInt creates a new string. The original one would keep the text of the whole page in memory.
   return BigInt(source).toString();
 }
 
-/** Throws a SyntaxError like JSON.parse. */
+/**
+ * Parses JSON text and keeps large integers exact. Throws a SyntaxError for invalid text, as
+ * JSON.parse does.
+ */
 export function parseJson(text: string): unknown {
   const quoted = text.replace(largeInteger, '$1"$2"');
   try {

@@ -7,7 +7,10 @@ import { LogfleetError } from '../../base/errors.ts';
 import { isRecord } from '../../base/record.ts';
 import { parseJson } from './exact-json.ts';
 
-/** Answer that violates the specification. The message contains the JSON path, never a value. */
+/**
+ * Error for an answer that violates the specification. The message contains the JSON path of the
+ * invalid value, never the value itself.
+ */
 export class DecodeError extends LogfleetError {
   override readonly name = 'DecodeError';
 
@@ -40,7 +43,7 @@ export function mismatch(path: string, expected: string, value: unknown): Decode
   return new DecodeError(`${path}: expected ${expected}, found ${typeName(value)}`);
 }
 
-/** Path of a member: `path.name`, or only the name at the top level. */
+/** JSON path of a member: `path.name`, or only the name at the top level. */
 function placeOf(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
@@ -56,7 +59,7 @@ export function arrayIn(members: Members, name: string): readonly unknown[] {
   return value;
 }
 
-/** Optional array. */
+/** Reads an array member of a JSON object that may be absent. */
 export function optionalArray(members: Members, name: string): readonly unknown[] {
   const value = members[name];
   return value === undefined || value === null ? [] : arrayIn(members, name);
@@ -89,7 +92,10 @@ export function optionalNumber(members: Members, name: string, path: string): nu
   return value;
 }
 
-/** Optional count: an integer of at least 0. `parseJson` returns large integers as digits. */
+/**
+ * Reads a count, an integer of at least 0, that may be absent. `parseJson` returns large integers
+ * as strings of digits.
+ */
 export function optionalCount(members: Members, name: string, path: string): number | undefined {
   const value = members[name];
   if (value === undefined || value === null) return undefined;
@@ -102,7 +108,7 @@ export function optionalCount(members: Members, name: string, path: string): num
 
 const integerForm = /^-?\d+$/;
 
-/** 64-bit integer as a number or as a string of digits. */
+/** Reads a 64-bit integer that is written as a number or as a string of digits. */
 export function integerId(members: Members, name: string, path: string): string {
   const value = members[name];
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
@@ -110,7 +116,10 @@ export function integerId(members: Members, name: string, path: string): string 
   throw mismatch(placeOf(path, name), 'an integer', value);
 }
 
-/** Opaque id: a string or an integer. The same task id can be an integer in one answer and a string in another. */
+/**
+ * Reads an id that is a string or an integer. The same task id can be an integer in one answer and
+ * a string in another.
+ */
 export function opaqueId(members: Members, name: string, path: string): string {
   const value = members[name];
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);

@@ -35,7 +35,10 @@ export const token = {
 
 export type Token = (typeof token)[keyof typeof token];
 
-/** Creates the error for a wrong byte. `offset` counts from the first byte of the document. */
+/**
+ * Creates the error for an invalid byte of a JSON document. `offset` counts from the first byte of
+ * the document.
+ */
 export type Complain = (offset: number, problem: string) => Error;
 
 /** Sets of tokens that may come next in the JSON document. */
@@ -64,11 +67,11 @@ export class JsonReader {
   /** Index of the first byte of the last complete member name in the current chunk. */
   nameStart = 0;
   nameEnd = 0;
-  /** True if the last name or string contains a backslash. */
+  /** Whether the last member name or string contains a backslash. */
   escaped = false;
-  /** Number of open objects and arrays. */
+  /** Number of objects and arrays that are open at the current byte of the document. */
   depth = 0;
-  /** Index of the next byte in the current chunk. */
+  /** Index in the current chunk of the next byte to read. */
   at = 0;
 
   readonly #maxDepth: number;
@@ -78,7 +81,7 @@ export class JsonReader {
   #bytes: Uint8Array = noBytes;
   #view: DataView = new DataView(noBytes.buffer);
   #end = 0;
-  /** Offset of `#bytes[0]` in the document. */
+  /** Offset in the document of the byte `#bytes[0]`. */
   #base = 0;
   #expecting: number = expecting.value;
   #within: number = within.nothing;
@@ -107,12 +110,12 @@ export class JsonReader {
     return moved;
   }
 
-  /** True if the chunk ends inside a token. */
+  /** Whether the current chunk ends inside a token. */
   get insideToken(): boolean {
     return this.#within !== within.nothing;
   }
 
-  /** True if one complete value was read, followed only by whitespace. */
+  /** Whether one complete JSON value was read, followed only by whitespace. */
   get isDone(): boolean {
     return this.#expecting === expecting.nothing;
   }
@@ -176,7 +179,10 @@ export class JsonReader {
     return follows && this.at + 1 < this.#end && this.#bytes[this.at] === char.comma ? this.at + 1 : -1;
   }
 
-  /** Returns the next token, or `more`. Throws the error of `complain` for an invalid byte. */
+  /**
+   * Reads the next token of the document; returns `more` at the end of the chunk. Throws the error
+   * of `complain` for an invalid byte.
+   */
   next(): Token {
     if (this.#within !== within.nothing) return this.#goOn();
     const bytes = this.#bytes;
@@ -259,7 +265,10 @@ export class JsonReader {
     this.tokenEnd = this.at;
   }
 
-  /** Closes an object or array. `ifEmpty` is the expected state if the object or array is empty. */
+  /**
+   * Closes an object or array of the document. `ifEmpty` is the expected state if the object or
+   * array is empty.
+   */
   #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
     const fits =
       this.#expecting === ifEmpty ||
@@ -336,7 +345,10 @@ export class JsonReader {
     return token.name;
   }
 
-  /** A number ends before the first byte that does not belong to it. That byte is read with the next token. */
+  /**
+   * Reads a number, which ends before the first byte that does not belong to it. The next call
+   * reads that byte.
+   */
   #readNumber(): Token {
     for (; this.at < this.#end; this.at++) {
       const byte = this.#bytes[this.at] as number;
@@ -379,7 +391,7 @@ const literals: ReadonlyMap<number, string> = new Map([
   [char.n, 'null'],
 ]);
 
-/** Names of tokens in messages. */
+/** Names of the token kinds in error messages. */
 export const tokenNames: Readonly<Record<Token, string>> = {
   [token.more]: 'nothing',
   [token.name]: 'a name',
@@ -394,7 +406,10 @@ export const tokenNames: Readonly<Record<Token, string>> = {
 };
 
 /** State machine for JSON numbers (RFC 8259, 6), byte by byte, so that it can pause anywhere: `-0.5e+10`. */
-/** State after the bytes so far, by the grammar `- 0 | 1-9 digits . digits e ± digits`. */
+/**
+ * State of the number reader after the bytes so far, by the grammar `- 0 | 1-9 digits . digits e ±
+ * digits`.
+ */
 export const numberState = {
   minus: 0,
   zero: 1,
@@ -406,14 +421,19 @@ export const numberState = {
   exponentDigits: 7,
 } as const;
 
-/** State after the first byte of a number, or -1 if no number begins with it. */
+/**
+ * State of the number reader after the first byte of a number, or -1 if no number begins with this
+ * byte.
+ */
 export function startNumber(byte: number): number {
   if (byte === char.minus) return numberState.minus;
   if (byte === char.zero) return numberState.zero;
   return isDigit(byte) ? numberState.integer : -1;
 }
 
-/** State after one more byte, or -1 if the byte does not belong to the number. */
+/**
+ * State of the number reader after one more byte, or -1 if the byte does not belong to the number.
+ */
 export function continueNumber(state: number, byte: number): number {
   switch (state) {
     case numberState.minus:
@@ -435,7 +455,7 @@ export function continueNumber(state: number, byte: number): number {
   }
 }
 
-/** Returns whether a number can end in this state. */
+/** Whether a number is complete if it ends in this state of the number reader. */
 export function isWholeNumber(state: number): boolean {
   switch (state) {
     case numberState.zero:

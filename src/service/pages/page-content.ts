@@ -21,9 +21,9 @@ import { decodePageFields, type PageField } from './page-field.ts';
 import { nameLengths, RowFields, type RowSink } from './page-row.ts';
 
 export interface PageLimits {
-  /** Maximum size in bytes of a row, and of every other text in a page. */
+  /** Maximum size in bytes of a row, and of any other text on a page of messages. */
   readonly maxRowBytes: number;
-  /** Maximum depth of objects and arrays, including the page itself. */
+  /** Maximum depth of nested objects and arrays on a page, including the page itself. */
   readonly maxDepth: number;
 }
 
@@ -107,7 +107,10 @@ export class PageContent {
     }
   }
 
-  /** First index of the bytes that must stay contiguous, because a row or a text is incomplete. -1 if there is none. */
+  /**
+   * Index of the first byte that must stay contiguous in memory, because a row or a text is
+   * incomplete; -1 if there is none.
+   */
   heldFrom(): number {
     switch (this.#place) {
       case 'row':
@@ -122,20 +125,22 @@ export class PageContent {
     }
   }
 
-  /** Throws if the incomplete row or text is too long. */
+  /** Throws if the row or text that is still incomplete exceeds the maximum size. */
   checkLength(from: number, end: number): void {
     const { maxRowBytes } = this.#limits;
     if (end - from <= maxRowBytes) return;
     throw this.error(this.#reader.offsetOf(from) + maxRowBytes, `expected at most ${maxRowBytes} bytes in one piece`);
   }
 
-  /** Throws if a page of `length` bytes is incomplete. */
+  /** Throws if the page of messages is incomplete after its last byte (`length` bytes). */
   end(length: number): void {
     if (this.#reader.isDone) return;
     throw this.error(length, `expected ${this.#reader.expected()}, found the end of the page`);
   }
 
-  /** Creates an error for a byte of the page and the reader's current position. */
+  /**
+   * Creates the error for an invalid byte, with the current position in the page as a JSON path.
+   */
   error(offset: number, problem: string): PageError {
     return new PageError(offset, this.#where(), problem);
   }
@@ -289,7 +294,10 @@ export class PageContent {
     this.#fieldsOfRow.value(found, tokenStart - this.#start, tokenEnd - this.#start, escaped);
   }
 
-  /** Reads members of a row that have the usual form. `#meetInRow` handles others. Returns false inside a value. */
+  /**
+   * Reads members of a row that have the usual form; `#meetInRow` handles other members. Returns
+   * false if the chunk ends inside a value.
+   */
   #readMembers(): boolean {
     const reader = this.#reader;
     if (reader.depth > depthOf.row) return false;
@@ -321,7 +329,7 @@ export class PageContent {
     this.#rows++;
   }
 
-  /** Text of the last name or string that was read. */
+  /** Text of the member name or string that was read last. */
   #text(): string {
     const { tokenStart, tokenEnd } = this.#reader;
     this.checkLength(tokenStart, tokenEnd);
@@ -336,7 +344,7 @@ export class PageContent {
     return this.error(this.#reader.offsetOf(this.#reader.tokenStart), problem);
   }
 
-  /** Current position in the page as a JSON path. */
+  /** JSON path of the current position in the page. */
   #where(): string {
     switch (this.#place) {
       case 'start':
@@ -371,7 +379,10 @@ export class PageError extends DecodeError {
   /** Offset in the page of the invalid byte; the length of the page if the page is truncated. */
   readonly offset: number;
 
-  /** `place` is a JSON path. `problem` says what was expected and found, without values of the page. */
+  /**
+   * Creates the error for an invalid page. `place` is a JSON path. `problem` says what was expected
+   * and found, without values of the page.
+   */
   constructor(offset: number, place: string, problem: string) {
     super(`${place}: ${problem}, at byte ${offset}`);
     this.offset = offset;

@@ -3,13 +3,16 @@ import { membersAt, mismatch, optionalFlag, optionalText, text } from '../json/j
 
 export interface PageField {
   readonly name: string;
-  /** Known values: `long`, `int` and `string`. */
+  /** Type of the field; the service is known to write `long`, `int` and `string`. */
   readonly fieldType: string | undefined;
   /** Whether an aggregation groups by this field. */
   readonly keyField: boolean;
 }
 
-/** Decodes the member `fields` of a page. `null` and an absent member mean no descriptions. */
+/**
+ * Decodes the descriptions of the fields on a page. When `fields` is `null` or absent, there are no
+ * descriptions.
+ */
 export function decodePageFields(value: unknown): readonly PageField[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw mismatch('fields', 'an array', value);

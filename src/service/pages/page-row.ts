@@ -8,24 +8,36 @@ import { char } from '../../base/json-bytes.ts';
 import { type Token, token } from '../json/json-reader.ts';
 
 export interface PageRow {
-  /** The object `map` from `{` to `}`, as received. Valid only during the call, since the memory is reused. */
+  /**
+   * Bytes of the row's object `map` from `{` to `}`, as the service sent them. They are valid only
+   * during the call, because the memory is reused.
+   */
   readonly bytes: Uint8Array;
-  /** `_messagetime` in ms since the epoch. */
+  /** Message time (`_messagetime`) of the row in ms since the epoch. */
   readonly messageTimeMs: number;
-  /** `_messageid`, a signed 64-bit decimal. Valid only during the call. */
+  /**
+   * Id of the message (`_messageid`), a signed 64-bit decimal. The text is valid only during the
+   * call.
+   */
   readonly messageId: string;
-  /** `_receipttime` in ms since the epoch. Undefined if absent, `null` or `""`. */
+  /**
+   * Receipt time (`_receipttime`) of the message in ms since the epoch; undefined if absent, `null`
+   * or `""`.
+   */
   readonly receiptTimeMs: number | undefined;
-  /** `_size`, the number of bytes of the message. Undefined if absent or not an integer. */
+  /** Number of bytes of the message (`_size`); undefined if absent or not an integer. */
   readonly size?: number | undefined;
 }
 
-/** Receives the rows of a page in order. An error that it throws passes through to the caller of `write`. */
+/**
+ * Receives the rows of a page in order. An error that the receiver throws reaches the caller of
+ * `write`.
+ */
 export interface RowSink {
   row(row: PageRow): void;
 }
 
-/** Creates an error for a row. `at` is the index of the byte concerned. */
+/** Creates the error for an invalid row. `at` is the index of the invalid byte. */
 export type ComplainOfRow = (at: number, problem: string) => Error;
 
 /** Position of a field's value in a row, counted from the row's first byte and including quotes. */
@@ -43,7 +55,7 @@ class FieldValue {
     this.expected = expected;
   }
 
-  /** True if the field is absent, `null`, or `""`. The service writes missing values as `""`. */
+  /** Whether the field is absent, `null`, or `""`. The service writes missing values as `""`. */
   get isAbsent(): boolean {
     const isEmpty = this.kind === token.string && this.end - this.start === 2;
     return isEmpty || this.kind === token.null || this.kind === token.more;
@@ -185,12 +197,12 @@ function isName(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
   return bytes[start] === name[0];
 }
 
-/** Decodes a string with escapes, including its quotes. */
+/** Decodes a string of the row that contains escapes. The given bytes include its quotes. */
 function unescaped(bytes: Buffer, start: number, end: number): string {
   return JSON.parse(bytes.toString('utf8', start, end)) as string;
 }
 
-/** Computed numbers can have the form `1.788E12`. */
+/** Matches a number of the row. A number that the query computed can have the form `1.788E12`. */
 const numberForm = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 function readInstant(field: FieldValue, bytes: Buffer, row: number): number | undefined {
@@ -201,7 +213,7 @@ function readInstant(field: FieldValue, bytes: Buffer, row: number): number | un
   return Number.isSafeInteger(instantMs) ? instantMs : undefined;
 }
 
-/** Reads an integer of at least 0. Returns undefined for any other value. */
+/** Reads a field of the row as an integer of at least 0. Returns undefined for any other value. */
 function readAmount(field: FieldValue, bytes: Buffer, row: number): number | undefined {
   const amount = readInstant(field, bytes, row);
   return amount !== undefined && amount >= 0 ? amount : undefined;
@@ -210,7 +222,10 @@ function readAmount(field: FieldValue, bytes: Buffer, row: number): number | und
 /** Maximum number of digits that are read as a double, which is exact for up to 15 digits. */
 const maxDigits = 15;
 
-/** Returns the number if the bytes are only digits, otherwise -1. Creates no string, since every row has two such fields. */
+/**
+ * Returns the number if the bytes are only digits, otherwise -1. Creates no string, because every
+ * row has two such fields and strings would slow down the reading.
+ */
 function readDigits(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > maxDigits || end === start) return -1;
   let number = 0;

@@ -9,12 +9,12 @@ import { PageContent, type PageLimits } from './page-content.ts';
 import type { PageField } from './page-field.ts';
 import type { RowSink } from './page-row.ts';
 
-/** Content of a page other than its rows. */
+/** Content of a page of messages other than its rows. */
 export interface PageEnd {
   readonly rows: number;
   readonly warning: string | undefined;
   readonly fields: readonly PageField[];
-  /** Length of the page in bytes. */
+  /** Size of the page of messages in bytes. */
   readonly bytes: number;
 }
 
@@ -33,18 +33,24 @@ export class PageScanner {
   #carried = 0;
   /** Number of bytes of the page in all chunks before the current one. */
   #received = 0;
-  /** Number of bytes of a byte order mark that have arrived. All of them if there is none. */
+  /**
+   * Number of bytes of a byte order mark that have arrived; the full number if the page has no such
+   * mark.
+   */
   #marked = 0;
   #failure: { readonly error: unknown } | undefined;
 
-  /** The sink is called inside `write`. An error of the sink is thrown by `write`, and the scanner cannot be used afterwards. */
+  /**
+   * Creates the scanner of one page. `write` calls `sink` for each row and throws the errors of
+   * `sink`; afterwards the scanner cannot be used any more.
+   */
   constructor(sink: RowSink, limits: Partial<PageLimits> = {}) {
     this.#content = new PageContent(sink, { ...usualLimits, ...limits });
   }
 
   /**
-   * Number of rows passed on. Inside the sink, the rows before the current one. After a failure, continue the page after these
-   * rows.
+   * Number of rows of the page that were passed to the sink. After a failure, the page is continued
+   * behind these rows. Inside a call of the sink, the current row is not counted.
    */
   get rows(): number {
     return this.#content.rows;
@@ -61,7 +67,7 @@ export class PageScanner {
     }
   }
 
-  /** Must be called after the last byte. Throws a `PageError` if the page is incomplete. */
+  /** Ends the page after its last byte. Throws a `PageError` if the page is incomplete. */
   end(): PageEnd {
     if (this.#failure) throw this.#failure.error;
     const content = this.#content;

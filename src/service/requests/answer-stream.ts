@@ -11,15 +11,18 @@ import { DeadlineError } from '../transport/deadline.ts';
 import type { BodyReceiver, ResponseHead } from '../transport/transport.ts';
 import type { StreamLimits } from './operation.ts';
 
-/** Receives the body of a successful answer. An error that it throws ends the call. */
+/** Receiver of the body of a successful answer. An error that the receiver throws ends the call. */
 export interface BodySink<T> {
-  /** Receives a chunk, whose memory is reused after the call. A returned promise pauses the answer until it is fulfilled. */
+  /**
+   * Receives a chunk of the body, whose memory is reused after the call. A returned promise pauses
+   * the answer until the promise is fulfilled.
+   */
   write(chunk: Uint8Array): Promise<void> | undefined;
-  /** Called at the end of the body. Returns its value. */
+  /** Ends the body and returns the value that the receiver made from it. */
   end(): T;
 }
 
-/** Abort reason for an answer whose sink accepted no data for too long. */
+/** Abort reason for an answer whose receiver accepted no data for too long. */
 export class HeldUpError extends LogfleetError {
   override readonly name = 'HeldUpError';
 
@@ -34,13 +37,16 @@ export class AnswerStream<T> implements BodyReceiver {
   readonly #limits: StreamLimits;
   readonly #begin: (head: ResponseHead) => BodySink<T>;
   readonly #giveUp = new AbortController();
-  /** Status of the answer, once its head has arrived. */
+  /** HTTP status of the answer; undefined until the head of the answer has arrived. */
   status: number | undefined;
   #sink: BodySink<T> | undefined;
   #timer: Timer | undefined;
   /** Time of the last chunk of the body, or the later time at which the receiver became ready. */
   #movedAtMs = 0;
-  /** Number of promises of the receiver that are pending. */
+  /**
+   * Number of promises of the receiver that are not fulfilled yet. The answer is paused until there
+   * are none.
+   */
   #waits = 0;
   #ended = false;
 
@@ -56,7 +62,7 @@ export class AnswerStream<T> implements BodyReceiver {
     return this.#giveUp.signal;
   }
 
-  /** Called when the request is sent. */
+  /** Records that the request was sent, which starts the time limit for the head of the answer. */
   sent(): void {
     const { headMs } = this.#limits;
     this.#setTimer(headMs, () => this.#fail(new DeadlineError(headMs)));
@@ -84,7 +90,7 @@ export class AnswerStream<T> implements BodyReceiver {
     return this.#sink && { value: this.#sink.end() };
   }
 
-  /** Ends the call: clears the timer and ignores further data. */
+  /** Ends the call: clears the timer and ignores data of the answer that arrives later. */
   stop(): void {
     this.#ended = true;
     this.#timer?.cancel();

@@ -9,16 +9,16 @@ import type { Failure } from './service-failure.ts';
 
 export interface Call {
   readonly operation: Operation;
-  /** Path and query of the request after the base path: `/v1/…`. */
+  /** Path and query of the request, `/v1/…`, without the base path of the service. */
   readonly path: string;
   /** Body of the request as JSON text. */
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Called before each write of the call, see `CreateTaskOptions.beforeSend`. */
+  /** Called before each write of the call to a socket, see `CreateTaskOptions.beforeSend`. */
   readonly beforeSend?: (() => void) | undefined;
   /**
-   * Called when the answer to a write shows that it had no effect and the call continues: a redirect, or a possibly spurious
-   * rejection.
+   * Called when the answer to a request shows that the request had no effect and that the call
+   * continues: after a redirect, or after a rejection that may be spurious.
    */
   readonly hadNoEffect?: (() => void) | undefined;
   /** Class of the request, if it differs from the operation's class, and the monotonic time at which it is due. */
@@ -28,7 +28,7 @@ export interface Call {
    * Address and cookies of the job that the call uses or creates. Each write sends the cookies, and each answer updates them (5.3).
    */
   readonly session?: JobSession | undefined;
-  /** Interprets an answer that the job does not exist. */
+  /** Finds the reason for an answer that the search job does not exist. */
   readonly whyMissing?: ((refusal: NoSuchJob) => MissingJob) | undefined;
 }
 
@@ -49,11 +49,17 @@ export interface Streaming<T> {
 
 export type Reading<T> = Decode<T> | Streaming<T>;
 
-/** Answer with the monotonic sending time of its request. The answer reflects the state at `sentAtMs` or later. */
+/**
+ * Successful answer, with the monotonic send time of its request in ms. The answer shows the state
+ * of the service at `sentAtMs` or later.
+ */
 export interface Answer<T> {
   readonly value: T;
   readonly sentAtMs: number;
-  /** Service time of the answer in ms since the epoch, in whole seconds (E11). Undefined if the answer has no date. */
+  /**
+   * Time of the answer by the service's clock, in ms since the epoch and in whole seconds (E11);
+   * undefined if the answer has no `Date` header.
+   */
   readonly dateMs?: number | undefined;
 }
 
@@ -61,18 +67,18 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Facts about a request that found no search job. */
+/** Facts about a request to which the service answered that the search job does not exist. */
 export interface NoSuchJob {
-  /** Sending time, as in `Answer`. */
+  /** Monotonic send time of the request in ms, as in `Answer`. */
   readonly sentAtMs: number;
-  /** True if the request sent a cookie. */
+  /** Whether the request was sent with a cookie of the job. */
   readonly hasCookie: boolean;
-  /** True if a redirect led the request to another address than the job's. */
+  /** Whether a redirect led the request to another address than the job's. */
   readonly isAstray: boolean;
 }
 
 export interface MissingJob {
   readonly outcome: JobMissing;
-  /** Detail about the missing job, for the message. */
+  /** Detail about the missing search job, for the error message. */
   readonly detail: string;
 }

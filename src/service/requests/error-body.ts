@@ -7,9 +7,12 @@ import { parseJson } from '../json/exact-json.ts';
 import { normalizeServiceCode } from './service-code.ts';
 
 export interface ErrorBody {
-  /** Error code of chapter 7 in the specification's spelling, or the code as the service wrote it. */
+  /**
+   * Error code in the answer: spelled as in chapter 7 of the specification if it is listed there,
+   * otherwise as the service wrote it.
+   */
   readonly serviceCode: string | undefined;
-  /** Id that the service assigned to this error. */
+  /** Id that the service assigned to this occurrence of the error. */
   readonly errorId: string | undefined;
   /** Message for people: one line, at most `maxMessageLength` characters. */
   readonly message: string | undefined;
@@ -25,7 +28,10 @@ function textIn(document: unknown, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Replaces line breaks and control characters, and cuts the text to its limit. */
+/**
+ * Turns a message into one line: replaces line breaks and control characters, and shortens the text
+ * to its maximum length.
+ */
 function oneLine(text: string | undefined): string | undefined {
   const line = text?.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return line ? line.slice(0, maxMessageLength) : undefined;

@@ -35,7 +35,7 @@ import { parseHttpDate, parseRetryAfter } from './retry-after.ts';
 import type { ServiceAddress } from './service-address.ts';
 import { type Failure, type SettingNames, toServiceError } from './service-failure.ts';
 
-/** Maximum number of redirects for one call. */
+/** Maximum number of redirects that one call follows. */
 const maxHops = 3;
 
 /** Settings of the service for one set of credentials. */
@@ -43,10 +43,10 @@ export interface ServiceSettings {
   readonly address: ServiceAddress;
   readonly accessId: string;
   readonly accessKey: SecretText;
-  /** Hosts that redirects may lead to: `host` or `host:port`. */
+  /** Hosts, as `host` or `host:port`, to which redirects may lead. */
   readonly allowedHosts: readonly string[];
   readonly budget: KeyBudget;
-  /** Names of the settings as messages write them. Default: the keys of a Secret. */
+  /** Names of the settings, as messages write them; by default, the keys of a Secret. */
   readonly names?: SettingNames;
 }
 
@@ -62,13 +62,17 @@ interface SentAnswer<T> {
   readonly kind: 'response';
   readonly response: TransportResponse;
   readonly sentAtMs: number;
-  /** Value of the `Cookie` header that was sent. */
+  /** Value of the `Cookie` header that was sent with the request. */
   readonly cookie: string | undefined;
-  /** Stream of the body, if it was read as a stream. */
+  /**
+   * Stream that has read the body of the answer; undefined if the body was not read as a stream.
+   */
   readonly stream: AnswerStream<T> | undefined;
 }
 
-/** Result of sending one request: an answer of any status, or the failure. */
+/**
+ * Result of sending one request: an answer with any status, or the reason why there is no answer.
+ */
 type SendResult<T> = SentAnswer<T> | { readonly kind: 'failure'; readonly failure: Failure };
 
 export class Exchange {
@@ -213,7 +217,8 @@ export class Exchange {
   }
 
   #retryAfterMs(response: TransportResponse): number | undefined {
-    // A date in a header of an answer refers to the service's clock, which the `Date` header of the same answer shows.
+    // A date in a header refers to the service's clock. The `Date` header of the same answer shows
+    // that clock.
     const nowMs = parseHttpDate(response.headers.get('date')) ?? this.#options.clock.now();
     return parseRetryAfter(response.headers.get('retry-after'), nowMs);
   }
@@ -313,7 +318,8 @@ export class Exchange {
       path: url.pathname + url.search,
       headers: {
         accept: 'application/json',
-        // Without this header any encoding may be used (RFC 9110, 12.5.3), but none is supported.
+        // Answers must not be compressed. Without this header the service may use any encoding (RFC
+        // 9110, 12.5.3), but none is supported.
         'accept-encoding': 'identity',
         authorization: this.#authorization,
         'user-agent': this.#options.userAgent,
@@ -349,7 +355,7 @@ export class Exchange {
   }
 }
 
-/** Facts about one written request of a call. */
+/** Facts about one request of a call that was written to its socket. */
 interface Write {
   readonly signal: AbortSignal;
   readonly beforeWrite: () => Departure;
@@ -368,7 +374,7 @@ function isUnreachable({ sentAtMs, outcome }: Failure): boolean {
   );
 }
 
-/** Cookie values that are long enough to be secrets. */
+/** Values of the cookies that are long enough to be secrets. */
 function valuesOf(cookie = ''): readonly string[] {
   return cookie
     .split('; ')

@@ -13,7 +13,7 @@ export class JobSession {
   readonly cookies: JobCookies;
   #address: ServiceAddress | undefined;
 
-  /** Creates the session. `address` is absent before the search job is created. */
+  /** Creates the session of a search job. `address` is absent before the job is created. */
   constructor(clock: Clock, address?: ServiceAddress) {
     this.cookies = new JobCookies(clock);
     this.#address = address;
@@ -26,16 +26,22 @@ export class JobSession {
     return this.#address;
   }
 
-  /** Records a successful answer from `address`. `forGood`: reached directly or by permanent redirects only. */
+  /**
+   * Records a successful answer from `address`. `forGood` means that the request went there
+   * directly or by permanent redirects only.
+   */
   answered(address: ServiceAddress, forGood: boolean): void {
     if (forGood || !this.#address) this.#address = address;
   }
 }
 
-/** Maximum number of cookies, and maximum length of each. The numbers are limited because all cookies are sent with every request. */
+/**
+ * Maximum number of cookies of a search job. The number is limited because all cookies are sent
+ * with every request of the job.
+ */
 const maxCookies = 50;
 const maxCookieLength = 4096;
-/** Characters that are valid in a header (RFC 9110, 5.5). */
+/** Matches text that is valid in an HTTP header (RFC 9110, 5.5). */
 const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export class JobCookies {
@@ -49,7 +55,7 @@ export class JobCookies {
     this.#clock = clock;
   }
 
-  /** True if a `Cookie` header was returned for at least one request. */
+  /** Whether cookies of the job were returned for at least one of its requests. */
   get wereSent(): boolean {
     return this.#wereSent;
   }
@@ -82,8 +88,8 @@ export class JobCookies {
 const latestMs = 8_640_000_000_000_000;
 
 /**
- * Converts `Max-Age`, which takes precedence over `Expires`, to a fixed time after the arrival of the cookie. The library would
- * count it from the last use.
+ * Converts a cookie's `Max-Age`, which takes precedence over `Expires`, to a fixed time after the
+ * arrival of the cookie. The cookie library would otherwise count from the last use of the cookie.
  */
 function endAtFixedTime(cookie: Cookie, nowMs: number): void {
   const { maxAge } = cookie;

@@ -12,17 +12,17 @@ export type JobOperation = (typeof jobOperations)[number];
 export type CollectorOperation = (typeof collectorOperations)[number];
 export type Operation = JobOperation | CollectorOperation;
 
-/** Limits of an answer whose body is read as a stream. */
+/** Time limits of an answer whose body is read as a stream. */
 export interface StreamLimits {
-  /** Time in ms from the grant of the slot to the head of the answer. */
+  /** Maximum time in ms from the grant of the request's slot to the head of the answer. */
   readonly headMs: number;
-  /** Time in ms between two chunks of the body. */
+  /** Maximum time in ms between two chunks of the answer's body. */
   readonly silenceMs: number;
-  /** Time in ms for which the sink may pause the answer (B3). */
+  /** Maximum time in ms for which the receiver of the body may pause the answer (B3). */
   readonly heldUpMs: number;
 }
 
-/** Limits of a request that may wait long for its answer but must not block others. */
+/** Time limits of a request that may wait long for its answer but must not block others. */
 export interface PollLimits {
   /** Time in ms from the grant of the slot after which the request is cancelled as soon as a keep-alive needs its slot. */
   readonly patienceMs: number;
@@ -30,14 +30,17 @@ export interface PollLimits {
 
 export interface OperationInfo {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Class of its requests (B3), unless the call sets another one. */
+  /** Class of the operation's requests (B3), unless the call sets another class. */
   readonly requestClass: RequestClass;
-  /** Time in ms from the grant of the slot to the last byte of the answer. Slowly arriving bytes do not extend it. */
+  /**
+   * Maximum time in ms from the grant of the request's slot to the last byte of the answer. Bytes
+   * that arrive slowly do not extend it.
+   */
   readonly deadlineMs: number;
   /** Maximum size of an answer in bytes. 1,000 collectors take about 400 KB, and pages may be larger. */
   readonly maxBodyBytes: number;
   readonly stream?: StreamLimits;
-  /** Limits of a job's status requests. */
+  /** Time limits of a search job's status requests; absent for other operations. */
   readonly poll?: PollLimits;
 }
 
@@ -45,7 +48,8 @@ const mebibyte = 1024 * 1024;
 
 export const operations: { readonly [O in Operation]: OperationInfo } = {
   createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
-  // The next request does not wait for the answer (B4), but a lost answer is a lost error (E5).
+  // Another status request may be sent before this one is answered (B4), but a lost answer may lose
+  // an error of the job (E5).
   getJob: {
     method: 'GET',
     requestClass: 'keepAlive',

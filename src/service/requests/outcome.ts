@@ -82,15 +82,18 @@ export type JobMissing = (typeof jobMissings)[number];
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
 
 export interface Treatment {
-  /** Reason of the condition in status, in CamelCase. */
+  /** Reason of the status condition for this outcome, in CamelCase. */
   readonly reason: string;
   readonly effect: Effect;
   readonly handling: TableHandling;
-  /** Number of immediate retries by the client, each with its own slot, before it returns the error. */
+  /**
+   * Number of times that the client immediately repeats the request, each with its own slot, before
+   * it returns the error.
+   */
   readonly again: number;
 }
 
-/** Treatment of an outcome, with exceptions for some operations. */
+/** How an outcome is treated, with exceptions for some operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
 const nothingSent = { effect: 'none', handling: 'backoff', again: 0 } as const;
@@ -179,7 +182,7 @@ const rows: { readonly [O in Outcome]: TreatmentRow } = {
   jobGone: { ...jobLost },
 };
 
-/** Uses the same row of the table for several outcomes. */
+/** Uses the same row of the outcome table for several outcomes. */
 function rowsOf<O extends Outcome>(outcomes: readonly O[], row: TreatmentRow): Record<O, TreatmentRow> {
   return Object.fromEntries(outcomes.map((outcome) => [outcome, row])) as Record<O, TreatmentRow>;
 }
@@ -204,7 +207,7 @@ const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
   [503, 'unavailable'],
 ]);
 
-/** Outcome of a request that was not written, which therefore had no effect. */
+/** Outcome of a request that was not written to a socket, and that therefore had no effect. */
 export function outcomeOfUnsent(failure: TransportFailure): Outcome {
   switch (failure) {
     case 'connectionLost':
@@ -217,7 +220,7 @@ export function outcomeOfUnsent(failure: TransportFailure): Outcome {
   }
 }
 
-/** Outcome of a request that was written but has no complete answer. */
+/** Outcome of a request that was written to a socket but got no complete answer. */
 export function outcomeOfUnanswered(failure: TransportFailure): Outcome {
   return failure === 'answerTooLarge' || failure === 'answerMalformed' ? failure : 'connectionLost';
 }
@@ -232,7 +235,7 @@ const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
 /** HTTP statuses that have the same meaning with every error code. */
 const plainStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
-/** Operations on an existing job. */
+/** Operations on a search job that already exists. */
 const jobOperations: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
 
 /**

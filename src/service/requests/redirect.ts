@@ -12,7 +12,10 @@ export function isRedirect(status: number): boolean {
 }
 
 export type Redirect =
-  /** `address` is the new address of the deployment, unless the path differs as well. `forGood`: use it for later requests, too. */
+  /**
+   * Redirect that may be followed. `address` is the new address of the service, unless the path
+   * differs as well. `forGood` means that later requests use this address, too.
+   */
   | {
       readonly kind: 'follow';
       readonly url: URL;
@@ -25,9 +28,9 @@ export type Redirect =
 export interface RedirectQuestion {
   readonly status: number;
   readonly location: string | undefined;
-  /** URL of the redirected request. */
+  /** URL of the request that the service has redirected. */
   readonly from: URL;
-  /** Path and query after the base path: `/v1/…`. */
+  /** Path and query of the request, `/v1/…`, without the base path of the service. */
   readonly path: string;
   /** Origin of the address in the Secret. */
   readonly home: string;

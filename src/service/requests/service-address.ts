@@ -4,20 +4,26 @@
  */
 
 export interface ServiceAddress {
-  /** `https://host` or `https://host:port`, in lower case. */
+  /** Origin of the service, `https://host` or `https://host:port`, in lower case. */
   readonly origin: string;
-  /** Path before `/v1/…`, without a trailing slash. May be empty. */
+  /** Path of the service before `/v1/…`, without a trailing slash; may be empty. */
   readonly basePath: string;
 }
 
 export type ParsedAddress =
   | { readonly kind: 'address'; readonly address: ServiceAddress }
-  /** Problem and fix, as the end of a sentence that begins with the name of the setting. */
+  /**
+   * Problem of an address and its fix, as the end of a sentence that begins with the name of the
+   * setting.
+   */
   | { readonly kind: 'problem'; readonly problem: string };
 
 const example = 'write an address like https://api.example.com/api';
 
-/** Parses an address. `problem` does not repeat the text, since it could be a key pasted into the wrong field. */
+/**
+ * Parses the address of the service. `problem` does not repeat the text, because a person may have
+ * pasted a key into this field by mistake.
+ */
 export function parseServiceAddress(text: string): ParsedAddress {
   const problem = (what: string): ParsedAddress => ({ kind: 'problem', problem: `${what}; ${example}` });
   const url = URL.parse(text.trim());
@@ -32,7 +38,10 @@ export function parseServiceAddress(text: string): ParsedAddress {
   return { kind: 'address', address: { origin: url.origin, basePath } };
 }
 
-/** Identity of a service, which marks its ledgers (U1) and is the key of ownership (U13). */
+/**
+ * Identity of a service. Each ledger stores the identity of its service (U1), and collectors are
+ * owned per service (U13).
+ */
 export function serviceIdOf(address: ServiceAddress): string {
   return address.origin + address.basePath;
 }

@@ -3,7 +3,7 @@
  * `parse.error`.
  */
 
-/** Codes for a rejected upgrade task (7.5). */
+/** Error codes with which the service rejects an upgrade task (7.5). */
 export const taskRefusals = [
   'collector.invalid',
   'collector.type.invalid',
@@ -12,7 +12,7 @@ export const taskRefusals = [
   'collector.version.invalid',
 ] as const;
 
-/** Codes for a rejected time range of a search job (7.2). */
+/** Error codes with which the service rejects the time range of a search job (7.2). */
 export const rangeRefusals = [
   'invalid.timestamp.from',
   'invalid.timestamp.to',
@@ -22,10 +22,16 @@ export const rangeRefusals = [
   'unknown.time.type',
 ] as const;
 
-/** Codes for a rejected search job (7.2), and one that is missing in chapter 7. */
+/**
+ * Error codes with which the service rejects a search job: those of 7.2, and one that is missing in
+ * chapter 7.
+ */
 export const jobRefusals = ['generic', ...rangeRefusals, 'no.query', 'parse.error', 'query.creation.error'] as const;
 
-/** Codes for a rejected page (7.4), and one that is missing in chapter 7. `unknownJobCode` is separate. */
+/**
+ * Error codes with which the service rejects a page request: those of 7.4, and one that is missing
+ * in chapter 7. `unknownJobCode` is separate.
+ */
 export const pageRefusals = [
   'offset.missing',
   'offset.negative',
@@ -36,10 +42,10 @@ export const pageRefusals = [
   'raw.messages.not.available',
 ] as const;
 
-/** Code for an unknown job (7.3, 7.4). */
+/** Error code for a search job that the service does not know (7.3, 7.4). */
 export const unknownJobCode = 'jobid.invalid';
 
-/** Codes of all operations (7.1). */
+/** Error codes that every operation of the service can return (7.1). */
 const genericCodes = [
   'moved',
   'unauthorized',

@@ -13,7 +13,7 @@ export type Effect = 'none' | 'unknown';
 
 export interface ServiceErrorOptions extends LogfleetErrorOptions {
   readonly effect: Effect;
-  /** HTTP status, if there was an answer. */
+  /** HTTP status of the answer; undefined if there was no answer. */
   readonly status?: number | undefined;
   /**
    * Error code of chapter 7, matched by its last parts (`collector.in.upgrading`, `rate.limit.exceeded`), or another code from the
@@ -22,7 +22,7 @@ export interface ServiceErrorOptions extends LogfleetErrorOptions {
   readonly serviceCode?: string | undefined;
   /** Id that the service assigned to the error, for its support. */
   readonly errorId?: string | undefined;
-  /** Monotonic sending time of the request. Undefined if it was not sent. */
+  /** Monotonic send time of the failed request in ms; undefined if the request was not sent. */
   readonly sentAtMs?: number | undefined;
 }
 

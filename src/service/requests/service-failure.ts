@@ -10,7 +10,7 @@ import { ServiceError } from './service-error.ts';
 /** Facts about a failed request. */
 export interface Failure {
   readonly outcome: Outcome;
-  /** Address to which the request was sent, without its query. */
+  /** Address to which the failed request was sent, without its query. */
   readonly address: string;
   readonly status?: number | undefined;
   readonly serviceCode?: string | undefined;
@@ -150,15 +150,18 @@ function answered(failure: Failure, status: number): string {
 }
 
 export interface SettingNames {
-  /** Name of the setting with the service's base address. */
+  /** Name of the setting that contains the service's base address. */
   readonly address: string;
-  /** Name of the settings with access id and access key. */
+  /** Name of the settings that contain the access id and the access key. */
   readonly credentials: string;
-  /** Instruction to trust a certificate authority, as in `put its CA certificate (PEM) into …`. */
+  /**
+   * Instruction in a message to trust a certificate authority, as in `put its CA certificate (PEM)
+   * into …`.
+   */
   readonly trustAuthority: string;
-  /** Instruction to follow a redirect to another host, as in `write it into …`. */
+  /** Instruction in a message to follow a redirect to another host, as in `write it into …`. */
   readonly followRedirect: string;
-  /** Instruction to leave more of the user's rate to other clients. */
+  /** Instruction in a message to leave more of the user's request rate to other clients. */
   readonly shareRate: string;
 }
 

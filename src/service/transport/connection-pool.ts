@@ -32,7 +32,7 @@ export class ConnectionPool {
     this.#options = options;
   }
 
-  /** See `Transport.ready`. */
+  /** Resolves when enough connections to the service are established, see `Transport.ready`. */
   async ready(wanted: number, signal: AbortSignal): Promise<void> {
     const target = Math.min(wanted, maxConnections);
     while (this.#connections.size < target) {
@@ -47,7 +47,10 @@ export class ConnectionPool {
     }
   }
 
-  /** Takes a connection for one request. It must be returned in any case. */
+  /**
+   * Takes a connection out of the pool for one request. The caller must return the connection in
+   * any case.
+   */
   async take(signal: AbortSignal): Promise<Connection> {
     for (;;) {
       this.#throwIfDone(signal);
@@ -88,7 +91,8 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // Callers that wait for a connection receive the failure. It is ignored if none waits.
+    // Callers that wait for a connection receive this failure. Without a waiting caller, the
+    // failure is ignored.
     opening.catch(() => {});
   }
 

@@ -11,7 +11,10 @@ import type { SecureSocket } from './dialer.ts';
 import { ResponseHandler } from './response-handler.ts';
 import { TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
-/** Time in ms after which an unused connection is closed. A shorter time from the service takes precedence. */
+/**
+ * Time in ms after which an unused connection is closed, unless the service asks for a shorter
+ * time.
+ */
 const idleTimeoutMs = 20_000;
 
 export class Connection {
@@ -26,7 +29,8 @@ export class Connection {
     this.#socket = socket;
     this.#clock = clock;
     this.#unused = clock.after(idleTimeoutMs, this.discard);
-    // Any event before the first request, including the end of the connection, makes it unusable.
+    // Any event on the socket before the first request, including its end, makes the connection
+    // unusable.
     socket.on('readable', this.discard).on('error', this.discard).once('close', onGone);
     socket.unref();
     this.#client = new Client(origin, {
@@ -77,7 +81,8 @@ export class Connection {
     this.#unused.cancel();
     this.#socket.off('readable', this.discard);
     this.#socket.ref();
-    // The callback comes in a later turn, because undici must finish its own bookkeeping first.
+    // The callback comes in a later turn of the event loop, because undici must finish its own
+    // bookkeeping first.
     queueMicrotask(() => {
       if (given) callback(null, this.#socket);
       else

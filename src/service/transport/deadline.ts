@@ -13,7 +13,7 @@ export class DeadlineError extends LogfleetError {
   }
 }
 
-/** Abort reason of a status request that gives its request slot to another one. */
+/** Abort reason of a status request that gives up its slot, because a keep-alive needs the slot. */
 export class YieldedError extends LogfleetError {
   override readonly name = 'YieldedError';
 

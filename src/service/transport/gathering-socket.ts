@@ -29,7 +29,7 @@ export class GatheringSocket extends Duplex {
   #from = 0;
   #to = 0;
   #isHandingOn = false;
-  /** True if reading is stopped until the reader asks for more data. */
+  /** Whether reading from the network is stopped until the reader asks for more data. */
   #isStopped = false;
   #hasEnded = false;
 
@@ -55,7 +55,7 @@ export class GatheringSocket extends Duplex {
     return this;
   }
 
-  /** The reader calls this when it has consumed the last chunk, or a returned rest of one. */
+  /** Asks for more data. The reader calls this function when it has consumed the last chunk. */
   override read(size?: number): Buffer | null {
     if (this.readableLength === 0) this.#refill();
     return super.read(size) as Buffer | null;
@@ -85,7 +85,7 @@ export class GatheringSocket extends Duplex {
     else this.tls.once('close', () => done(error)).destroy();
   }
 
-  /** Gathers one record. Returns false to stop reading. */
+  /** Adds one TLS record to the gathered data. Returns false to stop reading. */
   #take(record: Buffer, bytes: number): boolean {
     if (this.#to + bytes > this.#filling.length) {
       this.#handOn();

@@ -15,7 +15,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   /** Error of `beforeWrite` that kept the request from being written. */
   #refusal: { readonly error: unknown } | undefined;
   #head: ResponseHead | undefined;
-  /** True if the request's receiver reads the body of this answer. */
+  /** Whether the receiver of the request reads the body of this answer. */
   #received = false;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -95,7 +95,8 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
       const drained = this.#request.receiver?.write(chunk);
       if (drained === undefined) return;
       controller.pause();
-      // A promise callback runs when undici's parser is not active, which resuming requires.
+      // The promise callback runs when undici's parser is not active, which is required for
+      // resuming the answer.
       drained.then(
         () => controller.resume(),
         (error: unknown) => this.#giveUp(error),

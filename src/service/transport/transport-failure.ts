@@ -29,7 +29,10 @@ function codeOf(error: unknown): string {
   return typeof name === 'string' ? name : '';
 }
 
-/** Failure for an unlisted code: OpenSSL codes by their prefix, all others as a lost connection. */
+/**
+ * Failure for an error code that is not listed: OpenSSL codes are recognized by their prefix, and
+ * all others count as a lost connection.
+ */
 function failureOf(code: string): TransportFailure {
   const known = failureByCode.get(code);
   if (known) return known;
@@ -37,7 +40,10 @@ function failureOf(code: string): TransportFailure {
   return 'connectionLost';
 }
 
-/** Converts an error. `what` names the failed action in the message: `connecting to service.example.com:443`. */
+/**
+ * Converts an error of the network to a `TransportError`. `what` names the failed action in the
+ * message: `connecting to service.example.com:443`.
+ */
 export function asTransportError(error: unknown, what: string): TransportError {
   if (error instanceof TransportError) return error;
   const code = codeOf(error);

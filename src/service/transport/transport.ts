@@ -8,18 +8,21 @@
 import { LogfleetError } from '../../base/errors.ts';
 import type { Departure } from '../budget/send-right.ts';
 
-/** Time limit in ms for establishing a connection, also through a proxy. */
+/** Maximum time in ms for establishing a connection, also through a proxy. */
 export const connectDeadlineMs = 10_000;
 
 export interface TransportRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** `https://host:port`, without a path. */
+  /** Origin of the service, `https://host:port`, without a path. */
   readonly origin: string;
-  /** Path and query, percent-encoded. */
+  /** Path and query of the request, percent-encoded. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Cancels the request: its socket is closed, and `send` rejects with the signal's reason. */
+  /**
+   * Signal that cancels the request: its socket is closed, and `send` rejects with the signal's
+   * reason.
+   */
   readonly signal: AbortSignal;
   /**
    * Asks the budget for the proof that the request may be written now (L1). If it throws, the request is not sent, and `send`
@@ -28,32 +31,41 @@ export interface TransportRequest {
   readonly beforeWrite: () => Departure;
   /** Maximum size of an answer, beyond which it fails with `answerTooLarge`. Bodies read by a receiver are not limited. */
   readonly maxBodyBytes: number;
-  /** Receives the body as a stream, so that it is never completely in memory. */
+  /**
+   * Receiver of the body as a stream, so that the body is never completely in memory; undefined to
+   * return the body with the response.
+   */
   readonly receiver?: BodyReceiver | undefined;
 }
 
 export interface ResponseHead {
   readonly status: number;
-  /** Headers with names in lower case. The first of repeated headers counts. */
+  /**
+   * Headers of the answer, with names in lower case. Only the first of repeated headers is kept.
+   */
   readonly headers: ReadonlyMap<string, string>;
-  /** All `Set-Cookie` headers, in order. */
+  /** All `Set-Cookie` headers of the answer, in order. */
   readonly setCookies: readonly string[];
-  /** Monotonic arrival time of the head. */
+  /** Monotonic time in ms at which the head of the answer arrived. */
   readonly headAtMs: number;
 }
 
 export interface TransportResponse extends ResponseHead {
-  /** Empty if a receiver has read the body. */
+  /** Body of the answer; empty if a receiver has read the body. */
   readonly body: Uint8Array;
 }
 
 /** Receives the body of one answer in chunks. An error that it throws cancels the request and rejects `send`. */
 export interface BodyReceiver {
-  /** Called with the head. Returns false to leave the body in the response, for errors and redirects. */
+  /**
+   * Called with the head of the answer. Returns false to leave the body in the response, for errors
+   * and redirects.
+   */
   begin(head: ResponseHead): boolean;
   /**
-   * Receives a chunk, whose memory is reused after the call. A returned promise stops reading from the socket until it is
-   * fulfilled, but data that was already read may follow. Its rejection cancels the request.
+   * Receives a chunk of the body, whose memory is reused after the call. A returned promise stops
+   * reading from the socket until the promise is fulfilled, but data that was already read may
+   * follow. When the promise rejects, the request is cancelled.
    */
   write(chunk: Uint8Array): Promise<void> | undefined;
 }
@@ -68,13 +80,21 @@ export interface Transport {
   probe(origin: string): Promise<void>;
   /** Sends a request. Rejects with a `TransportError`, with the signal's reason, or with an error of `beforeWrite`. */
   send(request: TransportRequest): Promise<TransportResponse>;
-  /** Accepts no further requests. Resolves when all requests have ended and every socket is closed. */
+  /**
+   * Closes the transport gently: it accepts no further requests. Resolves when all requests have
+   * ended and every socket is closed.
+   */
   drain(): Promise<void>;
-  /** Accepts no further requests, and closes every socket without waiting. */
+  /**
+   * Closes the transport: it accepts no further requests and closes every socket without waiting.
+   */
   close(): Promise<void>;
 }
 
-/** Cause of a missing answer. With the causes of the first group nothing was sent. The others can occur at any time. */
+/**
+ * Reason why a request got no answer. The reasons of the first group occur only before the request
+ * is sent; the others can occur at any time.
+ */
 export type TransportFailure =
   | 'nameNotFound'
   | 'refused'

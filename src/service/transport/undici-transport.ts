@@ -7,7 +7,7 @@ import { ConnectionPool } from './connection-pool.ts';
 import { Dialer, type DialerOptions } from './dialer.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
-/** Maximum number of connections that may be lost one after the other before a request is written. */
+/** Maximum number of consecutive connections that may be lost before a request is written. */
 const maxDeadConnections = 3;
 
 export class UndiciTransport implements Transport {
@@ -51,7 +51,10 @@ export class UndiciTransport implements Transport {
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  /** Connection pool of an origin. The number of pools is limited by the allowed hosts in the Secret. */
+  /**
+   * Connection pool of one origin. The number of pools is limited, because redirects lead only to
+   * the allowed hosts in the Secret.
+   */
   #pool(origin: string): ConnectionPool {
     if (this.#closed) throw new TransportError('closed', 'the client has been closed');
     const known = this.#pools.get(origin);
@@ -65,7 +68,10 @@ export class UndiciTransport implements Transport {
     return pool;
   }
 
-  /** A connection that is lost before the write does not count as sent: another one is used. */
+  /**
+   * Sends a request on a connection of the pool. When the connection is lost before the write, the
+   * request was not sent, and another connection is used.
+   */
   async #send(pool: ConnectionPool, request: TransportRequest): Promise<TransportResponse> {
     let written = false;
     const beforeWrite = () => {
