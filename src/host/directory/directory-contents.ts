@@ -73,7 +73,7 @@ export class DirectoryContents {
   readonly #records: RecordStore;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
-  /** Periods for which the manifests of known resources and Secrets have been missing. */
+  /** Times since when the manifests of known resources and Secrets have been missing. */
   readonly #absences = new Absences();
   /**
    * Records of parked resources, by uid. The manifest of a parked resource was deleted, but its status and ledger are
@@ -131,7 +131,7 @@ export class DirectoryContents {
     return this.cache.source(kind);
   }
 
-  /** Current problems with manifests and stored records. */
+  /** Current problems with the manifests and with the stored records of resources. */
   problems(): readonly PlacedFinding[] {
     return this.#problems;
   }
@@ -354,7 +354,10 @@ export class DirectoryContents {
     this.#tell({ kind: 'parked', record: parked });
   }
 
-  /** Returns whether the manifest of a known object has been missing long enough for the object to count as deleted. */
+  /**
+   * Returns whether the manifest of a known object (a resource, a Secret or the settings) has been missing so long that
+   * the object counts as deleted.
+   */
   #isGone(id: string): boolean {
     const { clock, isOperator } = this.#options;
     if (isOperator && this.#absences.lastsMs(id, clock.monotonic()) < deletionDelayMs) {
@@ -458,7 +461,7 @@ function versionOf({ resource }: ResourceRecord): number {
   return Number(resource.metadata.resourceVersion);
 }
 
-/** Part of a resource's metadata that a user can set in its manifest. */
+/** Metadata of a resource that a user can set in its manifest. */
 type Asked = Pick<ObjectMeta, 'annotations' | 'annotationWriters'>;
 
 function withRequest(written: ObjectMeta['annotations'], request: Request | undefined): Asked {
@@ -495,14 +498,14 @@ async function collectFailure(
 class Absences {
   readonly #sinceMs = new Map<string, number>();
 
-  /** True while at least one known object is missing from the manifests. */
+  /** True while the manifest of at least one known object is missing. */
   any(): boolean {
     return this.#sinceMs.size > 0;
   }
 
   /**
-   * Time in ms since the object was first reported missing. The first call for an object returns 0 and starts the
-   * measurement.
+   * Time in ms since the object's manifest was first reported missing. The first call for an object returns 0 and
+   * starts the measurement.
    */
   lastsMs(id: string, nowMs: number): number {
     const sinceMs = this.#sinceMs.get(id) ?? nowMs;

@@ -55,7 +55,7 @@ export interface DirectoryHost extends Host {
   directoryOf(owner: OwnerRef): string | undefined;
   /** Messages about resources whose manifest was deleted, or returned, since this host was opened. */
   notices(): readonly string[];
-  /** Settings that currently pause all resources, with one entry for each file. */
+  /** Settings files that currently pause all resources. */
   pausing(): readonly FoundSettings[];
   /**
    * Stops watching the manifests, finishes pending writes and releases the locks of the directories. Call it after the

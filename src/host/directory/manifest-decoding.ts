@@ -51,7 +51,7 @@ interface DecodedSettings {
 export interface RefusedDocument {
   readonly kind: KindName | 'Secret';
   readonly key: ResourceKey;
-  /** First problem of a refused document, or undefined if the document is accepted. */
+  /** First problem of a refused manifest document, or undefined if the document is accepted. */
   readonly problem: PlacedFinding | undefined;
 }
 

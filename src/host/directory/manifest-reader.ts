@@ -39,7 +39,7 @@ import { isCut, printOf } from './text-print.ts';
  */
 export const quietMs = 1_000;
 
-/** A decoded object (resource, Secret or settings) with the file of its manifest. */
+/** A decoded object (resource, Secret or settings), with the manifest file that contains it. */
 export interface Found<D> extends Place {
   readonly decoded: D;
 }
@@ -51,13 +51,16 @@ export interface Reading {
   readonly requests: ReadonlyMap<string, Request>;
   readonly problems: readonly PlacedFinding[];
   readonly holds: readonly Hold[];
-  /** Folders to watch for changes. */
+  /** Folders with manifests, which must be watched for changes. */
   readonly folders: readonly string[];
   /** True if a manifest file changed so recently that all manifests must be read again soon. */
   readonly isUnfinished: boolean;
-  /** True if an object that was last read at `place` may still exist, although this reading did not find it. */
+  /**
+   * Returns whether an object that an earlier reading found at `place` may still exist, although this reading did not
+   * find it.
+   */
   mayExist(kind: string, key: ResourceKey, place: Place): boolean;
-  /** True if the file at `place` could not be read, so that it may contain any object. */
+  /** Returns whether the file at `place` could not be read, so that it may contain any object. */
   isUnclear(place: Place): boolean;
 }
 
@@ -119,14 +122,14 @@ export class ManifestReader {
     this.#options = options;
   }
 
-  /** Takes the facts about manifest files that an earlier process of the operator stored for a directory. */
+  /** Takes over the facts about manifest files of a directory that an earlier operator process stored. */
   remember(directory: string, files: ReadonlyMap<string, FileMemory>): void {
     this.#memories.set(directory, new Map(files));
   }
 
   /**
-   * Directories with changed facts about their manifest files since the last call. Each comes with the facts of all its
-   * files.
+   * Directories whose facts about manifest files have changed since the last call. Each directory comes with the facts
+   * of all its files.
    */
   takeChangedMemories(): readonly (readonly [string, ReadonlyMap<string, FileMemory>])[] {
     const changed = [...this.#changedMemories].map((directory) => [directory, this.#memoryOf(directory)] as const);

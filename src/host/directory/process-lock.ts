@@ -41,7 +41,7 @@ interface Holder extends ProcessIdentity {
 interface ProcessLockOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Name of the environment (machine or container) in which a process id can be looked up. Only tests set it. */
+  /** Name of the environment (machine or container) within which process ids are unique. Only tests set it. */
   readonly scope?: string;
 }
 
@@ -53,7 +53,7 @@ export class ProcessLock {
   readonly #holder: Holder;
   readonly #listeners = new Set<() => void>();
   #timer: Timer | undefined;
-  /** Time of the last check that found this process's own lock file. */
+  /** Time of the last check in which this process found its own lock file. */
   #seenAt: Instant;
   #lost = false;
 

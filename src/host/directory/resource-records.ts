@@ -24,7 +24,7 @@ export interface ResourceRecord {
   readonly parkedSince?: string;
 }
 
-/** Functions that load, save, move and remove resource records. */
+/** Operations on resource records: load, save, move and remove. */
 export type RecordStore = typeof recordFiles;
 
 export const recordFiles = {

@@ -26,14 +26,17 @@ import type {
 } from './kube-api.ts';
 
 /**
- * Time in ms for which idle connections stay open. It is slightly longer than the interval between renewals of the
- * leader's lease.
+ * Time in ms for which idle connections to the API server stay open. It is slightly longer than the interval between
+ * renewals of the leader's Lease.
  */
 const keepAliveMs = 30_000;
 const connectTimeoutMs = 5_000;
-/** Maximum age in ms of credentials before they are read again. */
+/** Maximum age in ms of credentials for the API server. Older credentials are read again. */
 const credentialsFreshMs = 10_000;
-/** Maximum length of one line of a watch. An object has at most the 1.5 MiB that etcd accepts, plus JSON around it. */
+/**
+ * Maximum length of one line of a watch, which contains one object. etcd accepts objects of at most 1.5 MiB, and the
+ * line adds JSON around the object.
+ */
 const longestLine = 16 * 1024 * 1024;
 
 interface Prepared {
@@ -105,7 +108,9 @@ export class UndiciKubeApi implements KubeApi {
     if (status === 401) this.#credentials = undefined;
   }
 
-  /** Returns the current credentials. Concurrent requests share one reading of the credential files. */
+  /**
+   * Returns the current credentials for the API server. Concurrent requests share one reading of the credential files.
+   */
   #current(): Promise<ClusterCredentials> {
     const nowMs = this.#clock.monotonic();
     if (this.#credentials && nowMs - this.#credentials.atMs < credentialsFreshMs) return this.#credentials.read;
@@ -130,7 +135,7 @@ export class UndiciKubeApi implements KubeApi {
       return this.#agent.dispatcher;
     }
     this.#agent?.dispatcher.close().catch(() => undefined);
-    // The timeouts of undici are off: callers set deadlines themselves, and a watch may be silent for longer.
+    // Timeouts of undici are switched off: callers set deadlines themselves, and a watch may be silent for longer.
     const options = {
       allowH2: false,
       keepAliveTimeout: keepAliveMs,
@@ -238,7 +243,7 @@ class Gathering implements Dispatcher.DispatchHandler {
     this.#reject = reject;
   }
 
-  /** Starts the request. Returns false if the signal is already aborted. */
+  /** Starts the HTTP request. Returns false if the request's signal is already aborted. */
   begin(): boolean {
     if (this.#signal.aborted) this.#giveUp();
     else this.#signal.addEventListener('abort', this.#giveUp, { once: true });

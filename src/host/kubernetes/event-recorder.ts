@@ -36,7 +36,7 @@ interface Message {
   readonly message: string;
 }
 
-/** An Event with its repeat count. It exists on the API server or will be created there. */
+/** An Event with the number of its repetitions. The Event exists on the API server or will be created there. */
 interface Series {
   readonly owner: OwnerRef;
   readonly message: Message;

@@ -30,8 +30,8 @@ const eventGraceMs = 2_000;
 /** Maximum number of concurrent status writes. More concurrency makes each write slower and gains no throughput. */
 const writesAtOnce = 4;
 /**
- * Maximum duration in ms of one step (a list, watch or lease renewal) of a background loop. A loop with a longer step
- * counts as hung.
+ * Maximum duration in ms of one step of a background loop: a list, a watch or a Lease renewal. A loop with a longer
+ * step counts as hung.
  */
 const longestStepMs = 120_000;
 
@@ -190,7 +190,9 @@ class ClusterHost implements KubernetesHost {
       .map(([kind, { trouble }]) => renderUnlisted(kind, trouble()));
   }
 
-  /** Namespaces of the reflectors. The single element undefined stands for all namespaces at once. */
+  /**
+   * Namespaces that are listed and watched separately. A single undefined element stands for all namespaces at once.
+   */
   #scopes(): readonly (string | undefined)[] {
     const { namespaces } = this.#options;
     return namespaces === 'all' ? [undefined] : [...new Set(namespaces)];

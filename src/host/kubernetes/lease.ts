@@ -33,8 +33,8 @@ export const leaseDurationMs = 15_000;
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 /**
- * Retry delay and request deadline in ms after a failed renewal of the Lease. Two requests without an answer leave time
- * for a third before leadership ends.
+ * Delay and request deadline in ms for renewing the Lease again after a failed renewal. Two requests without an answer
+ * leave time for a third before leadership ends.
  */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;
@@ -51,7 +51,7 @@ interface Lease extends KubeObject {
   readonly spec?: LeaseSpec;
 }
 
-/** Content of the Lease as last read, with the time since when it is unchanged. */
+/** Content of the Lease as last read, with the time at which this process first saw that content. */
 interface Observation {
   readonly spec: LeaseSpec;
   readonly sinceMs: number;
@@ -77,7 +77,7 @@ export class LeaseElection implements Leadership {
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
   #observation: Observation | undefined;
-  /** Time in ms since when the Lease is missing; undefined while it exists. */
+  /** Monotonic time in ms at which this process first found the Lease missing; undefined while it exists. */
   #absentSinceMs: number | undefined;
   /** Resource version of the Lease on which the next write is based; undefined if the Lease must be read first. */
   #version: string | undefined;
@@ -85,7 +85,8 @@ export class LeaseElection implements Leadership {
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
   /**
-   * True if the stored Lease may name this process. A write without an answer counts, because it may have succeeded.
+   * True if the stored Lease may name this process. A write of the Lease without an answer counts, because it may have
+   * succeeded.
    */
   #wrote = false;
   #term = 0;

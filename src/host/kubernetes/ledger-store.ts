@@ -163,13 +163,13 @@ function deletedMeanwhile(namespace: string, name: string, cause: unknown): Logf
   );
 }
 
-/** Members of a Ledger resource that are read. */
+/** Members of a Ledger resource that logfleet reads from the API server. */
 interface LedgerObject extends KubeObject {
   readonly owner: { readonly uid: string };
   readonly content: string;
 }
 
-/** Members of a Ledger resource that are kept in memory. */
+/** Members of a Ledger resource that logfleet keeps in memory. */
 interface StoredShard extends LedgerShard {
   readonly name: string;
   readonly ownerUid: string;
@@ -198,8 +198,8 @@ const maxKeptLength = 64 * 1024;
 /** Maximum total length in characters of all shards that one list keeps in memory. Further shards are read by name. */
 const maxKeptTotal = 32 * 1024 * 1024;
 /**
- * Page sizes for listing Ledgers. They start small and grow while the content is small, because 500 shards may have 250
- * MiB.
+ * Page sizes for listing Ledgers. The first page is small, because 500 shards may have 250 MiB. Later pages are larger
+ * while the shards are small.
  */
 const firstPageLimit = 50;
 const maxPageLimit = 500;
@@ -213,7 +213,7 @@ interface LedgerStartListOptions {
   readonly clock: Clock;
 }
 
-/** Answer for one shard: its content, or undefined if the list of Ledgers does not contain it. */
+/** Listed content of one shard (part of a ledger); undefined if the list of Ledgers does not contain the shard. */
 interface Listed {
   readonly shard: StoredShard | undefined;
 }
@@ -225,7 +225,7 @@ interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
   readonly shards: Promise<Shards>;
-  /** Paths of shards that were already returned once. They are read by name from then on. */
+  /** API paths of the shards that `take` has already returned. Later reads request these shards by name. */
   readonly taken: Set<string>;
   /** Uids of ledger owners that were written to after the list was made. Their shards are read by name. */
   readonly outdated: Set<string>;
@@ -274,7 +274,7 @@ export class LedgerStartList {
     return shard === 'tooLarge' ? undefined : { shard };
   }
 
-  /** Records that the list is outdated for this owner's shards, so that later reads request them by name. */
+  /** Records that the list of Ledgers is outdated for this owner's shards, so that later reads request them by name. */
   outdate(owner: OwnerRef): void {
     const listing = this.#listings.get(this.#scopeOf(owner));
     if (listing && this.#options.clock.monotonic() < listing.endsAtMs) listing.outdated.add(owner.uid);
@@ -285,7 +285,8 @@ export class LedgerStartList {
   }
 
   /**
-   * Returns the list of this term of leadership, or undefined if the list was dropped or this process does not lead.
+   * Returns the list of Ledgers from this term of leadership. Returns undefined if the list was dropped or this process
+   * does not lead.
    */
   #current(scope: string | undefined): Listing | undefined {
     const { leadership, clock } = this.#options;
@@ -348,7 +349,7 @@ export class LedgerStartList {
   }
 }
 
-/** Content of a list that was dropped after ten minutes. */
+/** Empty content that replaces a list of Ledgers after ten minutes, to free its memory. */
 const nothing: Promise<Shards> = Promise.resolve(new Map());
 
 interface LedgerPage {

@@ -28,7 +28,7 @@ import { hasCode } from './api-error.ts';
  * compared as text.
  */
 interface OperatorMark {
-  /** Namespace of the operator's Lease. */
+  /** Namespace of the Lease of the operator that wrote the mark. */
   readonly name: string;
   readonly since: string;
   readonly seen: string;
@@ -36,33 +36,33 @@ interface OperatorMark {
 
 type Status = NonNullable<AnyResource['status']>;
 
-/** Parts of a resource's status that this class writes, not the reconciler. */
+/** Members of a resource's status that this class writes instead of the reconciler. */
 interface Noted {
   readonly marks: readonly OperatorMark[];
   readonly condition: Condition | undefined;
 }
 
 interface Other {
-  /** State of another operator: `unknown` until one of its marks changes. */
+  /** State of another operator. It is `unknown` until one of that operator's marks changes. */
   state: 'unknown' | 'alive' | 'gone';
   /** Monotonic time in ms at which a mark of the other operator was first seen or last changed. */
   lastSignMs: number;
-  /** Monotonic time in ms at which we asked the other operator for an answer. Undefined without an open question. */
+  /** Monotonic time in ms at which we asked the other operator for an answer. Undefined while no question is open. */
   askedMs: number | undefined;
 }
 
-/** Time in ms in which a living operator answers, even if its leader was just killed. */
+/** Time in ms within which a living operator answers a question, even if its leader was just killed. */
 export const answerMs = 60_000;
 /**
- * Time in ms without a change of marks after which an operator asks the other one. The operator that acts waits for
- * `answerMs` longer, so that only one of the two asks.
+ * Time in ms without a change of the other operator's marks after which an operator asks it. The operator that acts on
+ * the resource waits for `answerMs` longer, so that only one of the two asks.
  */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
 const nothing: Noted = { marks: [], condition: undefined };
 
 interface OperatorMarksOptions {
-  /** Namespace of our own Lease. */
+  /** Namespace of the Lease of this operator. */
   readonly self: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -82,7 +82,7 @@ export class OperatorMarks {
   readonly #others = new Map<string, Other>();
   readonly #noted = new WeakMap<AnyResource, Noted>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
-  /** Resources for which our mark must be written, by kind and key. */
+  /** Resources whose status must get our mark, by kind and key. */
   readonly #due = new Map<string, { readonly resource: AnyResource; readonly isQuestion: boolean }>();
   readonly #gauge: Gauge;
   #writing = false;
@@ -160,7 +160,7 @@ export class OperatorMarks {
   /** Returns whether another operator acts on the resource. */
   #isHeld(resource: AnyResource): boolean {
     const foreign = this.#foreign(resource);
-    // The fast path matters because each decision asks several times, and usually no other operator has left a mark.
+    // Without marks of other operators, which is the usual case, the answer is immediate. Each decision asks several times.
     if (foreign.length === 0) return false;
     const own = this.#own(resource);
     return foreign.some((mark) => !this.#isGone(mark.name) && (!own || isEarlier(mark, own)));
@@ -316,7 +316,7 @@ export class OperatorMarks {
     }
   }
 
-  /** Returns our mark for a resource: unchanged, as an answer, or as a question. */
+  /** Returns our mark for a resource: unchanged, as an answer to another operator, or as a question to it. */
   #ownMark(resource: AnyResource | undefined, foreign: readonly OperatorMark[]): OperatorMark {
     const own = this.#own(resource);
     const nowMs = this.#options.clock.now();

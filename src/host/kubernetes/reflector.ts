@@ -34,7 +34,7 @@ const usualWatchSeconds = 20;
 /** Extra time in ms after which a watch is aborted if the API server did not end it. */
 const watchMarginMs = 5_000;
 const relistIntervalMs = 600_000;
-/** Minimum duration in ms of a good watch. A shorter watch that sent nothing counts as failed. */
+/** Minimum duration in ms of a successful watch. A shorter watch that delivered no event counts as failed. */
 const shortestGoodWatchMs = 5_000;
 /**
  * Number of consecutive failures after which all resources are listed again, because the resource version to continue
@@ -73,9 +73,9 @@ type State = Listing | Watching | Waiting;
 
 interface ReflectorOptions<R extends CachedResource> {
   readonly client: ApiClient;
-  /** API path of the resources to follow, in all namespaces or one. */
+  /** API path of the resources that the reflector lists and watches, in all namespaces or one. */
   readonly path: string;
-  /** Label and field selectors, sent with each list and watch. */
+  /** Label and field selectors that are sent with each list and watch request. */
   readonly query?: Readonly<Record<string, string>>;
   /** Namespace in `path`; undefined for all namespaces. */
   readonly scope: string | undefined;
@@ -99,8 +99,8 @@ export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
   /**
-   * Resource versions in the cache that the server refused as outdated, by key. If the cache still contains such a
-   * version later, a watch event was lost.
+   * Resource versions that the API server refused as outdated while the cache still contained them, by key. If the
+   * cache still contains such a version later, a watch event was lost.
    */
   readonly #doubts = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
   #failures = 0;
@@ -117,8 +117,8 @@ export class Reflector<R extends CachedResource> {
   }
 
   /**
-   * Monotonic time in ms at which the last step (a list, watch or delay) began. The deadlines limit the duration of
-   * each step.
+   * Monotonic time in ms at which the last step (a list, a watch or a delay) began. Each step has a deadline, so an old
+   * time shows that the reflector hangs.
    */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
@@ -219,8 +219,8 @@ export class Reflector<R extends CachedResource> {
   }
 
   /**
-   * Returns whether the cache still contains a resource version that the server refused as outdated. Clears these
-   * records.
+   * Returns whether the cache still contains a resource version that the server refused as outdated. Forgets all such
+   * versions.
    */
   #takeDoubts(): boolean {
     const { cache } = this.#options;
