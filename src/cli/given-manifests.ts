@@ -99,7 +99,10 @@ export async function secretsOf(
   };
 }
 
-/** Texts in the order of their names. Throws a `UsageError` if a file cannot be read. */
+/**
+ * Texts of the given files and directories, in the order of their names. Throws a `UsageError` if a file cannot be
+ * read.
+ */
 export async function readSources(
   files: readonly string[],
   context: Pick<CommandContext, 'cwd' | 'readStdin'>,
@@ -114,7 +117,10 @@ export async function readSources(
 
 const manifestName = /\.(?:ya?ml|json)$/i;
 
-/** The file itself, or all manifests of a directory, sorted. Hidden files are left out, such as the state of logfleet. */
+/**
+ * Files that an argument means: the file itself, or all manifests of a directory, sorted. Hidden files, such as the
+ * state of logfleet, are left out.
+ */
 function manifestFiles(file: string, cwd: string): readonly string[] {
   const path = resolve(cwd, file);
   const stats = statSync(path, { throwIfNoEntry: false });
@@ -149,7 +155,10 @@ function readSource(path: string, cwd: string): SourceFile {
 
 const { 'ca.crt': caFileVariable, ...plainVariables } = variables;
 
-/** Keys of the Secret. Undefined if no variable of the service is set. An empty variable counts as not set. */
+/**
+ * Keys and values of the Secret that environment variables define. Undefined if no variable of the service is set. An
+ * empty variable counts as not set.
+ */
 export async function secretFromVariables({
   env,
   cwd,

@@ -28,7 +28,7 @@ import { addSimulate } from './simulate.ts';
 import { UsageError } from './usage-error.ts';
 import { packageVersion } from './version.ts';
 
-/** Runs a command line without the name of the program. Resolves to the exit status. */
+/** Runs one logfleet command. `argv` does not contain the name of the program. Resolves to the exit status. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   const run: Run = { status: exitStatus.ok, failed: exitStatus.failed, command: 'logfleet' };
   const program = createProgram(context, run);
@@ -40,10 +40,10 @@ export async function runProgram(argv: readonly string[], context: CommandContex
   return context.signal.reason === 'SIGINT' ? exitStatus.interrupted : run.status;
 }
 
-/** State that an action leaves for `runProgram`. */
+/** Result that the action of a command leaves for `runProgram`. */
 interface Run {
   status: number;
-  /** Exit status of an unexpected error. */
+  /** Exit status of the command after an unexpected error. */
   failed: number;
   command: string;
 }
@@ -83,7 +83,7 @@ function createProgram(context: CommandContext, run: Run): Command {
   program.hook('preAction', (_, command) => {
     run.command = nameOf(command);
     readVariables(command, context.env);
-    // With this flag, 1 means that there is something to do.
+    // With `--exit-code`, the exit status 1 means that there is something to do, so an error needs another status.
     if (command.opts()['exitCode']) run.failed = exitStatus.usage;
   });
   return program;
@@ -150,7 +150,10 @@ function addManifests(program: Command, context: CommandContext, ends: Ends): vo
     );
 }
 
-/** Refuses flags of the other host, which would otherwise be ignored. */
+/**
+ * Refuses flags that apply only to a cluster or only to a directory, if the command uses the other. They would
+ * otherwise be ignored.
+ */
 function refuseMixedHosts(dirs: readonly string[], command: Command): void {
   const given = (attribute: string) => command.getOptionValueSource(attribute) === 'cli';
   if (given('dir')) throw new UsageError('directories are arguments without a flag: write logfleet run DIR');
@@ -238,7 +241,7 @@ With DIR, the credentials are in a Secret manifest there, or in the variables
 LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `;
 
-/** Lets commander write to the context, and throw instead of ending the process. */
+/** Makes the parser (commander) write to the context, and throw errors instead of ending the process. */
 function settle(command: Command, context: CommandContext): void {
   const name = nameOf(command);
   command.exitOverride().configureOutput({
@@ -256,7 +259,7 @@ function nameOf(command: Command): string {
   return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
 }
 
-/** Sets flags that the command line leaves open from environment variables. An empty variable counts as not set. */
+/** Sets flags that the command line omits from environment variables. An empty variable counts as not set. */
 function readVariables(command: Command, env: CommandContext['env']): void {
   for (const option of command.options) {
     const attribute = option.attributeName();

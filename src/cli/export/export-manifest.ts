@@ -15,7 +15,7 @@ import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
 import { fieldFlags, flagOf, storePath } from './field-flags.ts';
 
-/** Target of the exported rows if flags define the export. */
+/** Place to which the exported rows go, if flags define the export: a folder, a bucket, or stdout. */
 export type ExportSink =
   | { readonly kind: 'stdout' }
   | { readonly kind: 'folder'; readonly folder: string }
@@ -23,7 +23,7 @@ export type ExportSink =
 
 export interface FlagManifest {
   readonly source: SourceFile;
-  /** Volumes that the built manifest uses. */
+  /** Volumes that the manifest built from flags uses. */
   readonly volumes: Volumes;
 }
 
@@ -86,8 +86,8 @@ function givenFields(options: ExportOptions, sink: ExportSink): readonly Tree[] 
 }
 
 /**
- * Fields of the manifest that need conversion: flags give their values in another form, or they depend on the target of
- * the rows.
+ * Fields of the manifest that are computed: flags give their values in another form, or they depend on where the rows
+ * go.
  */
 function derivedFields(options: ExportOptions, sink: ExportSink, { nowMs, env }: FlagSurroundings): Tree {
   const { from = '', to = '', query = '', region, compression } = options;
@@ -117,7 +117,7 @@ function refuseForStdout({ format, compression }: ExportOptions): void {
   }
 }
 
-/** Adds the members of `changes` to those of `tree`, at every depth. */
+/** Adds the fields of `changes` to those of `tree`, including fields of nested objects. */
 function merged(tree: Tree, changes: Tree): Tree {
   const entries = Object.entries(changes).map(([name, value]) => {
     const former = tree[name];

@@ -55,7 +55,7 @@ import { provenRows } from './proven-rows.ts';
 /** Interval of status updates in ms. It can be short, because only this process reads the status. */
 const statusIntervalMs = 1_000;
 
-/** Runs the export in the manifest `file`, or without a file the export that the flags define. */
+/** Runs one export: the export in the manifest `file`, or without a file the export that the flags define. */
 export async function exportCommand(
   file: string | undefined,
   options: ExportOptions,
@@ -79,8 +79,8 @@ export async function exportCommand(
 }
 
 /**
- * Returns the only Secret with a `baseURL`, which contains the credentials of the log service. Other Secrets can be for
- * object stores.
+ * Returns the only Secret that contains a `baseURL`, and therefore the credentials of the log service. Other Secrets
+ * may belong to object stores.
  */
 function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOptions): GivenSecret | undefined {
   const all = decodeSources(sources, namespace ?? defaultNamespace).flatMap(({ secrets }) => secrets);
@@ -128,7 +128,7 @@ async function work(
   return reportEnd(host.resources('SearchExport').get(resource.metadata) ?? resource, options, context, sink);
 }
 
-/** Prints how the export ended, and its rows if they go to standard output. Returns the exit status. */
+/** Prints how the export ended. If its rows go to standard output, prints them too. Returns the exit status. */
 async function reportEnd(
   ended: SearchExport,
   options: ExportOptions,
@@ -169,7 +169,10 @@ function flagNameOf(field: WordedField): string {
 }
 
 const ports = { clock: systemClock, random: systemRandom };
-/** Next steps must change the manifest, because no other command can find this export. */
+/**
+ * Next steps must be changes of the manifest, because the export exists in no cluster or directory where another
+ * command could find it.
+ */
 const stepOptions: StepOptions = { byManifest: true };
 
 /** Runs the export. Resolves when the export has ended or a signal interrupts it. */
@@ -219,8 +222,8 @@ function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandCon
 }
 
 /**
- * Returns whether the folder does not exist. False if the check fails: the export then reports the error when it
- * writes.
+ * Returns whether the folder does not exist. Returns false if that cannot be checked: the export then reports the error
+ * when it writes.
  */
 function isAbsent(folder: string): boolean {
   try {
@@ -275,8 +278,8 @@ async function writeRows(location: string, { writeBytes, env, signal }: CommandC
 }
 
 /**
- * Returns the problem of the credentials that the export names. Undefined if the credentials are complete enough to try
- * them.
+ * Returns the problem of the credentials that the export names. Returns undefined if the credentials have all parts
+ * that a first request needs.
  */
 async function credentialsProblem(
   { metadata: { namespace }, spec }: SearchExport,

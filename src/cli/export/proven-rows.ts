@@ -110,7 +110,10 @@ class RecordSplitter {
    * from the end too.
    */
   #isQuoted = false;
-  /** Incomplete record at the beginning of the bytes read so far. */
+  /**
+   * Incomplete record at the start of the bytes that were read so far. Its beginning lies in bytes that are not read
+   * yet.
+   */
   #carry: Uint8Array = new Uint8Array();
 
   constructor(format: RecordFormat) {
@@ -133,7 +136,7 @@ class RecordSplitter {
     return Buffer.concat(records);
   }
 
-  /** Returns the first record of the file, after all bytes were given. */
+  /** Returns the first record of the file. Call it after all bytes of the file were given. */
   first(): Uint8Array {
     return this.#carry;
   }

@@ -35,7 +35,7 @@ interface Presenter {
 
 type TableColumns = Pick<TableOptions, 'wide' | 'withNamespace'>;
 
-/** Writes notes to stderr, so that programs can read stdout. */
+/** Writes warnings to stderr, so that stdout contains only resources for other programs. */
 class StderrNotes {
   readonly #stderr: Output;
   readonly #lines: TroubleLines;

@@ -28,8 +28,8 @@ const shortestRedrawMs = 250;
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
 /**
- * Time in ms without a line after which the view reports why a resource makes no progress. Used without a terminal. The
- * time doubles with each report.
+ * Time in ms without a printed line after which the view reports why a resource makes no progress. It applies to
+ * outputs without a terminal, and doubles with each report.
  */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;
@@ -38,7 +38,7 @@ interface Shown {
   resource: AnyResource;
   readonly events: LiveEvent[];
   readonly updates: UpdatePace;
-  /** Key of the last printed line of a resource. A line with the same key is not printed again. */
+  /** Key of the last line that was printed for this resource. The next line is printed only if its key differs. */
   lineKey: string | undefined;
   /** Message of the `Ready` condition that the last printed line contained. */
   message: string | undefined;
@@ -105,7 +105,7 @@ export class LiveView {
     if (this.#screen) this.#drawSoon();
   }
 
-  /** Counts a request to the log service when it starts. */
+  /** Counts a request to the log service when it starts, for the shown request rate. */
   request(): void {
     this.#requests.add(this.#clock.monotonic());
   }
@@ -120,7 +120,7 @@ export class LiveView {
     this.#draw();
   }
 
-  /** Draws the last state of all resources and restores the terminal. */
+  /** Draws the last state of all resources, and then restores the terminal. */
   end(): void {
     if (this.#ended) return;
     this.#draw();

@@ -39,7 +39,7 @@ export function approveCommand(
   });
 }
 
-/** Returns the stage that waits for an approval now, or that can only end by an approval. */
+/** Returns the stage that waits for an approval now, or that can end only by an approval. */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
   const { id } = rollout;
   const stage = stages.find(({ name, state }) => state === 'AwaitingApproval' || isInconclusive(rollout, name));
@@ -155,7 +155,7 @@ function renderMembers({ members, updated }: StageStatus): string {
     : `${left} of its ${members} collectors ${verb}`;
 }
 
-/** Clause about offline collectors. The status contains their number only for the whole policy, not for the stage. */
+/** Clause about offline collectors of the policy. The status does not contain their number for each stage. */
 function renderOffline({ status }: CollectorVersionPolicy): string {
   const offline = status?.collectors?.offline ?? 0;
   return offline === 0 ? '' : `, offline collectors when they are back (${offline} in the whole policy)`;

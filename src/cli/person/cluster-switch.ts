@@ -137,7 +137,7 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
 export interface OperatorSwitch {
   /** Resources that the switch pauses, as a clause after "everything": `in ./policies`. */
   readonly scope: string;
-  /** Flags with which another command finds the same operator, each after a blank. */
+  /** Flags with which another command selects the same operator, each with a space before it. */
   readonly flags: string;
   /** Cause of the operator's pause, as a clause after "paused by". Undefined if the operator is not paused. */
   pausedBy(): Promise<string | undefined>;

@@ -110,7 +110,7 @@ function isStopped(resource: CollectorVersionPolicy): boolean {
 }
 
 /**
- * Returns whether a retry has an effect on any collector. Collectors that the service refused count too. Failed
+ * Returns whether a retry would affect any collector, including collectors that the service refused to upgrade. Failed
  * collectors can be missing from all lists of the status.
  */
 function hasFailures(resource: CollectorVersionPolicy): boolean {

@@ -37,7 +37,7 @@ interface ExportPlanningOptions {
   readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
 }
 
-/** Result of planning one export. */
+/** Result of planning one export: its planned searches, or the reason why nothing can be planned. */
 export type ExportOutlook =
   | { readonly kind: 'plan'; readonly resource: SearchExport; readonly plan: PlannedSearches }
   /** The status of the export says that it is complete, so there is nothing to plan. */
@@ -54,10 +54,12 @@ export type ExportOutlook =
 /** Planned figures of the whole export, as if no part of it were done. */
 export interface PlannedSearches extends ExportForecast {
   readonly rows: number;
-  /** End of the part of the range that can be searched now. The rest is too new and is searched later. */
+  /**
+   * End of the part of the range that can be searched now. The data after this time is too new, and is searched later.
+   */
   readonly settledMs: number;
   readonly toMs: number;
-  /** Planned number of search jobs, including jobs that only count rows. */
+  /** Planned number of search jobs of the export, including jobs that only count rows. */
   readonly jobs: number;
   readonly parallelism: number;
   readonly requestsPerSecond: number;
@@ -76,11 +78,11 @@ export interface PlannedSearches extends ExportForecast {
 interface PlannedDigest {
   readonly jobs: number;
   readonly requests: number;
-  /** Bytes that computing the digest scans. Undefined if the service does not report it. */
+  /** Bytes that the service scans to compute the digest. Undefined if the service does not report scanned bytes. */
   readonly bytes: number | undefined;
 }
 
-/** Maximum time in ms to retry a failing service, which may be starting. */
+/** Maximum time in ms for which failures of the service are retried, because it may still be starting. */
 const patienceMs = 30_000;
 const retryDelayMs = 2_000;
 /** Rounding error in ms of the service's clock, which has whole seconds (E11). */
@@ -178,7 +180,7 @@ function endingAt({ spec, ...rest }: SearchExport, toMs: number): SearchExport {
   return { ...rest, spec: { ...spec, timeRange: { ...spec.timeRange, to: new Date(toMs).toISOString() } } };
 }
 
-/** Cost of computing the digest: one aggregation over the whole range, or one for each interval. */
+/** Cost of computing the digest of an export: one aggregation over the whole range, or one for each interval. */
 function digestOf(
   { identity, isSplittable }: ExportTask,
   { segments }: ExportForecast,
@@ -190,7 +192,7 @@ function digestOf(
 }
 
 interface KnownBeforehand {
-  /** Duration of the planning in ms. The export repeats this work: its first search and a count. */
+  /** Duration in ms of planning this export. The export itself repeats this work: its first search and a count. */
   readonly planningMs: number;
   readonly digest: PlannedDigest | undefined;
 }
@@ -250,7 +252,7 @@ function hindrancesOf(
   }
   const isOneSearch = areKnown && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
-    // A running search is read to its end, so the last search can exceed the limit for rows.
+    // A running search is read to its end, so the last search can exceed the maximum number of rows.
     const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
     sentences.push(`limits.maxMessages of ${maxMessages} ${stops} the export before its end.`);
   }

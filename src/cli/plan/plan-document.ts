@@ -131,7 +131,7 @@ function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }:
   };
 }
 
-/** Enumeration value in the spelling of the API. */
+/** Enumeration value with a capital first letter, as in the API. */
 function capitalised(word: string): string {
   return word.replace(/^./, (first) => first.toUpperCase());
 }

@@ -14,7 +14,7 @@ import type { Outlook } from './planner.ts';
 export interface PlanViewOptions {
   readonly width: number;
   readonly colour: boolean;
-  /** True to list all collectors, not only the first few. */
+  /** True to list all collectors of a stage, not only the first few. */
   readonly wide: boolean;
 }
 

@@ -105,8 +105,7 @@ async function plan(
     const exports = await exportsAmong(decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Policies are planned first and exports afterwards, so that neither measures the load of the other. Both share the
-    // timeout.
+    // Policies are planned before exports, so that their load does not change each other's measured durations. Both share the timeout.
     const pausedBy = pausedForAll(host);
     return { ...policies, exports: await planExports({ ...asked, exports, startedMs, pausedBy }) };
   } finally {

@@ -33,7 +33,7 @@ export interface PlanningOptions {
   readonly random: Random;
   /** Policies to plan. Other policies are read only because they can select the same collectors. */
   readonly wanted: readonly ResourceKey[];
-  /** Assumed duration of one upgrade in ms. If undefined, the measured duration is used, or else a default. */
+  /** Assumed duration of one upgrade in ms. If undefined, planning uses the measured duration, or else a default. */
   readonly upgradeMs: number | undefined;
   /** Maximum time in ms to wait for the log service. */
   readonly timeoutMs: number;
@@ -66,7 +66,7 @@ export interface Planned {
   readonly others: readonly Extract<Outlook, { kind: 'problem' }>[];
 }
 
-/** Maximum time in ms to retry a failing service, which may be starting. */
+/** Maximum time in ms for which failures of the service are retried, because it may still be starting. */
 const patienceMs = 30_000;
 const workers = 16;
 
@@ -142,7 +142,7 @@ class Planning {
     if (outlook) this.#settle(outlook);
   }
 
-  /** Returns the result for a policy. Undefined until enough is known. */
+  /** Returns the plan or problem of a policy. Returns undefined until its collectors and its rollout are known. */
   #outlook(policy: CollectorVersionPolicy, gathered: Ready | Unready): Outlook | undefined {
     if (gathered.kind === 'ready') {
       const { heldBy, notOffered } = gathered.input.observation;

@@ -108,7 +108,7 @@ export function renderProgressBar(part: number, width: number, paint: Paint): st
 
 interface Piece {
   readonly startMs: number;
-  /** End of the slice, exclusive. */
+  /** End of this slice of the histogram's time range, exclusive. */
   readonly endMs: number;
   readonly count: number;
 }

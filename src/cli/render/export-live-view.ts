@@ -13,14 +13,14 @@ import { type Colour, clip, type Paint, printable, wrap } from './text.ts';
 
 export type ExportView = LiveInput<SearchExportStatus>;
 
-/** Maximum number of lines for each kind of detail. */
+/** Maximum number of lines for each kind of detail in the live view of an export. */
 interface Detail {
   readonly jobs: number;
   readonly problems: number;
   readonly events: number;
 }
 
-/** Levels of detail, from a large window to a small one. */
+/** Amounts of detail in the live view, from a large window to a small one. */
 const details: readonly Detail[] = [
   { jobs: 10, problems: 5, events: 5 },
   { jobs: 6, problems: 3, events: 3 },

@@ -21,7 +21,7 @@ import { type Colour, clip, type Paint, printable, renderAgeSince, renderExample
 
 export type FleetView = LiveInput<CollectorVersionPolicyStatus>;
 
-/** Maximum number of lines for each kind of detail. */
+/** Maximum number of lines for each kind of detail in the live view of a policy. */
 interface Detail {
   readonly stages: number;
   readonly versions: number;
@@ -31,7 +31,7 @@ interface Detail {
   readonly events: number;
 }
 
-/** Levels of detail, from a large window to a small one. */
+/** Amounts of detail in the live view, from a large window to a small one. */
 const details: readonly Detail[] = [
   { stages: 10, versions: 6, tasks: 5, reasons: 4, actions: 3, events: 5 },
   { stages: 10, versions: 6, tasks: 3, reasons: 3, actions: 2, events: 3 },
@@ -126,7 +126,7 @@ function stateColour(status: CollectorVersionPolicyStatus | undefined): Colour {
   return isAtWork(status) && status?.summary?.state !== reasons.awaitingApproval ? 'cyan' : 'yellow';
 }
 
-/** Text with the upgrade rate and the time left. Empty if logfleet is not working on the policy. */
+/** Text with the upgrade rate and the remaining time of a rollout. Empty if logfleet is not working on the policy. */
 function pace({ updatedPerMinute, requestsPerSecond, status, nowMs }: FleetView): readonly string[] {
   if (!isAtWork(status)) return [];
   const end = status?.rollout?.estimatedCompletionTime;

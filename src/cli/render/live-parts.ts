@@ -49,12 +49,12 @@ export interface LiveInput<Status> extends LiveMoment {
   readonly behind?: string | undefined;
 }
 
-/** Parts of a live view that differ between the kinds of resources. */
+/** Parts of a live view whose content depends on the kind of resource. */
 interface LiveParts {
   readonly headline: Headline;
   /** Lines with figures, below the headline. */
   readonly figures: readonly string[];
-  /** Reason why a working resource waits. Undefined if it does not wait. */
+  /** Reason why the resource waits, although logfleet is working on it. Undefined if it does not wait. */
   readonly wait: string | undefined;
   readonly blocks: readonly (readonly [title: string, lines: readonly string[]])[];
 }

@@ -122,7 +122,7 @@ export function isPausedByAnnotation({ metadata }: AnyResource): boolean {
   return metadata.annotations[annotations.paused] === 'true';
 }
 
-/** Flags of a resource's directory or cluster, each after a blank. Empty if no flag is needed. */
+/** Flags that select a resource's directory or cluster, each with a space before it. Empty if no flag is needed. */
 export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptions): string {
   const flags = { '--dir': dir, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
   return Object.entries(flags)

@@ -150,7 +150,7 @@ function reasons(all: readonly ReasonCount[], width: number): readonly string[] 
   );
 }
 
-/** Columns that every table of upgrades has. */
+/** Columns that every table of upgrade attempts has. */
 const ofTask = {
   collector: ({ collector }: TaskSample) => collector,
   from: ({ from = '' }: TaskSample) => from,
@@ -176,10 +176,10 @@ function ended({ tasks = [] }: CollectorVersionPolicyStatus, options: ViewOption
   });
 }
 
-/** Columns of a table: the function that renders a cell, by heading. */
+/** Columns of a table. Each entry maps a column's heading to the function that renders its cells. */
 type Columns<T> = Readonly<Record<string, (item: T) => string>>;
 
-/** Table of `items` that fits the window. Empty without items. */
+/** Table of `items` that fits the window. The table is empty if there are no items. */
 function tableOf<T>(items: readonly T[], { width }: ViewOptions, columns: Columns<T>): readonly string[] {
   if (items.length === 0) return [];
   const rows = items.map((item) => Object.values(columns).map((cell) => cell(item)));

@@ -15,9 +15,9 @@ import { conditionOf } from './condition-lines.ts';
 import { type Colour, clip, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
 
 interface StageLinesOptions {
-  /** Maximum number of stages to show. The current stage is always shown. */
+  /** Maximum number of stages that the view shows. The current stage is always shown. */
   readonly most: number;
-  /** Maximum number of columns. */
+  /** Maximum number of columns of the view. */
   readonly width: number;
   readonly nowMs: number;
   /** Command that approves the stage that waits for approval. */
@@ -72,7 +72,7 @@ export function renderStages(
   ];
 }
 
-/** Index of the first stage to show: the stage before the current one, if there is space. */
+/** Index of the first stage that the view shows: the stage before the current one, if there is space for it. */
 function firstShown(stages: readonly StageStatus[], most: number): number {
   const current = stages.findIndex(({ state }) => state !== 'Completed');
   const wanted = (current === -1 ? stages.length : current) - Math.min(1, most - 1);
@@ -94,8 +94,8 @@ function renderCounts(stage: StageStatus): string {
 }
 
 /**
- * Failures of a stage, such as `2 failed`. If the number of failed attempts is larger, it is shown instead. Undefined
- * without failures.
+ * Text with the failures of a stage, such as `2 failed`. Attempts of one collector can fail repeatedly; if failed
+ * attempts are more than failed collectors, their number is added. Undefined without failures.
  */
 function renderFailures({ failed, failedAttempts = 0 }: StageStatus): string | undefined {
   if (failedAttempts <= failed) return failed === 0 ? undefined : `${failed} failed`;
@@ -190,7 +190,7 @@ const done: Readonly<Record<PersonAction['action'], string>> = {
   Abort: 'aborted',
 };
 
-/** One line for each action of a person, in the given order. */
+/** One line for each action of a person on a rollout, in the given order. */
 export function renderActions(actions: readonly PersonAction[], nowMs: number): readonly string[] {
   const ages = actions.map(({ time }) => `${renderAgeSince(time, nowMs)} ago`);
   const width = Math.max(0, ...ages.map(({ length }) => length));

@@ -122,7 +122,7 @@ async function parsed(file: string): Promise<Members | undefined> {
   }
 }
 
-/** Returns the field `member` of the list element with this name. */
+/** Returns a field of the element with this name from a list in the kubeconfig. */
 function memberOf(
   config: Members | undefined,
   list: string,

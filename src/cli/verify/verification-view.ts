@@ -62,7 +62,7 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
   ];
 }
 
-/** Table of the checks. The last column is wrapped in a narrow window. */
+/** Table of the checks of one export. The last column is wrapped if the window is narrow. */
 function checkLines(checks: readonly Check[], width: number): readonly string[] {
   const heads = checks.map(({ name, result }) => [name, result]);
   const widths = columnWidths([['CHECK', 'RESULT'], ...heads]);
@@ -106,7 +106,8 @@ function checksOf(verification: Verification): readonly Check[] {
   const { export: identity, intervals, totals } = manifest;
   const differing = new Set(differences.map(({ kind }) => against[kind]));
   /**
-   * Returns the row of a check, which is `ok` unless something differs. `proven` is its text without differences.
+   * Returns the table row of a check. The row shows `ok` unless something differs. `proven` is its text without
+   * differences.
    */
   const check = (name: Check['name'], proven: string, isIncomplete = false): Check => {
     const differs = differing.has(name);

@@ -55,7 +55,7 @@ type Proof =
   /** Result for an export that could not be verified, because it is not complete or is damaged. */
   | { readonly kind: 'problem'; readonly url: string; readonly message: string };
 
-/** Verifies one export. Undefined if a signal interrupts the verification. */
+/** Verifies one export. Returns undefined if a signal interrupts the verification. */
 async function proofOf(place: DestinationSettings, context: CommandContext): Promise<Proof | undefined> {
   const ports = { clock: systemClock, random: systemRandom, environment: context.env };
   const destination = await openDestination(place, ports);
@@ -87,7 +87,7 @@ function problemOf(error: unknown, place: DestinationSettings, isOne: boolean): 
 /** Codes of errors that concern the export itself, not the arguments of the command. */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
-/** Address of the folder that contains an export. */
+/** Address of the folder that contains the export. */
 function urlOf(place: DestinationSettings): string {
   if (place.kind === 'volume') return pathToFileURL(place.directory).href;
   const { bucket, root } = place.settings;
