@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- many`: cost of thousands of resources that are in order, next to the targets: restart, memory, first statuses,
- * and a minute at rest.
+ * `npm run bench -- many`: cost of thousands of healthy resources, next to the targets: restart, memory, first
+ * statuses, and a minute without changes.
  */
 import { mkdirSync } from 'node:fs';
 import { type Line, renderSections, type Section } from './figures.ts';
@@ -12,7 +12,7 @@ export interface BenchOptions {
   readonly resources: number;
   readonly json: boolean;
   readonly only?: readonly string[];
-  /** Folder for CPU profiles of the operator. */
+  /** Folder for the CPU profiles of the measured operator. */
   readonly profiles?: string;
 }
 
@@ -29,7 +29,7 @@ const goals = {
   writeP50Ms: 13,
   writeP99Ms: 35,
   metricsBytes: 500_000,
-  /** One read in 5 s for each awaited Secret. */
+  /** Target for Secret reads: one in 5 s for each Secret that the operator waits for. */
   secretReads: 12,
   noticedSeconds: 5,
 } as const;

@@ -10,7 +10,7 @@ export interface OutputBenchOptions {
   readonly json: boolean;
 }
 
-/** Results, as `--json` prints them. */
+/** Results of the output benchmark, as `--json` prints them. */
 export interface OutputReport extends Machine {
   readonly encoding: readonly EncodeFigures[];
 }

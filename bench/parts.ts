@@ -18,7 +18,10 @@ export function wantedParts<Part extends string>(
 
 export interface Machine {
   readonly machine: string;
-  /** Load average of the minute before. If it exceeds the number of processors, times are unreliable. */
+  /**
+   * Load average of the minute before the benchmark. If it exceeds the number of processors, measured times are
+   * unreliable.
+   */
   readonly loadBefore: number;
 }
 

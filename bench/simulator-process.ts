@@ -24,7 +24,7 @@ export interface SimulatorProcess extends Ready {
 
 export const mainProgram = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** Starts a simulator. Scenario, certificates and the journal, if named, are files in `directory`. */
+/** Starts a simulator. Its scenario and certificates, and its journal if one is wanted, are files in `directory`. */
 export async function startSimulator(
   directory: string,
   scenario: Scenario,
@@ -39,7 +39,7 @@ export async function startSimulator(
   return { ...(JSON.parse(line as string) as Ready), child, pid: child.pid as number, stop: () => ended(child) };
 }
 
-/** Asks a process to end, and waits for it. */
+/** Asks a process to end, and waits until it has ended. */
 export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');

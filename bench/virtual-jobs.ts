@@ -10,7 +10,7 @@ import { InProcessTransport } from '../test/support/in-process-transport.ts';
 import { everlastingRight } from '../test/support/send-rights.ts';
 import type { VirtualClock } from '../test/support/virtual-clock.ts';
 
-/** Within the real limits of the service. */
+/** Returns a client for search jobs that keeps within the request limits of the real service. */
 export function jobsOn(service: InProcessService, clock: VirtualClock): SearchJobs {
   const budget = new RequestBudget({ right: everlastingRight, clock });
   const client = new ServiceClient({

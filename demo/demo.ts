@@ -20,7 +20,7 @@ import { SimulatedService } from './simulated-service.ts';
 const scenario = 'demo/scenario.yaml';
 const policyName = 'production';
 const exportManifest = 'demo/exports/export.yaml';
-/** Targets of the manifest before and after its change. */
+/** Target versions in the manifest before and after the demo changes it. */
 const targets = { broken: '19.480-2', good: '19.500-1' } as const;
 /**
  * The demo runs with a short `--grace` (time until lists show an effect), because the lists of its simulator show effects
@@ -69,7 +69,7 @@ export async function runDemo(context: CommandContext): Promise<number> {
 interface Places {
   readonly directory: string;
   readonly manifests: string;
-  /** Folder for the files of the export. */
+  /** Folder in which the demo exports messages. */
   readonly exports: string;
   readonly journal: string;
 }
@@ -84,7 +84,7 @@ async function withService(
   try {
     const before = await service.state();
     stdout.write(`${renderIntroduction(before, scenario).join('\n')}\n\n`);
-    // The rest of the environment, such as a proxy or `LOGFLEET_…` variables, does not apply to the demo.
+    // The demo ignores all other environment variables, such as a proxy or `LOGFLEET_…`.
     const env = service.variables();
     const args = ['run', manifests, '--grace', grace, '--log-level', 'error', '--log-format', 'text'];
     const run = () => runProgram(args, { ...context, env, cwd: checkout });
@@ -126,7 +126,7 @@ async function exportDay(context: CommandContext, exports: string): Promise<numb
   return runProgram(['verify', exports], context);
 }
 
-/** Changes the target in the manifest, like a commit. */
+/** Changes the target version in the manifest, as a commit would. */
 function changeTarget(file: string): void {
   const text = readFileSync(file, 'utf8');
   const lineOf = (version: string) => `target: {version: ${version}}`;
@@ -134,7 +134,7 @@ function changeTarget(file: string): void {
   writeFileSync(file, text.replace(lineOf(targets.broken), lineOf(targets.good)));
 }
 
-/** Reads the policy with its status. */
+/** Reads the policy from the directory, with its status. */
 async function readPolicy(manifests: string, context: CommandContext): Promise<CollectorVersionPolicy> {
   let json = '';
   const stdout = {

@@ -13,11 +13,11 @@ import { type Run, TerminalScreen, textOf } from './terminal-screen.ts';
 const columns = 104;
 const file = new URL('../docs/demo.svg', import.meta.url);
 /**
- * Share of updated collectors at the moment that the picture shows: some collectors are updated, some are in upgrade, and some
- * wait.
+ * Ratio of upgraded collectors at the moment that the picture shows. At that moment, some collectors are upgraded, some
+ * are in flight, and some wait.
  */
 const shownShare = 0.35;
-/** Exported share of the range at the moment that the picture shows. */
+/** Exported ratio of the time range at the moment that the picture shows. */
 const shownCoverage = 0.6;
 
 type Rows = readonly (readonly Run[])[];
@@ -29,7 +29,7 @@ interface Moment {
 }
 
 const screen = new TerminalScreen();
-/** Moments that are closest to the wanted shares. */
+/** Moments of the demo that are closest to the wanted ratios. */
 let moving: Moment | undefined;
 let exporting: Moment | undefined;
 
@@ -42,7 +42,7 @@ const terminal: Output = {
     // The name of the temporary folder differs between runs, and is long on some systems.
     screen.write(text.replaceAll(tmpdir(), '/tmp').replaceAll(/(logfleet-demo)-\w+/g, '$1'));
     const rows = screen.rows();
-    // The first headline belongs to the stopped rollout.
+    // The first headline of the demo belongs to the stopped rollout.
     const [, headline] = rows.map(textOf).filter((row) => row.includes(' updated   '));
     const [, updated, counted] = / (\d+)\/(\d+) updated/.exec(headline ?? '') ?? [];
     moving = closer(moving, { rows, distance: Math.abs(Number(updated) / Number(counted) - shownShare) });
@@ -70,12 +70,14 @@ function findRow(text: string): number {
   return end.findIndex((row) => textOf(row).startsWith(text));
 }
 
-/** Returns the moment that is closer to the wanted one. A distance that is not a number counts as 0. */
+/** Returns the moment that is closer to the wanted ratio. A distance that is not a number counts as 0. */
 function closer(known: Moment | undefined, found: Moment): Moment | undefined {
   return found.distance < (known?.distance ?? Number.POSITIVE_INFINITY) ? found : known;
 }
 
-/** Only the stages of the stopped rollout, since the picture is about the next one. */
+/**
+ * Leaves only the stages of the stopped rollout in the report, because the picture shows the next rollout separately.
+ */
 function shortened(rows: Rows): Rows {
   const from = rows.findIndex((row) => textOf(row) === 'Versions');
   const to = rows.findIndex((row) => textOf(row).startsWith('The canary stopped it'));

@@ -16,7 +16,7 @@ import { type Paint, renderExamples, widthOf, wrap } from '../src/cli/render/tex
 export interface Findings {
   readonly before: SimulatorState;
   readonly after: SimulatorState;
-  /** All requests that reached the service. */
+  /** Requests that reached the log service during the demo. */
   readonly requests: readonly JournalEntry[];
   readonly policy: CollectorVersionPolicy;
 }
@@ -29,7 +29,7 @@ export function renderIntroduction({ collectors }: SimulatorState, scenario: str
   ];
 }
 
-/** Reason of the stop, and the next step. */
+/** Reason why the rollout stopped, and the next step for the user. */
 export function renderStop(
   { policy, state }: { readonly policy: CollectorVersionPolicy; readonly state: SimulatorState },
   nextVersion: string,
@@ -81,7 +81,7 @@ function renderRollouts({ policy }: Findings): readonly string[] {
   return renderTable(['rollout', 'outcome', 'at its target', 'took'], rows);
 }
 
-/** Collectors by version, before and after. Hosted collectors have no version. */
+/** Numbers of collectors by version, before and after the demo. Hosted collectors have no version. */
 function renderVersions({ before, after }: Findings): readonly string[] {
   const was = countVersions(before);
   const is = countVersions(after);
@@ -100,7 +100,7 @@ function countVersions({ collectors }: SimulatorState): ReadonlyMap<string, numb
   return counts;
 }
 
-/** Collectors without a version come last. */
+/** Compares two versions, oldest first. Texts that are no versions come last. */
 function oldestFirst(left: string, right: string): number {
   const [leftVersion, rightVersion] = [parseBuildVersion(left), parseBuildVersion(right)];
   if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
@@ -168,7 +168,7 @@ function renderCost(requests: readonly JournalEntry[]): string {
 /** Status of a failed task (4.8). */
 const taskFailed = 3;
 
-/** Address of the simulator in the suggested commands. Both commands need the same free port. */
+/** Address of the simulator in the suggested commands. Both suggested commands need the same free port. */
 const address = '127.0.0.1:8443';
 
 export interface SuggestionPlaces {
@@ -180,7 +180,7 @@ export interface SuggestionPlaces {
   readonly name: string;
 }
 
-/** Commands that can be pasted in the checkout. */
+/** Commands that the user can paste in the checkout. */
 export function renderSuggestions(
   { directory, manifests, exports, name }: SuggestionPlaces,
   paint: Paint,

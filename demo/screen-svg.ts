@@ -8,7 +8,7 @@ const fontSize = 14;
 
 const background = '#11151c';
 const foreground = '#d7dde5';
-/** Colours by SGR parameter. Bold and dim have no colour. */
+/** Colours by SGR parameter (terminal style code). Bold and dim have no colour. */
 const colours: Readonly<Partial<Record<Style, string>>> = {
   '2': '#7d8896',
   '31': '#ff7b72',
@@ -36,7 +36,7 @@ export function renderSvg(rows: readonly (readonly Run[])[], columns: number, ti
   ].join('\n');
 }
 
-/** The length is explicit, so that columns are aligned with every font. */
+/** The SVG states the length of each text explicitly, so that columns are aligned in every font. */
 function renderRun({ text, style, column }: Run, row: number): string {
   const shown = text.trimEnd();
   const attributes = [

@@ -68,7 +68,7 @@ export class SimulatedService {
     };
   }
 
-  /** State of the service, whatever its lists show. */
+  /** Returns the true state of the simulated service, which its lists may not show yet. */
   async state(): Promise<SimulatorState> {
     const { controlURL, accessId, accessKey, caFile } = this.access;
     const options = { auth: `${accessId}:${accessKey}`, ca: readFileSync(caFile), agent: false as const };

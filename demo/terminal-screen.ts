@@ -3,14 +3,17 @@
  * below), and no scrolling: the screen is as high as its content.
  */
 
-/** Parameters of SGR, as `paintWith` writes them: 1 bold, 2 dim, 31 to 36 colours. Empty means none. */
+/**
+ * Parameters of SGR (terminal style codes), as `paintWith` writes them: 1 bold, 2 dim, 31 to 36 colours. Empty means no
+ * style.
+ */
 export type Style = '' | `${number}`;
 
 /** Characters of the same style in a row. */
 export interface Run {
   readonly text: string;
   readonly style: Style;
-  /** Column of the first character, from 0. */
+  /** Column of the run's first character, from 0. */
   readonly column: number;
 }
 
@@ -43,7 +46,7 @@ export class TerminalScreen {
     }
   }
 
-  /** Rows as runs, without trailing blanks. */
+  /** Rows of the screen as runs (characters of one style), without trailing blanks. */
   rows(): readonly (readonly Run[])[] {
     return Array.from({ length: this.#rows.length }, (_, row) => runsOf(this.#rows[row] ?? []));
   }
@@ -81,7 +84,7 @@ function runsOf(cells: readonly (Cell | undefined)[]): readonly Run[] {
   return runs.filter(({ text }) => text.trim() !== '');
 }
 
-/** Characters of a row, without colours. */
+/** Returns the characters of a row without colours. */
 export function textOf(row: readonly Run[]): string {
   return row.reduce((line, { text, column }) => line.padEnd(column) + text, '').trimEnd();
 }

@@ -25,7 +25,7 @@ export const scanCases: readonly Omit<ScanCase, 'rounds'>[] = [
 const program = fileURLToPath(new URL('page-scan.ts', import.meta.url));
 const run = promisify(execFile);
 
-/** Runs the cases one after the other, so that they do not compete for CPU time. */
+/** Runs the benchmark cases one after the other, so that they do not compete for CPU time. */
 export async function measureScanner(quick: boolean): Promise<ScanFigures[]> {
   await scanApart({ ...page, reader: 'rows', pageBytes: 1e6, rounds: 0 });
   const figures: ScanFigures[] = [];

@@ -34,11 +34,11 @@ const compared: Corpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: Corpus = { messages: 300_017, kind: 'packedAsLogs' };
 const large: Corpus = { messages: 10_000_017, kind: { madeUpBytes: 900 } };
 const lessLarge: Corpus = { messages: 300_017, kind: { madeUpBytes: 900 } };
-/** Messages so large that ten thousand of them fill a page of 100 MB. */
+/** Messages that are so large that ten thousand of them fill a page of 100 MB. */
 const largePages: Corpus = { messages: 100_017, kind: { madeUpBytes: 10_000 } };
 const repetitions = 3;
 
-/** Minimum ratio to simple user code. */
+/** Minimum ratio of logfleet's speed to that of the simple user code. */
 const leastTimes = new Map<Compression, number>([
   [none, 4],
   [gzip1, 3],
@@ -128,7 +128,7 @@ function nameOf({ format, compression }: FileRunFigures): string {
   return `${format}${packed}`;
 }
 
-/** Whether two compressions are equal. Figures may have been parsed from JSON. */
+/** Returns whether two results have the same compression settings. Results may have been parsed from JSON. */
 function isSame(left: Compression, right: Compression): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -5,7 +5,7 @@ import { endedChildrenSeconds, megabytesOf, peakResidentMiB } from '../process-f
 
 export interface ProcessFigures {
   readonly seconds: number;
-  /** CPU time of all threads, user and system. */
+  /** CPU time of all threads of the process, in user and system mode. */
   readonly processorSeconds: number;
   /** Peak memory in million bytes. */
   readonly peakResidentMb: number;
@@ -13,10 +13,13 @@ export interface ProcessFigures {
 
 const lookEveryMs = 20;
 
-/** Memory settings of the image (Dockerfile). */
+/** Memory settings of Node in the container image (Dockerfile). */
 export const imageEnvironment = { MALLOC_ARENA_MAX: '1', NODE_OPTIONS: '--max-semi-space-size=4' } as const;
 
-/** Runs a command. Calls `meanwhile` regularly. No other child process may end at the same time. */
+/**
+ * Runs a command and calls `meanwhile` regularly. The caller must not let another child process end at the same time,
+ * because its CPU time would be added.
+ */
 export async function runWhole(
   command: readonly string[],
   environment: Readonly<Record<string, string>>,

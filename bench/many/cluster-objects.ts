@@ -31,7 +31,7 @@ export class ClusterObjects {
     await this.#call('POST', secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
   }
 
-  /** Creates all objects, several concurrently. */
+  /** Creates all objects on the API server, several concurrently. */
   async makeAll(plural: Plural, objects: readonly object[]): Promise<void> {
     await each(objects, (object) => this.#call('POST', pathOf(plural), object));
   }

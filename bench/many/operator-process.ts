@@ -14,27 +14,30 @@ import type { Question, RequestFigures } from './observed-operator.ts';
 
 const program = fileURLToPath(new URL('observed-operator.ts', import.meta.url));
 const pollMs = 250;
-/** Time in ms for which the CPU usage must be below `quietShare` until the operator counts as at rest. */
+/**
+ * Time in ms for which the operator's CPU usage must stay below `quietShare` before the benchmark treats the operator
+ * as idle.
+ */
 const quietMs = 3_000;
 const quietShare = 0.05;
 const longestMs = 600_000;
 
 export interface OperatorOptions {
   readonly access: ControlPlaneAccess;
-  /** Directory of the volume `exports`. */
+  /** Directory of the volume `exports`, a destination of exports. */
   readonly volume: string;
-  /** Folder for profiles. Without it there are none. */
+  /** Folder for CPU profiles. Without it, no profiles are written. */
   readonly profiles: string | undefined;
 }
 
-/** Time and CPU time since the start of the process. */
+/** Wall time and CPU time since the start of the operator's process. */
 export interface Reached {
   readonly seconds: number;
   readonly cpuSeconds: number;
 }
 
 export interface Rest extends Reached {
-  /** False if the operator did not come to rest in time. */
+  /** Whether the operator became idle in time. */
   readonly isAtRest: boolean;
 }
 
@@ -65,7 +68,7 @@ export class OperatorProcess {
     return operator;
   }
 
-  /** Waits until the operator is ready and at rest. Returns the time and CPU time until the rest began. */
+  /** Waits until the operator is ready and idle. Returns the wall time and CPU time until it became idle. */
   async untilQuiet(): Promise<Rest> {
     const samples: Reached[] = [];
     const endMs = performance.now() + longestMs;
@@ -80,7 +83,7 @@ export class OperatorProcess {
     return { ...this.reached(), isAtRest: false };
   }
 
-  /** Waits until `count` resources have a written status. */
+  /** Waits until the operator has written the status of `count` resources. */
   async untilWritten(count: number): Promise<Reached> {
     const endMs = performance.now() + longestMs;
     while (performance.now() < endMs) {
@@ -112,13 +115,13 @@ export class OperatorProcess {
     await this.#ask({ ask: 'forget' });
   }
 
-  /** Starts a profile, if profiles are enabled. */
+  /** Starts a CPU profile of the operator, if profiles are enabled. */
   async profile(): Promise<void> {
     if (this.#profiles === undefined) return;
     await this.#ask({ ask: 'profile' });
   }
 
-  /** Writes the started profile to a file, if profiles are enabled. */
+  /** Writes the CPU profile to a file, if profiles are enabled. */
   async profiled(name: string): Promise<void> {
     if (this.#profiles === undefined) return;
     await this.#ask({ ask: 'profiled', profileFile: path.join(this.#profiles, `${name}.cpuprofile`) });

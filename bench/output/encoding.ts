@@ -16,7 +16,7 @@ const gzip6: Compression = { kind: 'gzip', level: 6 };
 const zstd3: Compression = { kind: 'zstd', level: 3 };
 const ndjson = { format: 'ndjson', fields: [] } as const;
 
-/** Each user-code case follows the case that it is compared with. */
+/** Benchmark cases. Each case of simple user code follows the case that it is compared with. */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
   ...[none, gzip1, gzip6, zstd3].flatMap((compression) => [
     { ...ndjson, way: 'export', compression } as const,
@@ -32,7 +32,7 @@ const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
 const program = fileURLToPath(new URL('encode-case.ts', import.meta.url));
 const run = promisify(execFile);
 
-/** Runs the cases one after the other, so that they do not compete for CPU time. */
+/** Runs the benchmark cases one after the other, so that they do not compete for CPU time. */
 export async function measureEncoding(quick: boolean): Promise<EncodeFigures[]> {
   const figures: EncodeFigures[] = [];
   for (const one of encodeCases) {

@@ -18,17 +18,17 @@ import { ApiServer } from './api-server.ts';
 
 export interface LatencyFigures {
   readonly applies: number;
-  /** Latency of each apply in ms, in ascending order. */
+  /** Latency of each apply (of a policy) in ms, in ascending order. */
   readonly newPolicyToPost: readonly number[];
   readonly newTargetToPost: readonly number[];
-  /** Latency until a watch shows a status of the new generation. */
+  /** Latency in ms until a watch shows a status for the new generation of the policy. */
   readonly newTargetToStatus: readonly number[];
 }
 
 const firstTarget = '19.400-1';
 const secondTarget = '19.500-1';
 const collectorsEach = 10;
-/** Pause between two applies, so that they do not overlap. */
+/** Pause in ms between two applies, so that their upgrades do not overlap. */
 const pauseMs = 100;
 const pollMs = 2;
 const deadlineMs = 60_000;
@@ -75,7 +75,7 @@ function userNames(kind: 'new' | 'old', count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${kind}-${index}`);
 }
 
-/** A user and a group of collectors for each policy. */
+/** Returns a user and a group of collectors for each policy. */
 function scenarioFor(count: number): Scenario {
   const names = [...userNames('new', count), ...userNames('old', count)];
   return {
@@ -104,7 +104,7 @@ async function applyNew(api: ApiServer, posts: FirstPosts, count: number): Promi
   return samples;
 }
 
-/** Gives another target to each ready policy, one after the other. */
+/** Sets another target version in each ready policy, one policy after the other. */
 async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const names = userNames('old', count);
   const toPost: number[] = [];
@@ -112,7 +112,7 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const watch = await api.watchPolicies(wallMs);
   for (const name of names) await api.applyPolicy(name, firstTarget);
   for (const name of names) await watch.until(name, ({ ready }) => ready, deadlineMs);
-  // Wait until the budgets are idle after reading the fleets.
+  // Listing the collectors has used the request budgets. Wait until each budget allows a request immediately.
   await delay(2_000);
   for (const name of names) {
     const sentMs = wallMs();
@@ -126,7 +126,7 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   return { toPost, toStatus };
 }
 
-/** Arrival of each user's first upgrade request, from the simulator's growing journal. */
+/** Returns when the first upgrade request of each user arrived, from the simulator's growing journal. */
 class FirstPosts {
   readonly #file: string;
   readonly #arrivals = new Map<string, number>();
@@ -136,7 +136,7 @@ class FirstPosts {
     this.#file = file;
   }
 
-  /** Wall-clock time of the arrival in ms, with fractions. */
+  /** Wall-clock time at which the request arrived, in ms with fractions. */
   async of(user: string): Promise<number> {
     const endMs = wallMs() + deadlineMs;
     while (wallMs() < endMs) {

@@ -27,7 +27,10 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Reads `atOnce` pages concurrently until `megabytes` are read. Each page begins after the end of the last one. */
+/**
+ * Reads `atOnce` pages concurrently until `megabytes` are read. Each reader requests its next page after the end of the
+ * last one.
+ */
 async function readPages(reader: Reader, id: string, pageRows: number, megabytes: number, atOnce: number) {
   let offset = 0;
   let bytes = 0;
@@ -64,7 +67,7 @@ async function benchCase({ name, logs, pageRows, megabytes }: Case, directory: s
   await simulator.stop();
 }
 
-/** Scenarios and certificates are files in `directory`. */
+/** Starts a simulator whose scenario and certificates are files in `directory`. */
 export async function benchPages(directory: string): Promise<void> {
   for (const one of cases) await benchCase(one, directory);
   console.log(renderSections([openJobsSection(await measureOpenJobs(directory))]));

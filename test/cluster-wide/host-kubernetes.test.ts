@@ -18,7 +18,7 @@ import { recordingContext } from '../unit/cli/recording-context.ts';
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
 
-/** Counts answers by `METHOD resource outcome`. */
+/** Counts the API server's answers by `METHOD resource outcome`. */
 class Outcomes implements Metrics {
   readonly seen = new Set<string>();
   readonly gauge = noMetrics.gauge;
@@ -286,7 +286,7 @@ interface Role {
   readonly rules: readonly Rule[];
 }
 
-/** Removes a verb from a rule, and waits until the authorizer refuses it. */
+/** Removes a verb from an RBAC rule, and waits until the API server's authorizer refuses that verb. */
 async function withdraw({ namespace, account }: Installation, role: Role, rule: Rule, verb: string): Promise<void> {
   const rules = role.rules
     .map((other) => (other === rule ? { ...rule, verbs: rule.verbs.filter((kept) => kept !== verb) } : other))
@@ -333,11 +333,14 @@ async function reset({ namespace }: Installation, hasLease: boolean): Promise<vo
   if (hasLease) await callApi('POST', leasePath(namespace), releasedLease(namespace));
 }
 
-/** Returns whether a new operator meets a refusal before it has made all requests. */
+/**
+ * Returns whether the API server refuses a request of a new operator before the operator has made all kinds of
+ * requests.
+ */
 async function isRefused(installation: Installation, owner: OwnerRef): Promise<boolean> {
   const { host, outcomes } = await operate(installation);
   await doEverything({ host, outcomes }, owner).catch(() => undefined);
-  // Stopping releases the lease with an update.
+  // Stopping the operator releases its lease with an update request.
   await host.stop();
   return outcomes.refusals.length > 0;
 }

@@ -29,7 +29,7 @@ async function create({ kind, text }: CorpusManifest): Promise<ApiAnswer> {
   return { status: answer.statusCode, body: await answer.body.json() };
 }
 
-/** A request carries one resource; only `validate` reads further documents. */
+/** A request to the API server carries one resource. Only `validate` reads further documents of a file. */
 function firstDocument(text: string): string {
   return text.split(/^---$/m)[0] ?? '';
 }

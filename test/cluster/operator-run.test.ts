@@ -175,7 +175,7 @@ test.concurrent('a plan reads the resources of the cluster, and changes nothing'
       },
     ],
   });
-  // If all policies count and may not be listed, `plan` cannot give a result.
+  // `plan` cannot give a result if it needs all policies and may not list them.
   const ofAll = await runToEnd(['plan', file, ...where, '-A', '--exit-code']);
   expect(ofAll).toMatchObject({ status: 2, stdout: '' });
   expect((await tenant.tasks()).length).toBe(2);
@@ -416,7 +416,7 @@ describe.concurrent('a policy continues by itself after the correction of', () =
   });
 });
 
-/** Cells of a table whose columns are separated by at least two spaces. */
+/** Returns the cells of a table whose columns are separated by at least two spaces. */
 function columns(table: string): readonly (readonly string[])[] {
   return table
     .trimEnd()

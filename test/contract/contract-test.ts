@@ -15,9 +15,9 @@ export function openDeployment(): Promise<Deployment> {
 }
 
 export interface Simulation {
-  /** Reason why a deployment cannot run the test, as the end of `not tried, since it …`. */
+  /** Reason why the test cannot run on a real deployment, as the end of `not tried, since it …`. */
   readonly why: string;
-  /** Replaces the usual scenario, see `openSimulator`. */
+  /** Scenario of the simulator for this test, which replaces the usual one (see `openSimulator`). */
   readonly scenario?: Scenario;
   readonly logData?: LogData;
 }

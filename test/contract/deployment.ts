@@ -21,12 +21,12 @@ export const onSimulator = env('BASE_URL') === undefined;
 
 export interface Deployment {
   readonly baseURL: string;
-  /** Sample that the searches find. On the simulator it fills more than one page of a few messages. */
+  /** Sample of messages for the searches of the suite. On the simulator it fills more than one small page. */
   readonly logs: LogSample;
   /** Collector that may be upgraded to the latest build. Undefined if there is none. */
   readonly upgradableCollector: string | undefined;
   send(method: string, path: string, options?: SendOptions): Promise<Received>;
-  /** Wall time of the deployment in ms since the epoch. */
+  /** Returns the wall time of the deployment in ms since the epoch. */
   nowMs(): number;
   /** Advances the clock of the simulator, or waits on a real deployment. */
   pass(durationMs: number): Promise<void>;
@@ -36,7 +36,10 @@ export interface Deployment {
 export interface LogSample {
   /** Query without an aggregation. */
   readonly query: string;
-  /** Range [fromMs, toMs) in ms since the epoch, in whole seconds. It is old enough that all late messages have arrived. */
+  /**
+   * Range [fromMs, toMs) of the sample in ms since the epoch, in whole seconds. The range is so old that all late
+   * messages have arrived.
+   */
   readonly fromMs: number;
   readonly toMs: number;
 }

@@ -14,9 +14,9 @@ export interface HttpsClientOptions {
 export interface SendOptions {
   /** Body. A text is sent as UTF-8. */
   readonly body?: string | Uint8Array;
-  /** Headers to add. An undefined value removes a default header. */
+  /** Request headers to add. An undefined value removes a default header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Replaces the credentials. Null sends none. */
+  /** Credentials for this request instead of the default ones. With null, the request has none. */
   readonly credentials?: string | null;
   readonly baseURL?: string;
   readonly signal?: AbortSignal;
@@ -28,10 +28,10 @@ export interface Received {
   /** Values of `Set-Cookie`. */
   readonly cookies: readonly string[];
   readonly text: string;
-  /** Parsed body, or undefined if it is not JSON. */
+  /** Parsed body of the answer, or undefined if the body is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
   readonly json: any;
-  /** Whether the connection ended before the end of the body. */
+  /** Whether the connection closed before the end of the answer's body. */
   readonly broken: boolean;
   /** Number of chunks of the body. */
   readonly pieces: number;

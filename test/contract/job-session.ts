@@ -13,17 +13,17 @@ export function orderFor({ logs }: Deployment, changes: JobOrder = {}): JobOrder
   return { query: logs.query, from: String(logs.fromMs), to: String(logs.toMs), timeZone: 'UTC', ...changes };
 }
 
-/** Requests the creation of a job. Returns any answer. */
+/** Requests the creation of a search job. Returns the answer, whether the creation succeeded or not. */
 export function requestJob(service: Deployment, changes: JobOrder = {}, options: SendOptions = {}): Promise<Received> {
   return service.send('POST', jobsPath, { body: JSON.stringify(orderFor(service, changes)), ...options });
 }
 
-/** Creates a job. The caller deletes it. */
+/** Creates a search job. The caller has to delete the job. */
 export async function keptJob(service: Deployment, changes: JobOrder = {}): Promise<JobSession> {
   return new JobSession(service, await requestJob(service, changes));
 }
 
-/** Creates a job, which is deleted on a real deployment when the test ends. */
+/** Creates a search job. On a real deployment, the job is deleted when the test ends. */
 export async function startJob(service: Deployment, changes: JobOrder = {}): Promise<JobSession> {
   const session = await keptJob(service, changes);
   if (!onSimulator) onTestFinished(async () => void (await session.delete()));
@@ -45,7 +45,7 @@ export interface JobStatus {
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** Final states of a search without and with an aggregation. */
+/** Final states of a search job without and with an aggregation. */
 const endStates = ['DONE GATHERING RESULTS', 'FORCE PAUSED', 'CANCELLED'];
 const pollMs = 1_000;
 /** Number of polls in ten minutes. */
@@ -67,7 +67,7 @@ export class JobSession {
     return this.created.json.id;
   }
 
-  /** Value of the header `Cookie` for later requests. */
+  /** Value of the header `Cookie` for later requests about the search job. */
   get cookie(): string {
     return [...this.#cookies].map((pair) => pair.join('=')).join('; ');
   }
@@ -97,7 +97,7 @@ export class JobSession {
     return this.send('DELETE');
   }
 
-  /** Yields each status until the state is final, polled once a second (4.10). */
+  /** Polls the search job once a second and yields each status, until the state is final (4.10). */
   async pollUntilDone(): Promise<readonly JobStatus[]> {
     const seen: JobStatus[] = [];
     for (let poll = 0; poll < mostPolls; poll++) {
@@ -118,7 +118,7 @@ export class JobSession {
   }
 }
 
-/** Polls a job to its end. Returns its last status. */
+/** Polls a search job to its end. Returns its last status. */
 export async function finishedJob(service: Deployment, changes: JobOrder = {}): Promise<[JobSession, JobStatus]> {
   const job = await startJob(service, changes);
   return [job, (await job.pollUntilDone()).at(-1) as JobStatus];

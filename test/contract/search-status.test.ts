@@ -36,7 +36,7 @@ function expectGrowing(statuses: readonly JobStatus[]): void {
   for (const counts of [messages, bytes]) expect(counts).toEqual(counts.toSorted((left, right) => left - right));
 }
 
-/** Advances the time without a request for any job. */
+/** Lets time pass without a request for any search job. */
 async function stateOf(job: JobSession): Promise<string> {
   return (await job.status()).json.state;
 }
@@ -161,7 +161,7 @@ describe('3.1 states of a search job', () => {
     expect(statuses.at(-1)?.state).toBeOneOf(['DONE GATHERING RESULTS', 'FORCE PAUSED']);
   });
 
-  /** Setting of the scenario, and the time in ms after which the state shows. */
+  /** Member of the scenario that leads to the state, and the time in ms after which the status shows the state. */
   const reached: readonly [state: string, search: Scenario['search'], afterMs: number][] = [
     ['NOT STARTED', {}, 0],
     ['GATHERING RESULTS', {}, secondMs],

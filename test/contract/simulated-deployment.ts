@@ -31,7 +31,7 @@ const startMs = Date.UTC(2026, 10, 1, 12);
 export const logDay = { fromMs: Date.UTC(2026, 9, 31), toMs: Date.UTC(2026, 10, 1) };
 export const messagesPerHour = 10_000;
 
-/** Messages of one day, with the default settings of a scenario. */
+/** Settings for the messages of one day, with the default settings of a scenario. */
 const madeUpDay = logDataOf({ amount: { messages: 24 * messagesPerHour } });
 
 export function logDataOf(options: Omit<MadeUpOptions, 'fromMs' | 'toMs'>): LogData {
@@ -49,7 +49,7 @@ const builds = ['19.300-7', '19.400-1', '19.500-1'];
 /** Starts a simulator. The rate is unlimited, unless the scenario sets limits. */
 const lifted = { requestsPerSecond: 0, concurrentRequests: 0 };
 
-/** Members of `scenario` replace the defaults of this file. */
+/** Members of the scenario that replace the defaults of this file. */
 export async function openSimulator(scenario: Scenario = {}, logData = madeUpDay): Promise<SimulatedDeployment> {
   const { ca, cert, key } = await certificates();
   const clock = new VirtualClock(startMs);

@@ -159,7 +159,8 @@ describe.concurrent('actions of a person', () => {
     expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused[;.]/);
     await program.line(/Paused/);
     const atPause = (await tenant.tasks()).length;
-    // The operator has looked at the paused fleet, so it has not started a possible upgrade.
+    // The operator has listed the paused collectors. It would have started an upgrade by now if the pause did not stop
+    // it.
     const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
     await tenant.journalUntil(
       (journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads,

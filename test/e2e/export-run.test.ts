@@ -6,7 +6,7 @@ import { afterAll, describe, expect, vi } from 'vitest';
 import { placeKinds, test, testExportCrashes, writeExport } from './support/export-crashes.ts';
 import { expectExported, stopGateway } from './support/exports.ts';
 
-// Each test keeps a processor busy. More tests at once would delay requests, so that too many come in one second.
+// Each test keeps a processor busy. More concurrent tests would delay requests, so that too many arrive in one second.
 vi.setConfig({ maxConcurrency: 8 });
 
 afterAll(() => stopGateway());

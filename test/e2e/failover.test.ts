@@ -42,14 +42,14 @@ describe.concurrent.each(worlds)('world %d', (world) => {
       await namespace.apply(namespace.policyManifest('production', { target }));
       await way.more(leader.program.pid, 4 + (round % 5));
       const stopped = leader;
-      // Every third round, the connection stalls until the successor works.
+      // In every third round, the connection to the service stalls until the new leader sends requests.
       if (round % 3 === 0) way.stall(22_000);
       stopped.program.signal('SIGSTOP');
       leader = await leaderAmong(
         namespace,
         replicas.filter((replica) => replica !== stopped),
       );
-      // The successor has just started, or has worked for a while.
+      // The new leader has just started, or has worked for a while.
       await way.more(leader.program.pid, [1, 4, 20, 60][(world + round) % 4] as number);
       const wokenAtMs = performance.now();
       stopped.program.signal('SIGCONT');
@@ -65,13 +65,13 @@ describe.concurrent.each(worlds)('world %d', (world) => {
   });
 });
 
-/** Latency from 5 to 400 ms for both directions together, constant in every other round. */
+/** Latency of both directions together, from 5 to 400 ms. It is constant in every other round. */
 function latencyOf(number: number): Latency {
   const mostMs = [2.5, 25, 75, 200][number % 4] as number;
   return { leastMs: number % 8 < 4 ? mostMs : 2.5, mostMs };
 }
 
-/** Resolves to the replica with the lease. */
+/** Resolves to the replica of the operator that holds the lease. */
 async function leaderAmong(namespace: Namespace, replicas: readonly Replica[]): Promise<Replica> {
   const holderOf = (lease: Lease) =>
     replicas.find(({ pod }) => lease.spec?.holderIdentity?.startsWith(`${pod}_`) ?? false);

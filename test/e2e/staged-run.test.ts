@@ -72,7 +72,7 @@ test.concurrent('pause --all stops all starts in a directory, and resume --all c
   manifests,
   run,
 }) => {
-  // The upgrades, one after the other, last longer than the start of the command on a busy machine.
+  // The upgrades run one after the other, so they last longer than the start of the command on a busy machine.
   await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: { duration: '4s' } } } });
   await manifests.policy('production', { strategy: { maxInProgress: 1 } });
   const program = await run(['--watch']);
@@ -82,7 +82,8 @@ test.concurrent('pause --all stops all starts in a directory, and resume --all c
   await program.line(/production: Paused; .*in progress 0/);
   const atPause = (await tenant.tasks()).length;
   expect(atPause).toBeLessThan(6);
-  // The operator has looked at the paused fleet, so it has not started a possible upgrade.
+  // The operator has listed the paused collectors. It would have started an upgrade by now if the pause did not stop
+  // it.
   const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
   await tenant.journalUntil((journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads);
   expect(await tenant.tasks()).toHaveLength(atPause);

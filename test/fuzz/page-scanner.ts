@@ -25,7 +25,7 @@ function replay(seed: number): boolean {
 }
 
 function runMany(): boolean {
-  // Most cases are rejected for a known reason.
+  // Most random pages are invalid, and collecting a stack trace for each error would be slow.
   Error.stackTraceLimit = 0;
   const begunMs = performance.now();
   let wrong = 0;

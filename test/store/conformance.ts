@@ -9,7 +9,7 @@ import { makePlace, openPlace, type Place } from './place.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** Bytes without repetition, so that misplaced parts are detected. */
+/** Data in which no bytes repeat, so that the tests detect misplaced parts. */
 function differentBytes(size: number): Buffer {
   const words = Uint32Array.from({ length: Math.ceil(size / 4) }, (_, index) => index);
   return Buffer.from(words.buffer, 0, size);
@@ -172,7 +172,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
         await child.line();
         expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(0);
         await child.kill();
-        // A store learns of an upload when its first part is full.
+        // Logfleet creates the upload in an S3 store when the first part of the file is full.
         const hasBegun = kind === 'volume' || bytes > 5 * mebibyte;
         expect(await listed('')).toEqual([]);
         expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(hasBegun ? 1 : 0);
@@ -202,7 +202,7 @@ export function describeDestination(kind: 'volume' | 's3'): void {
     const needless = await destination.open('data/needless');
     await needless.write(Buffer.alloc(12 * mebibyte));
     expect(await destination.abortLeftovers('data', 'all')).toBe(1);
-    // A store may report a general failure for a part in flight.
+    // The store may report a general failure for an upload part that is in flight.
     await expect(needless.finish()).rejects.toMatchObject({
       code: expect.stringMatching(/^destination\.(?:lost|away)$/),
       handling: { kind: 'backoff' },

@@ -31,7 +31,7 @@ describe.each(['volume', 's3'] as const)('an export to a destination of the kind
     const { differences, manifest, rows } = await verification();
     expect(differences).toEqual([]);
     expect([manifest.totals.intervals, rows]).toEqual([4, 4 * rowsOfFile]);
-    // The plan, a record and a file for each interval, and the manifest.
+    // The export writes its plan, a record and a file for each interval, and its manifest.
     expect(place.files()).toHaveLength(1 + 4 + 4 + 1);
   };
 

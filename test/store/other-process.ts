@@ -10,17 +10,17 @@ import { openPlace, type PlaceData } from './place.ts';
 import { runSmallExport } from './small-export.ts';
 
 export type Act =
-  /** Creates names one by one after a line on standard input, and reports which it created. */
+  /** Act: creates objects one by one after a line on standard input, and reports which ones it created. */
   | { readonly kind: 'race'; readonly names: readonly string[]; readonly text: string }
-  /** Writes this many bytes to its own data file in a folder, reports it, and waits to be killed. */
+  /** Act: writes this many bytes to a data file of its own in a folder, reports the file, and waits to be killed. */
   | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
-  /** Creates objects of this size one after the other and reports each, until it is killed. */
+  /** Act: creates objects of this size one after the other and reports each, until the process is killed. */
   | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }
-  /** Runs a small export, and optionally waits at each boundary for a line on standard input. */
+  /** Act: runs a small export, and optionally waits at each step for a line on standard input. */
   | { readonly kind: 'export'; readonly waits: boolean }
-  /** Uploads a complete file, and reports the maximum growth of its memory in bytes. */
+  /** Act: uploads a complete file, and reports the maximum growth of the process's memory in bytes. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
-  /** Writes a file that fits and a file that does not, and reports how the second failed. */
+  /** Act: writes a file that fits on the disk and a file that does not, and reports how the second failed. */
   | { readonly kind: 'fill'; readonly keptBytes: number; readonly largeBytes: number };
 
 const { place, act } = JSON.parse(process.argv[2] ?? '') as { readonly place: PlaceData; readonly act: Act };
@@ -62,7 +62,7 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // The maximum since process start may come from compiling modules.
+    // The peak memory since the process start may come from compiling modules, not from the upload.
     let most = before;
     const look = () => {
       most = Math.max(most, process.memoryUsage.rss());

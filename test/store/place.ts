@@ -1,4 +1,7 @@
-/** The two kinds of destinations for tests: new ones on demand, and their actual content. */
+/**
+ * Both kinds of destinations (directory and S3 store) for tests. Each test gets a new destination, and can read its
+ * actual content.
+ */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +12,7 @@ import type { Destination } from '../../src/destination/destination.ts';
 import { type DestinationSettings, openDestination } from '../../src/destination/open-destination.ts';
 import type { S3GatewayAccess } from '../support/s3-gateway.ts';
 
-/** Plain data, so that another process can open the same destination. */
+/** Address of a destination as plain data, so that another process can open the same destination. */
 export type PlaceData =
   | { readonly kind: 'volume'; readonly directory: string; readonly root: string }
   | {
@@ -23,7 +26,10 @@ export type PlaceData =
 
 export interface Place {
   readonly data: PlaceData;
-  /** Every file below the root and beside it, including leftovers of uploads, as paths from the directory or bucket. */
+  /**
+   * Returns the paths of all files below the root and beside it, including leftovers of uploads, relative to the
+   * directory or bucket.
+   */
   files(): readonly string[];
   remove(): void;
 }
@@ -43,7 +49,7 @@ export function makeVolume(parent = tmpdir()): Place {
   };
 }
 
-/** The gateway treats each folder as a bucket. */
+/** The S3 gateway treats each folder as a bucket. */
 export function makeBucket({ content, ...access }: S3GatewayAccess): Place {
   const bucket = `bucket-${process.pid}-${buckets++}`;
   const directory = join(content, bucket);

@@ -42,7 +42,7 @@ export class Namespace {
     return { ...policyManifest(name, spec), metadata: { name, namespace: this.name } };
   }
 
-  /** Secret with the credentials of the tenant. `members` replaces some of its keys. */
+  /** Secret with the credentials of the test's service user. `members` replaces some of its keys. */
   secretManifest(tenant: Tenant, members: Readonly<Record<string, string>> = {}): object {
     const metadata = { name: 'log-service', namespace: this.name };
     return { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...tenant.secret, ...members } };
@@ -54,12 +54,12 @@ export class Namespace {
     return body as Policy;
   }
 
-  /** Resolves to the policy when `done` is true for it. */
+  /** Resolves to the policy when `done` returns true for it. */
   policyUntil(name: string, done: (policy: Policy) => boolean): Promise<Policy> {
     return watchUntil<Policy>(resourcePath(kind, this.name), name, done);
   }
 
-  /** Resolves to the export when `done` is true for it. */
+  /** Resolves to the export when `done` returns true for it. */
   exportUntil(name: string, done: (resource: SearchExport) => boolean): Promise<SearchExport> {
     return watchUntil<SearchExport>(resourcePath('SearchExport', this.name), name, done);
   }
@@ -69,7 +69,7 @@ export class Namespace {
     return this.exportUntil(name, (resource) => conditionOf(resource, 'Ready')?.reason === reason);
   }
 
-  /** Resolves to the policy when its condition has this reason. */
+  /** Resolves to the policy when its condition Ready has this reason. */
   reason(name: string, reason: string, type = 'Ready'): Promise<Policy> {
     return this.policyUntil(name, (policy) => conditionOf(policy, type)?.reason === reason);
   }
@@ -83,7 +83,7 @@ export const test = endToEnd
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
   .extend('installation', ({}): Promise<Installation> => install('namespaced'))
   .extend('namespace', ({ installation }) => new Namespace(installation.namespace))
-  // Operators with names of their own, like pods.
+  // Each operator has a name of its own, like a pod.
   .extend(
     'operator',
     ({ start, installation }) =>

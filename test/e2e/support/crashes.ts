@@ -24,7 +24,8 @@ export const failingUpgrades: Trouble = { failures: true };
 /** Creates a few collectors of two versions. With failures, the first collector of each version fails. */
 async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Faults = {}): Promise<void> {
   const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
-  // Without failures, an upgrade still runs when the operator asks for its lost answer. With failures, it has failed by then.
+  // Without failures, the upgrade still runs when the operator asks the service for the lost answer. With failures, the
+  // upgrade has failed by then.
   const upgrade = { duration: failures ? '500ms' : '4s', outcomes };
   const lag =
     lagMs === undefined ? {} : { lag: { kind: 'lag', lag: `${lagMs}ms`, operations: ['listCollectors'] } as const };
@@ -36,10 +37,10 @@ async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Fault
 
 type Faults = Readonly<Record<string, FaultScenario>>;
 
-/** Boundaries at which a process is killed, one start for each. */
+/** Steps of an upgrade attempt at which the operator is killed, one start of the operator for each step. */
 export type Crash = readonly [trouble: Trouble, places: readonly string[]];
 
-/** Starts the cases in order, so that the longest should come first. */
+/** Starts the test cases in the given order. The longest cases should come first. */
 export function testCrashes(crashes: readonly Crash[]): void {
   describe.concurrent.each(crashes)('with the troubles %j, an operator that is killed at %j', (trouble, places) => {
     test('upgrades every collector at the next start', async ({ tenant, manifests, run }) => {
@@ -55,7 +56,7 @@ export function testCrashes(crashes: readonly Crash[]): void {
   });
 }
 
-/** Fault of the answers to the first and the third request for an upgrade. */
+/** Fault that loses the service's answers to the first and the third upgrade request. */
 export type Loss = readonly [trouble: Trouble, loss: FaultScenario];
 
 export function testLosses(losses: readonly Loss[]): void {

@@ -16,7 +16,10 @@ export type Start = (args: readonly string[], options?: ProgramOptions) => Promi
 
 let tenants = 0;
 
-/** Fills the compile cache for the other programs. Only a program that ends by itself writes it. */
+/**
+ * Runs a program once to fill the compile cache for later programs. Only a program that exits normally writes the
+ * cache.
+ */
 async function compileOnce(directory: string): Promise<void> {
   await runToEnd(['run', join(directory, 'nowhere')]);
 }
@@ -58,7 +61,7 @@ export const test = base
       return program;
     };
   })
-  // A short grace is enough, since the simulator shows effects immediately.
+  // A short grace time is enough, because the lists of the simulator show effects immediately.
   .extend(
     'run',
     ({ start, tenant, manifests }) =>

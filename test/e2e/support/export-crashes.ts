@@ -1,4 +1,7 @@
-/** Tests that kill an export with `kill -9` at boundaries. After the kills, the next start completes the export (E3, E15). */
+/**
+ * Tests that kill an export with `kill -9` at certain steps. The next start after the kills completes the export (E3,
+ * E15).
+ */
 import { describe, expect } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { test as base } from './end-to-end.ts';
@@ -24,7 +27,7 @@ export async function writeExport(manifests: ManifestDirectory, place: Place, sp
   for (const [index, each] of place.manifests.entries()) await manifests.write(`${index}.yaml`, JSON.stringify(each));
 }
 
-/** `crashes`: boundaries at which a process is killed, one start for each. */
+/** `crashes`: steps at which the export is killed, one start for each step. */
 export function testExportCrashes(kind: PlaceKind, crashes: readonly (readonly string[])[]): void {
   describe.concurrent(`an export to a destination of the kind ${kind}`, () => {
     test.for(crashes)(

@@ -20,11 +20,11 @@ export type ExportSpecPart = { readonly [M in keyof SearchExportSpec]?: unknown 
 
 /** Destination of the exports of a test. */
 export interface Place {
-  /** `spec.destination` of the manifest. */
+  /** The field `spec.destination` of the export's manifest. */
   readonly destination: object;
   /** Flags for `logfleet run`. */
   readonly flags: readonly string[];
-  /** Manifests that the destination needs. */
+  /** Manifests of other resources that the destination needs. */
   readonly manifests: readonly object[];
   settings(namespace: string): DestinationSettings;
   remove(): void;
@@ -43,7 +43,7 @@ export function volumePlace(): Place {
 
 let gateway: Promise<S3Gateway> | undefined;
 
-/** A new bucket of a gateway that the tests of a file share. */
+/** Returns a new bucket of the S3 gateway that the tests of a file share. */
 export async function s3Place(namespace: string): Promise<Place> {
   gateway ??= S3Gateway.start();
   const { endpoint, accessKeyId, secretAccessKey, content } = (await gateway).access;
@@ -81,7 +81,7 @@ export function exportManifest(place: Place, namespace = 'logging', spec: Export
   };
 }
 
-/** Checks that the files prove every message once, and that there are no other files. */
+/** Checks that the exported files contain every message once, and that the destination has no other files. */
 export async function expectExported(place: Place, fingerprint: string, namespace = 'logging'): Promise<void> {
   const ports = { clock: systemClock, random: systemRandom, environment: {} };
   const destination = await openDestination(place.settings(namespace), ports);

@@ -1,4 +1,4 @@
-/** Directory of manifests, with the state that the operator keeps beside them. */
+/** Directory of manifests for a test, with the state that the operator keeps beside the manifests. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,13 +33,13 @@ export class ManifestDirectory {
     await rm(join(this.path, file));
   }
 
-  /** The policy in the state of the operator. */
+  /** Returns the policy as the operator has stored it, with its status. */
   async status(name: string): Promise<CollectorVersionPolicy> {
     const file = join(this.path, '.logfleet/status/CollectorVersionPolicy/logging', `${name}.json`);
     return (JSON.parse(await readFile(file, 'utf8')) as { readonly resource: CollectorVersionPolicy }).resource;
   }
 
-  /** The export in the state of the operator. */
+  /** Returns the export as the operator has stored it, with its status. */
   async export(name: string): Promise<SearchExport> {
     const file = join(this.path, '.logfleet/status/SearchExport/logging', `${name}.json`);
     return (JSON.parse(await readFile(file, 'utf8')) as { readonly resource: SearchExport }).resource;

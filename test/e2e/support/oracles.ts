@@ -1,4 +1,4 @@
-/** Checks on the record of the service that must hold after every fault of the operator. */
+/** Checks on the simulator's journal of requests that must hold whatever fault the operator had. */
 import { expect } from 'vitest';
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { TaskState } from '../../../simulator/snapshot.ts';
@@ -7,7 +7,10 @@ import { isPost, type Tenant } from './simulator.ts';
 const ratePerSecond = 4;
 const maxConcurrent = 10;
 
-/** Section 8: at most 4 arrivals of the user in any second, at most 10 requests at once, and no request refused for a limit. */
+/**
+ * Checks section 8: at most 4 requests of the user arrive in any second, at most 10 are concurrent, and the service
+ * refuses none for a limit.
+ */
 export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   const inOrder = [...journal].sort((left, right) => left.at - right.at);
   const crowded = inOrder.map((first) => arrivalsFrom(first, inOrder)).filter(({ length }) => length > ratePerSecond);
@@ -17,7 +20,7 @@ export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   expect(journal.filter(({ status, fault }) => status === 429 && fault === null)).toEqual([]);
 }
 
-/** Arrivals in the second that starts with `first`, as text. */
+/** Returns the arrivals in the second that starts with `first`, as text. */
 function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): readonly string[] {
   return journal
     .filter(({ at }) => at >= first.at && at < first.at + 1_000)
@@ -28,13 +31,13 @@ function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): re
 }
 
 export interface Promised {
-  /** Maximum number of retries of each collector. */
+  /** Maximum number of upgrade retries for each collector. */
   readonly retryLimit: number;
   /** Number of kills of the operator. Each kill can make one outcome of each collector unknown. */
   readonly kills?: number;
-  /** True if upgrades fail in this scenario. */
+  /** Whether upgrades fail in this scenario. */
   readonly failures?: boolean;
-  /** Delay until an effect appears in lists. */
+  /** Delay in ms until the service's lists show an effect. */
   readonly lagMs?: number;
 }
 
@@ -62,7 +65,10 @@ function overlapping(tasks: readonly TaskState[]): readonly TaskState[] {
     .map(({ task }) => task);
 }
 
-/** Tasks that were created although a list had shown the success of the former task. */
+/**
+ * Returns the upgrade tasks that were created although a list had shown the success of the former task for the same
+ * collector.
+ */
 function needless(tasks: readonly TaskState[], journal: readonly JournalEntry[], lagMs: number): readonly TaskState[] {
   const lists = journal.filter(({ operation, path }) => operation === 'listCollectors' && !path.endsWith('&limit=1'));
   return successors(tasks)

@@ -15,7 +15,7 @@ export interface Latency {
 export interface SentRequest {
   /** Process that sent the request. */
   readonly pid: number;
-  /** Time at which the request left, on the clock of `performance.now`. */
+  /** Time at which the request left the operator, on the clock of `performance.now`. */
   readonly atMs: number;
 }
 
@@ -33,7 +33,7 @@ export class SlowWay {
   readonly #sockets = new Set<Socket>();
   readonly #waiting = new Set<() => void>();
 
-  /** @param pids processes that may use the proxy */
+  /** @param pids operator processes that may use the proxy */
   static async open(target: URL, pids: readonly number[]): Promise<SlowWay> {
     const way = new SlowWay(target, pids);
     way.#server.listen(0, '127.0.0.1');
@@ -47,20 +47,20 @@ export class SlowWay {
     this.#server = createServer((socket) => this.#accept(socket));
   }
 
-  /** URL of the target through the proxy. */
+  /** URL of the log service through the proxy. */
   get url(): string {
     const { port } = this.#server.address() as AddressInfo;
     return Object.assign(new URL(this.#target), { port: String(port) }).href.replace(/\/$/, '');
   }
 
-  /** Resolves when the process has sent `count` more requests. */
+  /** Resolves when the operator process has sent `count` more requests. */
   async more(pid: number, count: number): Promise<void> {
     const sentBy = () => this.sent.filter((one) => one.pid === pid).length;
     const until = sentBy() + count;
     while (sentBy() < until) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
 
-  /** Delays all bytes of both directions by this time. */
+  /** Stalls all bytes of both directions for this time. */
   stall(durationMs: number): void {
     this.#stalledUntilMs = performance.now() + durationMs;
   }
@@ -72,7 +72,7 @@ export class SlowWay {
 
   #accept(operator: Socket): void {
     const pid = ownerOf(operator.remotePort ?? 0, this.#pids);
-    // The operator has closed it already, before it sent anything.
+    // The operator has already closed the connection before it sent anything.
     if (pid === undefined) {
       operator.destroy();
       return;
@@ -130,7 +130,7 @@ class TlsRecords {
   }
 }
 
-/** Process with the socket of a local port (Linux). */
+/** Returns the process that owns the socket of a local port (Linux). */
 function ownerOf(port: number, pids: readonly number[]): number | undefined {
   const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n');

@@ -1,7 +1,7 @@
 /** Random damage to the bytes of a page. The result is an invalid page or another valid page. */
 import type { Chance } from '../../simulation/chance.ts';
 
-/** Bytes with a meaning in JSON, and bytes without any. */
+/** Bytes that the damage inserts: some with a meaning in JSON, and some without. */
 const telling = Buffer.from('{}[]:,"\\ \n\t0129-+.eEtfnu/_mx\x00\x1f\x20\x21\x7f\x80\xc3\xff', 'latin1');
 
 export function damage(chance: Chance, page: Buffer): Buffer {

@@ -36,7 +36,7 @@ async function tellingSeed({ mutant, cases }: MutantTrial): Promise<number | nul
   return null;
 }
 
-// A request is always answered, even if the mutant no longer exists.
+// The worker answers every request, even if the mutant no longer exists.
 parentPort?.on('message', async (trial: MutantTrial) =>
   parentPort?.postMessage(await tellingSeed(trial).catch((error: unknown) => String(error))),
 );

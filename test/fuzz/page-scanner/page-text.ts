@@ -35,7 +35,7 @@ function drawMessages(chance: Chance): string {
   );
 }
 
-/** Rows in the usual form of the service. A few rows between them have another form. */
+/** Rows in the form that the service usually sends. A few rows between them have another form. */
 function drawPlainMessages(chance: Chance): string {
   const row = () => {
     const [time, receipt] = [1_788_000_000_000 + chance.whole(0, 3), 1_788_000_000_500 + chance.whole(0, 3)];
@@ -135,7 +135,7 @@ function drawId(chance: Chance): string {
   return drawNumeric(chance, chance.happens(0.5) ? `-${digits}` : digits);
 }
 
-/** Value as a plain string, as a number, or with escapes. */
+/** Writes a value as a plain string, as a number, or with escapes. */
 function drawNumeric(chance: Chance, text: string): string {
   if (chance.happens(0.1) && text !== '') return text;
   const written = chance.happens(0.05) ? escaped(chance, text) : text;
@@ -250,7 +250,7 @@ const mistakes = [
   '\\u 123',
 ];
 
-/** Valid content between the quotes of a string. */
+/** Random valid content between the quotes of a string. */
 function drawText(chance: Chance): string {
   if (chance.happens(0.3)) return chance.one(['map', 'messages', 'warning', 'fields', '_messageid', '', 'x']);
   let text = '';
@@ -263,7 +263,7 @@ function drawText(chance: Chance): string {
   return chance.happens(0.2) ? text + '.'.repeat(chance.whole(0, 9)) : text;
 }
 
-/** UTF-8 bytes, one per character. */
+/** Returns the UTF-8 bytes of a text, one per character. */
 function latin1(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
@@ -274,7 +274,7 @@ function anyCase(chance: Chance, name: string): string {
   return [...name].map((letter) => (chance.happens(0.2) ? letter.toUpperCase() : letter)).join('');
 }
 
-/** Replaces some characters by escapes. */
+/** Replaces some characters of a text by JSON escapes. */
 function escaped(chance: Chance, text: string): string {
   return [...text]
     .map((character) => {

@@ -8,9 +8,9 @@ export interface TreeNode {
   readonly kind: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
   /** Offset of the first byte. */
   readonly start: number;
-  /** Offset after the last byte. Undefined for an object or array without an end. */
+  /** Offset after the last byte of the JSON value. Undefined for an object or array without an end. */
   end?: number;
-  /** Decoded string, or the text of a number. */
+  /** Decoded string, or the digits of a number. */
   readonly text: string;
   readonly members: TreeMember[];
   readonly items: TreeNode[];
@@ -18,9 +18,9 @@ export interface TreeNode {
 
 export interface TreeMember {
   readonly name: string;
-  /** Offset of the first byte of the name. */
+  /** Offset of the first byte of the member's name. */
   readonly start: number;
-  /** Undefined if the text has an error before the value. */
+  /** Value of the member. Undefined if the text has an error before the value. */
   value?: TreeNode;
 }
 
@@ -36,7 +36,7 @@ interface FoundToken {
   readonly offset: number;
 }
 
-/** Bytes outside ASCII are ignored, whether or not they are valid UTF-8. */
+/** Returns the tree of a JSON text. Bytes outside ASCII are accepted even if they are invalid UTF-8. */
 export function parseTree(bytes: Uint8Array): Tree {
   const { tokens, stoppedAt } = tokenize(bytes.map((byte) => (byte < 0x80 ? byte : 0x3f)));
   return new TreeBuilder(tokens, stoppedAt ?? bytes.length, stoppedAt !== undefined).build();
@@ -65,7 +65,7 @@ function tokenize(ascii: Uint8Array): { tokens: FoundToken[]; stoppedAt: number 
   return { tokens, stoppedAt };
 }
 
-/** Thrown at the end of the tokens, or for a token at a wrong place. */
+/** Error that is thrown at the end of the tokens, or for a token at a wrong place. */
 class Stop extends Error {
   readonly at: number;
 
@@ -109,7 +109,7 @@ class TreeBuilder {
     return token;
   }
 
-  /** Passes on a node before its content, so that the tree contains it even if an error follows. */
+  /** Adds a node to the tree before its content, so that the tree contains the node even if an error follows. */
   #value(place: (node: TreeNode) => void, token = this.#take()): void {
     const kind = kinds.get(token.type);
     if (!kind) throw new Stop(token.offset);
