@@ -161,7 +161,9 @@ export class Accounts {
     return young && entry.staleAtMs === undefined ? entry.shared : undefined;
   }
 
-  /** Reads a Secret and makes a client from it. Concurrent callers share one read. */
+  /**
+   * Reads a Secret and creates a client from it. Concurrent callers share one read of the Secret.
+   */
   #read(key: ResourceKey, entry: SecretEntry): Promise<Shared> {
     entry.reading ??= this.#readNow(key, entry).finally(() => {
       entry.reading = undefined;

@@ -106,7 +106,10 @@ export class StateSeries {
     return entry !== undefined && (this.#shown[entry.rank]?.has(text) ?? false);
   }
 
-  /** Updates which resources have separate series. A resource keeps its series unless a more urgent resource has none. */
+  /**
+   * Updates which resources have separate series (labelled metrics of one resource). A resource
+   * keeps its series unless a more urgent resource has none.
+   */
   #move(text: string, before: SeriesEntry, entry: SeriesEntry): void {
     this.#gauge.remove(this.#labelsOf(before));
     this.#shown[before.rank]?.delete(text);

@@ -19,7 +19,10 @@ export interface StatusRules<K extends KindName> {
   readonly kind: K;
   /** Fields of status whose change is written at once. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
-  /** Whether a change of figures is large enough to be written; absent when every change is written. */
+  /**
+   * Whether changed counts in a status differ enough to be written; absent when every change is
+   * written.
+   */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
 }
 
@@ -27,10 +30,13 @@ export interface StatusWriterOptions<K extends KindName> {
   readonly rules: StatusRules<K>;
   readonly host: Host;
   readonly clock: Clock;
-  /** Minimum interval in ms between writes of figures. */
+  /** Minimum interval in ms between two writes of a status in which only counts have changed. */
   readonly intervalMs: number;
   readonly owner: OwnerRef;
-  /** Whether the process is about to end, so that figures which are held back would never be written. */
+  /**
+   * Whether the process is about to end. Changed counts are then written at once, because they
+   * would never be written otherwise.
+   */
   readonly draining: () => boolean;
 }
 
@@ -53,7 +59,7 @@ export class StatusWriter<K extends KindName> {
     this.#options = options;
   }
 
-  /** Whether changed figures wait to be written to status. */
+  /** Whether changed counts or estimates wait to be written to status. */
   get heldBack(): boolean {
     return this.#heldBack;
   }

@@ -54,14 +54,18 @@ export class WorkQueue {
   readonly #underWay = new Set<string>();
   #tookUnderWay = false;
 
-  /** Keys that need processing, each with the monotonic time since when. Each key is also ready or in `#processing`. */
+  /**
+   * Keys that need processing, each with the monotonic time since when it has needed processing.
+   * Each key is also ready or in `#processing`.
+   */
   readonly #dirty = new Map<string, number>();
 
   /** Keys that were taken and are not done. When such a key was added again, it becomes ready after it is done. */
   readonly #processing = new Set<string>();
 
   /**
-   * Keys that are added later, each with its earliest time. Taking a key removes its delay, and its processing sets a new one.
+   * Keys that become ready later, each with the earliest time for it. Taking a key removes its
+   * delay, and its processing may set a new one.
    */
   readonly #delayed = new Map<string, Delayed>();
 

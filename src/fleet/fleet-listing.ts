@@ -110,7 +110,10 @@ export class FleetListing {
     return this.rows.get(id);
   }
 
-  /** Builds that the service offers (4.7), with the send time of the request; undefined until the first answer. */
+  /**
+   * Builds that the service offers (4.7), with the time at which this process sent the request for
+   * them; undefined until the first answer.
+   */
   builds(): { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined {
     return this.#builds;
   }
@@ -206,9 +209,9 @@ export class FleetListing {
   }
 
   /**
-   * Sets what a policy needs from the listing after its decision.
-   * @param isAtRest whether to notify the policy only of changes: of its rows, of the builds, and of the beginning or end of a
-   * problem
+   * Sets what a policy needs from the listing after its decision. @param isAtRest whether the
+   * policy is only notified of changes: of its collectors' rows, of the builds, and of the
+   * beginning or end of a problem
    */
   rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
     const user = this.#users.get(id);
@@ -242,7 +245,10 @@ export class FleetListing {
     this.#attentive.clear();
   }
 
-  /** Sets the timer for the next sweep (read of the whole list) earlier when this policy needs it earlier. */
+  /**
+   * Moves the timer for the next sweep (read of the whole list) to an earlier time when this policy
+   * needs the sweep earlier.
+   */
   #planResync(resyncMs: number, share: number): void {
     const atMs = Math.min(this.#buildsDueMs(resyncMs), this.#sweepDueMs(resyncMs, share));
     if (atMs === Number.POSITIVE_INFINITY || (this.#resync && this.#resync.atMs <= atMs)) return;
@@ -285,7 +291,10 @@ export class FleetListing {
     for (const { resyncMs, share } of this.#users.values()) this.#planResync(resyncMs, share);
   }
 
-  /** For each Secret, notifies one policy, which then checks whether the Secret still belongs to this account (U9). */
+  /**
+   * Notifies one policy for each Secret. The policy then checks whether its Secret still belongs to
+   * this account (U9).
+   */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
     const bySecret = new Map<string, User>();
@@ -389,7 +398,10 @@ export class FleetListing {
     this.#replan();
   }
 
-  /** Abandons a sweep, or a choice of listings, whose build the service no longer offers, and requests another sweep. */
+  /**
+   * Requests another sweep when the service no longer offers the build for which the list is
+   * requested. A running sweep, or the chosen combination of two lists, is abandoned.
+   */
   #dropWithdrawn(offered: readonly Build[]): void {
     if (this.#sweep?.view.isOutdated(offered)) {
       this.#wantSweepAfter = Math.max(this.#wantSweepAfter ?? 0, this.#sweep.startedAtMs);
@@ -504,7 +516,8 @@ export class FleetListing {
       ({ value, sentAtMs } = await this.#list(build, offset, size));
     } catch (thrown) {
       if (!this.#pageSize.refused(thrown, size)) throw thrown;
-      // The page size has changed, so page numbers have another meaning. Policies request their pages again.
+      // The number of rows on a page has changed, so each page number now means other rows.
+      // Policies request their pages again.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
@@ -568,7 +581,7 @@ export interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** Rows of the listing for each of the view's builds, in the order of the list. */
+  /** Rows that the service listed for each of the builds in this view, in the order of the list. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
   /** Index of the build whose listing is currently read. */

@@ -44,12 +44,12 @@ export class FleetRows {
     return this.#rows.entries();
   }
 
-  /** Counter that grows whenever the positions of rows change. */
+  /** Counter that grows whenever the positions of collectors in the list change. */
   get orderRevision(): number {
     return this.#orderRevision;
   }
 
-  /** Counter that grows whenever a row is added, changed or removed. */
+  /** Counter that grows whenever the row of a collector is added, changed or removed. */
   get revision(): number {
     return this.#revision;
   }
@@ -190,7 +190,8 @@ export class FleetRows {
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // An older sign of life comes from a replica of the service that is behind, so it is ignored.
+    // An older time of the collector's last sign of life comes from a replica of the service that
+    // is behind, so it is ignored.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {

@@ -14,7 +14,10 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** Number of visible collectors before each place of the order, for the current revision. */
+  /**
+   * Number of visible collectors before each place of the order, valid for one value of the
+   * `revision` counter.
+   */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 
@@ -46,8 +49,8 @@ export class ListOrder {
   }
 
   /**
-   * Expected position of a collector among the visible ones; undefined when neither listing showed it.
-   * @param revision counter that changes whenever `shows` may change
+   * Expected position of a collector among those that the listing shows; undefined when neither
+   * listing showed the collector. @param revision counter that changes whenever `shows` may change
    */
   position(id: string, revision: number, shows: (id: string) => boolean): number | undefined {
     const place = this.#places.get(id);
@@ -82,7 +85,8 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Takes the collectors of the second listing that come before this collector, either in that listing or by the sort key.
+    // Adds the collectors of the second listing that come before this collector of the first one,
+    // either in the second listing or by the sort key.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);
@@ -104,7 +108,10 @@ const byId: Before = (left, right) =>
   left.id.length === right.id.length ? left.id < right.id : left.id.length < right.id.length;
 const byName: Before = (left, right) => left.name < right.name;
 
-/** Sort key of both listings. When none is found, collectors of the first listing come first. */
+/**
+ * Field by which the service sorts both listings. When no such field is found, the collectors of
+ * the first listing come first.
+ */
 function sortKey(first: readonly Listed[], second: readonly Listed[]): Before {
   return [byId, byName].find((before) => isSorted(first, before) && isSorted(second, before)) ?? (() => false);
 }

@@ -15,7 +15,10 @@ export class PageSize {
   #limit: number = firstLimit;
   /** Largest limit (rows per page) that the service has not rejected. */
   #ceiling: number = limits[limits.length - 1] as number;
-  /** Number of rows on a full page when the service returns fewer rows than the limit; undefined otherwise. */
+  /**
+   * Number of rows on a full page when the service returns fewer rows than requested; undefined
+   * otherwise.
+   */
   #cut: number | undefined;
   /** Number of rows on the largest page of the list that is being read. */
   #largest = 0;

@@ -68,19 +68,20 @@ export class Applier {
       if (isUntold || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
       if (isUntold) return requeue(requeueAfterMs, false);
     }
-    // The status may now show outdated counts. The next decision counts the collectors again and has no changes to write, so its
-    // counts are correct.
+    // The status may now show outdated counts of collectors. The next decision counts the
+    // collectors again and has no changes to store, so its counts are correct.
     this.#isOutdated = !areCountsCurrent(input, decision);
     if (this.#isOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
-    // A directory run that is about to end writes the last figures of its policies to their statuses without delay.
+    // A directory run that is about to end writes the status of its policies without delay, so that
+    // it shows the last counts.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(nextBuild));
     return requeue(delayMs, settled && statusDelayMs === Number.POSITIVE_INFINITY);
   }
 
   /**
-   * Writes a status without new figures when the collectors are unknown or the service is unreachable. The figures of the
-   * previous status stay.
+   * Writes a status when the collectors are unknown or the service is unreachable. The counts of
+   * the previous status stay.
    */
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
     this.#isOutdated = false;
@@ -111,8 +112,8 @@ export class Applier {
   }
 
   /**
-   * Confirms in status that a person's request was seen, and changes no other field. The first complete read of the collector
-   * list enqueues the policy again.
+   * Confirms in status that a person's request was seen, and changes no other field. The policy is
+   * evaluated again after the first complete read of the collector list.
    */
   async #keep(policy: CollectorVersionPolicy): Promise<Result> {
     const statusDelayMs = await this.#parts.publisher.publishEcho(policy);
@@ -132,8 +133,8 @@ export class Applier {
     try {
       await kept.write(decision, ownership);
     } catch (error) {
-      // The outcome of the ledger write is unknown. The upgrade requests of these attempts were certainly not sent, so the
-      // attempts are withdrawn.
+      // The outcome of the ledger write is unknown. The attempts are withdrawn, because their
+      // upgrade requests were certainly not sent.
       posting.withdraw(post);
       throw error;
     }

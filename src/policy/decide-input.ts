@@ -36,8 +36,8 @@ export interface Observation {
   /** Collectors whose upgrade POST of this process is not answered yet. */
   readonly inFlight: ReadonlySet<string>;
   /**
-   * Number of attempts that are stored in the ledger and not sent. These attempts are withdrawn when the policy may start nothing
-   * any more.
+   * Number of attempts that are stored in the ledger and not sent. When the policy may start no
+   * upgrade any more, these attempts are withdrawn.
    */
   readonly unsent: number;
   /** Number of attempts that this decision may start. */
@@ -47,7 +47,10 @@ export interface Observation {
   /** Error that prevents the use of the service or its credentials; undefined when there is none. */
   readonly problem: LogfleetError | undefined;
   readonly ledgerFull: boolean;
-  /** Whether a ledger of this policy was ever stored. From then on, each change is stored. */
+  /**
+   * Whether a ledger of this policy was ever stored. If so, every change of the ledger is stored,
+   * too.
+   */
   readonly isLedgerWritten: boolean;
   readonly typicalMs: number | undefined;
   readonly overlap: Overlap | undefined;

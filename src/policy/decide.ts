@@ -46,13 +46,16 @@ import { countLeftAlone, describeFigures, type Figures } from './status/describe
 import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
 import { measureThroughput } from './status/throughput.ts';
 
-/** Figures of the policy's status, with the rollout and its estimated end when a rollout exists. */
+/**
+ * Counts and estimates for the policy's status, including the rollout and its estimated end when a
+ * rollout exists.
+ */
 export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
   /**
-   * Whether the changes of this decision must be stored in a ledger. Until a policy needs a ledger, its status shows everything
-   * that must be remembered (U1).
+   * Whether the changes of this decision must be stored in a ledger. As long as a policy has no
+   * stored ledger, its status shows everything that a later process must know (U1).
    */
   readonly needsLedger: boolean;
   /** Ledger entries whose attempts are posted to the service after `changes` have been stored (U2). */
@@ -64,7 +67,10 @@ export interface Decision extends LedgerChange {
   /** Durations of upgrades that have ended since the last decision. */
   readonly durations: readonly DurationSample[];
   readonly health: Health;
-  /** Status of the policy without its figures. */
+  /**
+   * Status of the policy without its counts and estimates, which are computed only when the status
+   * is written.
+   */
   readonly essentials: Essentials;
   /** Number of the policy's members and their counts by state, after the changes of this decision. */
   readonly fleet: { readonly counts: Counts; readonly matched: number };
@@ -143,8 +149,9 @@ export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
 }
 
 /**
- * Whether the counts in status messages are still correct after the decision was stored (H3). An attempt that ended with the
- * decision may have given a collector to another policy (U13).
+ * Whether the counts in status messages are still correct after the decision was stored (H3). They
+ * may be wrong when an attempt ended with the decision, because the collector may then belong to
+ * another policy (U13).
  */
 export function areCountsCurrent({ ledger, memberIndex }: DecideInput, { changes, fleet }: Decision): boolean {
   const now = new PendingChanges(ledger, memberIndex, changes);
@@ -235,8 +242,9 @@ function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: Next
 }
 
 /**
- * Whether the next decision would store the same ledger header. A decision advances a stage by at most one step, so a changed
- * header of a policy with stages needs another decision.
+ * Whether the next decision would store the same ledger header (the part of the ledger about the
+ * rollout). When a policy has stages and the header changed, another decision must follow, because
+ * one decision advances a stage by one step at most.
  */
 function isSettledHeader({ ledger, policy }: DecideInput, header: LedgerHeader): boolean {
   return header === ledger.header || (policy.spec.strategy.stages ?? []).length === 0;
@@ -299,7 +307,8 @@ function admissionInput(input: DecideInput, pending: PendingChanges, state: Roll
 
 /** Whether only a person can change the state of the policy. A directory run may then end. */
 function isSettled({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
-  // While the service cannot be used, no evidence about attempts in flight can arrive, so a directory run need not wait.
+  // A directory run need not wait for attempts in flight while the service cannot be used, because
+  // no evidence about them can arrive.
   if (observation.problem && health.stalled) return true;
   // A build may need days to reach its minimum age (`minAge`). A directory run ends before then, and the next run continues to
   // wait.

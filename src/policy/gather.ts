@@ -46,8 +46,8 @@ export interface Ready {
   /** Whether a new rollout of the policy begins with this decision. */
   readonly began: boolean;
   /**
-   * Whether other policies of the service have not claimed their collectors yet. Counts of this policy's collectors may be wrong
-   * until then (U13).
+   * Whether other policies of the service have not claimed their collectors yet. Until then, this
+   * policy may count collectors that belong to other policies (U13).
    */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
@@ -122,8 +122,9 @@ export class Gatherer {
   }
 
   /**
-   * Reads the ledger when that is due, and forgets the task statuses of attempts that are not open in the ledger (U3).
-   * @returns the problem that a person must solve before the ledger can be read, or undefined
+   * Reads the ledger when it is not in memory or may be outdated, and forgets the task statuses of
+   * attempts that are not open in the ledger (U3). @returns the problem that a person must solve
+   * before the ledger can be read, or undefined
    */
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<LogfleetError | undefined> {
     const { kept, tasks } = this.#parts;
@@ -267,7 +268,8 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { kept, memberIndex } = this.#parts;
     const before = kept.known;
-    // Final counts of the rollout that ends here. They are computed even when this process has not evaluated that rollout yet.
+    // Final counts of the former rollout, which ends here. They are computed even when this process
+    // has not evaluated that rollout yet.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
     memberIndex.forget();
@@ -291,7 +293,7 @@ function whyNotOffered(verdict: TargetVerdict, target: string | undefined): stri
   }
 }
 
-/** Version for which a policy without a target waits. */
+/** Description of the version that a policy without a target waits for. */
 function wantedBy(verdict: TargetVerdict): string | undefined {
   switch (verdict.kind) {
     case 'offered':
@@ -306,7 +308,8 @@ function wantedBy(verdict: TargetVerdict): string | undefined {
 }
 
 /**
- * Outcomes of POSTs whose attempts are still open in the ledger. The ledger may have been read again since these POSTs were sent.
+ * Outcomes of POSTs whose attempts are still open in the ledger. Other outcomes are left out,
+ * because the ledger may have been read again since these POSTs were sent.
  */
 function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();

@@ -191,8 +191,8 @@ export class PolicyRuntime {
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // An attempt that was never sent is not in flight. A policy with higher precedence that has appeared since may take the
-      // collector at once (U13).
+      // An attempt that was never sent is not in flight. So a policy with higher precedence that
+      // has appeared since the decision may take the collector at once (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === this.uid
     );
   }

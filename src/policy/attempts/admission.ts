@@ -33,7 +33,10 @@ export interface Wait {
   readonly collectors: number;
   /** Earliest monotonic time in ms at which one of these collectors may start; undefined when the time is unknown. */
   readonly untilMs: number | undefined;
-  /** Whether the wait also applies to all candidates that come later in the order. */
+  /**
+   * Whether the wait also applies to all candidate collectors that come later in the order of
+   * upgrades.
+   */
   readonly forAll: boolean;
 }
 
@@ -50,7 +53,10 @@ export interface Admission {
   readonly listingsNeeded: ReadonlyMap<string, number>;
   /** Monotonic time in ms of the next check for collectors that may start. */
   readonly nextMs: number;
-  /** Whether a collector waits because the maximum number of attempts in flight is reached. */
+  /**
+   * Whether a collector waits because the maximum number of attempts (`maxInProgress`) is already
+   * in flight.
+   */
   readonly pressed: boolean;
   /**
    * Whether a collector waits for a condition that ends within moments, for example until the current batch of POSTs was sent.
@@ -141,7 +147,8 @@ class Batch {
         ours: true,
         probe: false,
         startedAtMs: now.wallMs,
-        // The age of an attempt without a task id counts from now, because its POST may have been sent only a moment ago.
+        // The age of an orphaned attempt without a task id counts from now, because its POST may
+        // have been sent only a moment ago.
         sinceMs: orphan.taskId === undefined ? now.monotonicMs : orphan.sinceMs,
         needsGrace: true,
       };

@@ -35,8 +35,8 @@ export interface Evidence {
   /** Whether listings of the service show collectors that run the version of this attempt (U7). */
   readonly observable: boolean;
   /**
-   * Whether listings show collectors that still run the version from before the attempt. If they do, a collector without a row no
-   * longer exists.
+   * Whether listings show collectors that still run the version from before the attempt. If they
+   * do, a collector that no listing shows does not exist any more.
    */
   readonly showsOrigin: boolean;
   /**
@@ -81,8 +81,9 @@ export function settleEntry(
 }
 
 /**
- * Whether the POST of an attempt may be repeated (a probe): its outcome is unknown, and a listing requested at least a grace
- * period (`graceMs`) later still shows another version (U3).
+ * Whether the POST of an attempt may be repeated (a probe). Two conditions must hold: the outcome
+ * of the attempt is unknown, and a listing that was requested at least a grace period (`graceMs`)
+ * after the POST still shows another version (U3).
  */
 export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
   if (attempt.state !== 'unknown' || row === undefined) return false;
@@ -215,7 +216,8 @@ function settleByListing(
   const fresh = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings);
   if (fresh && row.collector.collectorVersion === open.toVersion) return close(entry, open, 'updated', '', now, row);
   const changed = fresh && !entry.back && entry.before !== undefined && row.collector.collectorVersion !== entry.before;
-  // The version changed, so an upgrade that logfleet did not start has ended. The collector has no open attempt any more.
+  // The collector changed its version, so an upgrade that logfleet did not start has ended. The
+  // collector has no open attempt any more.
   if (!open.ours && changed) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;
@@ -224,8 +226,9 @@ function settleByListing(
   if ((evidence.sweptSinceMs ?? 0) < limitMs) return entry;
   if (!evidence.observable) return close(entry, open, 'unobservable', notObservable(open), now, row);
   if (row !== undefined) return entry;
-  // Two complete sweeps no longer show the collector, so the collector no longer exists. This conclusion needs a listing that
-  // shows collectors of its former build.
+  // Two complete sweeps (reads of the whole collector list) did not show the collector, so it does
+  // not exist any more. This conclusion is valid only if the list shows collectors that run the
+  // collector's former version.
   return evidence.showsOrigin ? undefined : endWithout(entry, open, now, row);
 }
 

@@ -45,8 +45,9 @@ export function settleAll(input: DecideInput, pending: PendingChanges): readonly
     const settled = settleEntry(entry, evidence, now, settings);
     const sample = sampleOf(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (sample) samples.push(sample);
-    // An attempt is forgotten after its end when it was made for an earlier target or an earlier selection. The attempt does not
-    // make the collector a member of the policy (U12).
+    // When an attempt was made for an earlier target or an earlier selection of the policy, its end
+    // is not kept in the ledger: the attempt does not make the collector a member of the policy
+    // (U12).
     const stale = open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.selects(collectorId);
     if (stale && !settled?.open) pending.set(collectorId, undefined);
     else if (settled !== entry)
@@ -89,7 +90,7 @@ function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, 
   return own <= last && isUnderWay(last) && waitingStages(policy.spec, header).length === 0 ? last : undefined;
 }
 
-/** Observed duration of a successful upgrade; undefined for failed and timed-out upgrades. */
+/** Observed duration of a successful upgrade; undefined for upgrades that failed or timed out. */
 function sampleOf(
   { open }: Entry,
   after: Entry | undefined,
@@ -148,8 +149,8 @@ function isCounted({ counted, ending, forgiven }: Entry, { tally }: LedgerHeader
 }
 
 /**
- * Turns a success into a failure: the collector, upgraded by this rollout, died or left the target version before its stage
- * ended.
+ * Turns the success of a collector that this rollout upgraded into a failure, because the collector
+ * died or left the target version before its stage ended.
  */
 function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'died' | 'left', message: string): void {
   const { ledger, memberIndex, now } = input;
@@ -223,8 +224,8 @@ function forgivenDeath(entry: Entry, ending: Ending): Entry {
 }
 
 /**
- * Forgets a collector that was rolled back. A collector that could not be rolled back keeps its ledger entry, because a later
- * rollback may include the collector (U14).
+ * Deletes the ledger entry of a collector that was rolled back. When the rollback was not possible,
+ * the entry is kept, because a later rollback may include the collector (U14).
  */
 function broughtThere(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;
@@ -238,12 +239,18 @@ function wasRefused(ending: Ending | undefined): boolean {
   return ending?.kind === 'refused' || ending?.kind === 'invalid';
 }
 
-/** Ledger entry without the recorded refusal; undefined when the entry can be deleted. */
+/**
+ * Ledger entry without the refusal of the service that it records; undefined when the entry can be
+ * deleted.
+ */
 function unrefused(entry: Entry): Entry | undefined {
   return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }
 
-/** Ledger entry with its failure forgiven. A later rollback still includes a collector that this rollout upgraded. */
+/**
+ * Ledger entry of a collector whose failure a person's retry has forgiven. A later rollback still
+ * includes the collector if this rollout upgraded it.
+ */
 function forgiven(entry: Entry): Entry {
   const { ending, used } = entry;
   const arrived = ending?.kind === 'updated' || ending?.kind === 'died' || ending?.kind === 'left';

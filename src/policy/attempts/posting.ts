@@ -25,7 +25,7 @@ export interface PostingOptions {
   readonly stillWanted: (entry: Entry, generation: number) => boolean;
   /** Called when the outcome of a POST has arrived. */
   readonly onNews: () => void;
-  /** Called when more attempts can be sent, after a full batch made other attempts wait. */
+  /** Called when more attempts can be sent, after a full batch of attempts made others wait. */
   readonly onRoom: () => void;
   /**
    * Called when a POST failed for a reason that does not concern its collector, such as an unreachable service. The caller should
@@ -46,7 +46,7 @@ export interface Batch {
   readonly generation: number;
   /** Monotonic time in ms of the decision that started these attempts. */
   readonly decidedAtMs: number;
-  /** Whether a larger batch would have started more attempts. */
+  /** Whether more attempts would have been stored together if the batch size allowed it. */
   readonly moreWait: boolean;
 }
 
@@ -65,8 +65,8 @@ export class Posting {
   /** Ledger entries whose attempts are stored and not sent yet, by collector. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
-   * Number of attempts that may be stored in the ledger together. The number shrinks while other clients use the request budget,
-   * so that no attempt expires in the queue.
+   * Batch size: number of attempts that may be stored in the ledger together. The size shrinks
+   * while other clients use the request budget, so that no attempt expires before it is sent.
    */
   #batch: number;
   #moreWait = false;
@@ -94,7 +94,10 @@ export class Posting {
     return this.#received;
   }
 
-  /** Number of attempts that may be stored in the ledger now. The number is 0 until most of the last batch was sent. */
+  /**
+   * Number of attempts that may be stored in the ledger now; 0 until most attempts of the last
+   * batch were sent.
+   */
   room(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }
@@ -135,15 +138,16 @@ export class Posting {
     const { clock, settings, stillWanted } = this.#options;
     const expiry = new AbortController();
     let sent = false;
-    // An attempt expires a fixed time after its decision (U2). The time counts from the decision, because the ledger write may
-    // take a while.
+    // An attempt that is not sent expires a fixed time after its decision (U2). The time does not
+    // count from the ledger write, which may take a while.
     const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());
     const timer = clock.after(lifeMs, () => {
       if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
     });
     const beforeSend = () => {
       if (!stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
-      // A redirected POST is written to a socket twice but counts once.
+      // A POST that the service redirects is written to a socket twice but counts as one sent
+      // attempt.
       if (!sent) this.#left(collectorId, true);
       sent = true;
     };
@@ -183,8 +187,8 @@ export class Posting {
   }
 
   /**
-   * Adapts the batch size to an attempt that left the queue: an attempt sent in time lets the batch grow, an expired attempt
-   * shrinks it.
+   * Adapts the batch size (number of attempts that are stored together) when an attempt leaves the
+   * queue: an attempt that was sent in time increases the size, and an expired attempt reduces it.
    */
   #left(collectorId: string, inTime: boolean): void {
     this.#waiting.delete(collectorId);

@@ -35,7 +35,9 @@ export interface Refusal {
   readonly untilMs?: number;
   /** Monotonic time in ms: the collector may start after a listing that was requested at or after this time. */
   readonly unseenSinceMs?: number;
-  /** Set when the same reason also refuses all later candidates. */
+  /**
+   * Set when the reason that refuses this candidate collector also refuses all later candidates.
+   */
   readonly forAll?: true;
 }
 
@@ -232,7 +234,7 @@ export function stageNotReached(
   const isFirst = because === 'pending' || !isStageStarted(stage, state);
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
-  // The stage starts with this decision. Its members are upgraded from the next decision on.
+  // The stage starts with this decision, so its members are upgraded from the next decision on.
   if (!gate) return { waitsFor: undefined };
   const untilMs = monotonicOf(gate.untilMs, now);
   return {
@@ -272,8 +274,9 @@ function driftUnconfirmed(candidate: Candidate, known: AdmissionState): Refusal 
 }
 
 /**
- * Refuses a rollback attempt while the listing row of the collector is too old. A row that shows the former version may be older
- * than the upgrade, or newer than a rollback that a restored ledger does not contain.
+ * Refuses a rollback attempt while the listing row of the collector is too old to show its present
+ * version: since that row, the collector may have been upgraded, or rolled back by an attempt that
+ * a restored ledger does not contain.
  */
 function perhapsBack(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   if (candidate.because !== 'rollback') return undefined;

@@ -30,7 +30,10 @@ export interface WatchInput {
   /** Whether listings of the service show collectors that run this version (U7). */
   readonly observes: (version: string) => boolean;
   readonly typicalMs: number | undefined;
-  /** Whether other collectors wait until attempts end. The ends of attempts are then read sooner. */
+  /**
+   * Whether other collectors wait for the end of open attempts. In that case, the ends of attempts
+   * are read sooner.
+   */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
@@ -47,16 +50,24 @@ export interface WatchPlan {
   readonly nextMs: number;
 }
 
-/** Number of attempts whose tasks are read often while the usual duration of an upgrade is unknown. */
+/**
+ * Number of attempts whose tasks are read often until the usual duration of an upgrade is known.
+ */
 export const samples = 3;
-/** Number of task reads after which another attempt is read often instead. */
+/** Number of reads of one attempt's task after which another attempt is read often instead. */
 const readsPerTurn = 20;
-/** Minimum number of due attempts on a page for which one page read costs less than reading their tasks. */
+/**
+ * Minimum number of due attempts on one page of the collector list for which reading the page costs
+ * less than reading their tasks.
+ */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
 const unknownTypicalMs = 3 * 60_000;
-/** Maximum time for which an ended attempt waits for other attempts on its page, as a ratio of the duration of an upgrade. */
+/**
+ * Maximum time for which an ended attempt waits for other attempts on its page of the list, as a
+ * ratio of the duration of an upgrade.
+ */
 const waitShare = 1 / 3;
 const pressedWaitShare = 1 / 20;
 
@@ -146,10 +157,11 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = observes(open.toVersion) ? pageOf(id) : undefined;
-    // On a page that hides collectors of the old version, a missing collector shows that its upgrade has not ended.
+    // When a page hides collectors that run the old version, a collector that is missing on the
+    // page has not been upgraded yet.
     const seenMs = Math.max(row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
-      // The upgrade takes longer than usual. Its task is read at growing intervals.
+      // The upgrade takes longer than usual, so its task is read at growing intervals.
       const reads = read?.count ?? 0;
       const waitMs = Math.max(shortestRereadMs, doubledMs(typicalMs / 4, reads, longestRereadMs));
       this.#readTaskAt(id, Math.max(dueMs, read?.lastMs ?? 0) + waitMs);
@@ -173,8 +185,8 @@ class PlanBuilder {
   }
 
   /**
-   * Plans the read of a page as soon as no other attempt on the page becomes due shortly, or when the oldest due attempt has
-   * waited for the maximum time.
+   * Plans the read of a page of the collector list. The page is read when no other attempt on it
+   * becomes due soon, or when the oldest due attempt has waited for the maximum time.
    */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
     if (due === 0) return;
@@ -215,8 +227,8 @@ class PlanBuilder {
     }
     const { pageOf, pageReadMs } = this.#input;
     const page = pageOf(id);
-    // The page was read after the attempt and does not show the collector, so only a sweep (a read of the whole list) can find
-    // the collector.
+    // Only a sweep (a read of the whole collector list) can find this collector: its page was read
+    // after the attempt and does not show the collector.
     const inVain = page === undefined || (pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));

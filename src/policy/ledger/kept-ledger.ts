@@ -29,7 +29,10 @@ export class KeptLedger {
   readonly #options: KeptLedgerOptions;
   #file: LedgerFile;
   #ledger: Ledger | undefined;
-  /** Ledger header that this process stored last. Another process may have stored a newer header since. */
+  /**
+   * Ledger header (the part about the rollout) that this process stored last. Another process may
+   * have stored a newer header since then.
+   */
   #written: LedgerHeader | undefined;
   /** State of the stored ledger. `missing`: no ledger was stored, so only the policy's status shows running upgrades (U1). */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
@@ -53,7 +56,7 @@ export class KeptLedger {
     return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
   }
 
-  /** Whether the stored ledger belongs to this service, or no ledger is stored. */
+  /** Whether the stored ledger belongs to this service; also true when no ledger is stored. */
   tellsOf(serviceId: string): boolean {
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }
@@ -140,8 +143,8 @@ export class KeptLedger {
   }
 
   /**
-   * Takes over the header of a decision in memory only. Nothing is stored, because status shows everything that must be
-   * remembered (U1).
+   * Takes over the ledger header of a decision in memory. Nothing is stored, because the policy's
+   * status shows everything that a later process must know (U1).
    */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
@@ -158,8 +161,8 @@ export class KeptLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // The write failed, so the takeover of these attempts may not be stored. The attempts count as in flight for their former
-      // policies again.
+      // The write failed, so the ledger may not contain that this policy took over these attempts.
+      // The attempts count as in flight for their former policies again.
       for (const [id, flight] of adopted) ownership.began(id, flight);
       throw error;
     }

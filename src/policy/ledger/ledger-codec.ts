@@ -34,8 +34,8 @@ const nothingMissing: Missing extends never ? true : never = true;
 void nothingMissing;
 
 /**
- * Packed end of an attempt: kind, end time (s); then, unless the kind is `updated`: task id, message, start time (s), last sign
- * of life (ms), target version.
+ * Packed end of an attempt: kind and end time (s). Unless the kind is `updated`, further fields
+ * follow: task id, message, start time (s), last sign of life (ms), target version.
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, string?];
 /**
@@ -44,8 +44,8 @@ type PackedEnding = [number, number, (string | null)?, string?, number?, (number
  */
 type PackedRest = [number | null, (number | null)?, (0 | 1)?, (0 | 1)?];
 /**
- * Packed ledger entry: collector id, version before the rollout, attempts used, drifts, end of the last attempt; then the
- * remaining fields when they are set.
+ * Packed ledger entry of a collector: id, version before the rollout, number of attempts, number of
+ * drifts, end of the last attempt, and the remaining fields when they are set.
  */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, PackedRest?];
 /**
@@ -59,7 +59,10 @@ interface Head {
   readonly header: LedgerHeader;
   /** Number of log shards (older ended attempts) that this rollout has written. */
   readonly logs: number;
-  /** Collectors whose entry in a log shard is void, because the entry was deleted later. */
+  /**
+   * Collectors whose entry in a log shard no longer applies, because the entry was deleted after
+   * that shard was written.
+   */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];

@@ -35,7 +35,10 @@ export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new Map<string, string>();
-  /** Encoded entries of the head shard: open attempts, and ended attempts that no log shard contains in the same form. */
+  /**
+   * Encoded entries of the head shard (the first file of the ledger): open attempts, and ended
+   * attempts that no log shard contains in the same form.
+   */
   readonly #open = new SparseMap<string, string>();
   readonly #ended = new SparseMap<string, string>();
   readonly #logged = new SparseSet<string>();
@@ -171,8 +174,9 @@ export class LedgerFile {
   }
 
   /**
-   * Reads shards to which the head shard refers. When the read fails, another process (a former leader) may have replaced the
-   * head shard and these shards meanwhile.
+   * Reads shards (files of the ledger) that the head shard names. When the read fails, another
+   * process, such as a former leader, may have replaced these shards and the head shard meanwhile.
+   * In that case, the thrown error reports this change.
    */
   async #unlessReplaced<T>(head: LedgerShard, read: () => Promise<T>): Promise<T> {
     try {
@@ -184,8 +188,9 @@ export class LedgerFile {
   }
 
   /**
-   * Writes the members of the newest stage to member shards. When the stored head shard belongs to a former rollout, it may refer
-   * to shards with the same names. A head shard of this rollout without the new stage is then written first.
+   * Writes the members of the newest stage to member shards (files of the ledger). A head shard of
+   * a former rollout may refer to shards with the same names. In that case, a head shard of this
+   * rollout without the new stage is written first.
    */
   async #writeMembers(header: LedgerHeader, members: readonly string[]): Promise<void> {
     const { stages = [], rolloutId } = header;

@@ -10,9 +10,9 @@ import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { emptyTally, type LedgerHeader, type RolloutHistory } from './ledger.ts';
 import { newestNumber, rolloutNumber } from './rollout-header.ts';
 
-/** Maximum number of characters in `status.noLedgerFor`, which names the service. */
+/** Maximum number of characters of the service's name in `status.noLedgerFor`. */
 const maxServiceLength = 1024;
-/** Placeholder name of a selection that differs from every real selection. */
+/** Placeholder for an unknown selection, which differs from the name of every real selection. */
 const unknownSelection = '';
 
 /**
@@ -33,7 +33,9 @@ export function needsLedger(header: LedgerHeader): boolean {
   );
 }
 
-/** Whether the policy's status shows everything that the ledger contains about an ended rollout. */
+/**
+ * Whether the policy's status shows everything that the ledger contains about one ended rollout.
+ */
 function isShown({ outcome, failed, actions, stop }: RolloutHistory): boolean {
   const isQuiet = failed === 0 && actions === undefined && stop === undefined;
   return isQuiet && (outcome === 'Completed' || outcome === 'Superseded');

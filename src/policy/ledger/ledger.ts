@@ -178,7 +178,10 @@ export interface StageRecord {
 /** Number of collectors or of attempts, or a percentage such as `10%`. */
 export type Share = number | string;
 
-/** Number of ended attempts of a stage or of a rollout, and the number of failures among them. */
+/**
+ * Number of ended upgrade attempts of a stage or of a rollout, and the number of failures among
+ * them.
+ */
 export interface Tally {
   readonly finished: number;
   readonly failed: number;
@@ -292,8 +295,8 @@ export function wantedVersion({ before, back }: Entry, target: string): string {
 }
 
 /**
- * Whether attempts in the direction of this entry still start: upgrades while the rollout is not stopped, rollback attempts while
- * it is rolled back.
+ * Whether attempts of this kind may still start. Upgrades start while the rollout is not stopped;
+ * rollback attempts start while the rollout is rolled back.
  */
 export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): boolean {
   return back ? stop?.kind === 'rollback' : stop === undefined;
@@ -386,8 +389,8 @@ export class Ledger {
     this.#entries.clear();
     for (const { collectorId, open, back, before: former } of before) {
       if (!open) continue;
-      // An open attempt towards the new target version belongs to the new rollout: its end counts there, and a rollback includes
-      // it.
+      // An open attempt towards the new target version belongs to the new rollout: the new rollout
+      // counts its end, and a rollback of the new rollout includes its collector.
       const isOwn = !back && open.ours && open.toVersion === header.target;
       const blank = { drifts: 0, back: false, ending: undefined };
       this.#put({ collectorId, open, ...blank, used: Number(isOwn), before: back ? undefined : former });

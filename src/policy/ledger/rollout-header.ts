@@ -1,6 +1,6 @@
 /**
- * Begins, continues and ends rollouts in the ledger's header. A policy has one rollout for each of its targets, one after the
- * other.
+ * Begins, continues and ends rollouts in the ledger's header (the part of the ledger about the
+ * rollout). A policy has one rollout for each of its targets, one after the other.
  */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { Counts } from '../members/state-counts.ts';
@@ -20,7 +20,9 @@ export interface Beginning {
   readonly wallMs: number;
   /** Final counts of the rollout that ends now. */
   readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
-  /** Ended rollouts that status shows and the ledger does not contain, newest first. */
+  /**
+   * Ended rollouts that the policy's status shows and the ledger does not contain, newest first.
+   */
   readonly shown?: readonly RolloutHistory[];
 }
 
@@ -44,7 +46,8 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    // An attempt in flight may have been made for a selection that an edit has replaced (U12).
+    // An attempt in flight may have been made for a former selection of collectors, so the name of
+    // that selection is kept (U12).
     ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
@@ -74,7 +77,8 @@ function takeUp(header: LedgerHeader): LedgerHeader {
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKindOf(outcome);
   if (kind === undefined) return undefined;
-  // A stop that was taken over before already names the rollout in which it happened.
+  // The stop was already taken over from an earlier rollout, so its message already names the
+  // rollout in which it happened.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `Rollout ${id}, which went to this version, was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
@@ -118,8 +122,8 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;
   const isSame = attempts === header.attempts && selection === header.selection;
   const next = isSame ? header : { ...header, attempts, selection };
-  // Late joiners that appear when all other collectors run the target version are counted in a tally (counter of attempts) of
-  // their own.
+  // Late joiners that appear after all other collectors have reached the target version are counted
+  // in a tally (counter of attempts) of their own.
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
   // A rollout is not complete while no collector runs the target version, for example because all are offline or belong to other

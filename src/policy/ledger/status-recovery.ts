@@ -105,7 +105,8 @@ export function shownHistory(
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // A restored ledger may not contain the stop of its own rollout, so the outcome in status is compared, too.
+  // A restored ledger may lack the stop of its own rollout, so a rollout counts as missing in the
+  // ledger when its outcome in status is different, too.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isNews).map(({ startTime, completionTime, actions: _, ...shown }) => ({
@@ -142,8 +143,9 @@ function adoptStages({ stages = [] }: CollectorVersionPolicyStatus, header: Ledg
   return isLost && !header.unproven ? { ...header, unproven: true } : header;
 }
 
-// Kinds of stops that are restored from status. The ledger does not contain the inconclusive stage, so only a person's retry ends
-// such a stop.
+// Kinds of stops that are restored from status. A stop by an inconclusive stage becomes an ordinary
+// stop, because the restored ledger does not contain that stage. So only a person's retry ends the
+// stop.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',

@@ -43,7 +43,7 @@ export interface ClaimTurnsOptions {
 
 export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
-  /** Known policies by their uid. */
+  /** Policies known to this process, by their uid. */
   readonly #policies = new Map<string, Known>();
   /** Uids of the policies in each state. A policy in state `claimed` is in none of these sets. */
   readonly #unknown = new Set<string>();
@@ -52,7 +52,10 @@ export class ClaimTurns {
   readonly #troubled = new Set<string>();
   /** Policies that wait until other policies have claimed their collectors, by service and name. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
-  /** Cached host names of services by service id. A decision needs the host name several times, and there are few services. */
+  /**
+   * Host names of services, cached by service id. The cache saves time, because each decision needs
+   * the host name several times.
+   */
   readonly #hosts = new Map<string, string>();
   /** Whether `#policies` contains all policies of the cluster or directory. */
   #isListed = false;
@@ -62,8 +65,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Registers a policy that was added or changed. A new policy may have collectors to claim, and an excused policy may be able to
-   * claim again.
+   * Registers a policy that was added or changed. Other policies wait for it: a new policy may have
+   * collectors to claim, and an excused policy (one with a problem) may be able to claim again.
    */
   expect({ metadata }: CollectorVersionPolicy): void {
     const { uid, namespace, name, generation } = metadata;
@@ -81,8 +84,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Records that the policy will claim its collectors after its first sweep (read of the whole collector list), so others wait
-   * for it.
+   * Records that the policy will claim its collectors after its first sweep (read of the whole
+   * collector list), so that other policies wait for its claims.
    */
   resumes({ metadata }: CollectorVersionPolicy, serviceId: string): void {
     const host = this.#hostOf(serviceId);
@@ -112,7 +115,7 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** Records that the policy cannot use its service. */
+  /** Records that the policy cannot use its service because of a problem. */
   troubled(uid: string): void {
     this.#troubled.add(uid);
   }
@@ -153,7 +156,7 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** Resets all state when this process begins a new term of leadership. */
+  /** Forgets all claims and excuses when this process begins a new term of leadership. */
   reset(): void {
     for (const states of [this.#policies, this.#unknown, this.#claiming, this.#excused, this.#troubled]) states.clear();
     this.#isListed = false;

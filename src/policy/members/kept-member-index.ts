@@ -25,8 +25,9 @@ type Spec = CollectorVersionPolicy['spec'];
 
 interface Kept {
   /**
-   * Set when the selection, target or ledger of this index was replaced. The index then only observes changes and keeps the
-   * claims until the next index is built.
+   * Set when the selection, target or ledger of this index of members was replaced. The index is
+   * then not used for decisions: it only observes changes and keeps the claims until the next index
+   * is built.
    */
   readonly isOutdated?: true;
   readonly members: ClaimedMembers;

@@ -63,7 +63,10 @@ export interface MemberInput {
   readonly busyElsewhere: boolean;
   /** Whether the collector ran the target version in this rollout and was then seen at another version (U8). */
   readonly drifted: boolean;
-  /** Whether the policy has stages, and neither a started stage nor a later one takes the collector. */
+  /**
+   * Whether the policy has stages but no stage takes the collector: no started stage has the
+   * collector as a member, and no later stage selects it.
+   */
   readonly unstaged: boolean;
   /** Whether maintenance windows use the collector's time zone and the collector reports no readable time zone. */
   readonly zoneless: boolean;
@@ -97,7 +100,10 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   return input.drifted || wasUpdated(ending, context) ? 'drifting' : 'pending';
 }
 
-/** Whether a collector in this state can be upgraded or was upgraded, so that it counts as a member that proves its stage. */
+/**
+ * Whether a collector in this state can be upgraded or was upgraded. Only such a collector counts
+ * as a member that proves its stage.
+ */
 export function isEligible(
   memberState: MemberState,
   { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>,
@@ -163,8 +169,8 @@ function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext
 
 function isUpdated(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
   if (row?.collector.collectorVersion === context.targetVersion) {
-    // A collector that died and is alive again counts as updated, like all others. The time of the row does not matter, because the
-    // row that shows the death may be as old as the recorded death.
+    // A collector that died and is alive again counts as updated. The time of its listing row does
+    // not matter, because the row that shows the death may be as old as the recorded death.
     if (ending?.kind === 'died') return row.collector.alive !== false;
     // Only a listing row from after the failure can show that the collector reached the target.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;

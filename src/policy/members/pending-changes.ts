@@ -29,8 +29,8 @@ export class PendingChanges {
   #openDelta = 0;
 
   /**
-   * Creates the layer of pending changes.
-   * @param changes changes of an earlier decision; absent for a new decision
+   * Creates the layer of changes that are not stored yet. @param changes changes of an earlier
+   * decision; absent for a new decision
    */
   constructor(ledger: Ledger, memberIndex: PolicyMemberIndex, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
@@ -118,7 +118,7 @@ export class PendingChanges {
     for (const id of this.#changes.keys()) {
       if (!isIn(id)) continue;
       const before = this.#memberIndex.stateNow(id);
-      // A collector that is not yet a member is not part of the number of matched collectors.
+      // A collector that is not yet a member is not included in the number of the policy's members.
       if (before === undefined) continue;
       counts[before]--;
       const after = this.stateOf(id);

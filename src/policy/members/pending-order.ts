@@ -38,7 +38,7 @@ export class PendingOrder {
     return this.#stale;
   }
 
-  /** Marks the order as outdated, so that the members are sorted again. */
+  /** Marks the order of pending members as outdated, so that the members are sorted again. */
   outdate(): void {
     this.#stale = true;
   }

@@ -68,9 +68,12 @@ export class PolicyMemberIndex {
   readonly #zones = new SparseSet<string>();
   /** Counts of the members of each stage by state, by the index of the stage. */
   readonly #stageCounts = new Map<number, MutableCounts>();
-  /** For each stage that has not started: whether the stage could take the collector. */
+  /**
+   * Function of each stage that has not started, which tells whether the stage could take the
+   * collector.
+   */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Stage index for collectors that are in no started stage's list. */
+  /** Stage index for collectors that no started stage has as members. */
   #unlisted = noStage;
   /** Number of started stages that the index has taken into account. */
   #started = -1;
@@ -142,7 +145,7 @@ export class PolicyMemberIndex {
     return [...this.#listed.offline, ...this.#notes.contradicted];
   }
 
-  /** Takes over a changed order of the service's collector list. */
+  /** Records that the order of the service's collector list has changed. */
   noteOrder(): void {
     const revision = this.#options.listing.orderRevision();
     if (revision !== this.#orderRevision) this.#order.outdate();
@@ -192,7 +195,10 @@ export class PolicyMemberIndex {
     this.#count(id, member);
   }
 
-  /** Evaluates all members again after a stage has started, or after a retry has removed a started stage. */
+  /**
+   * Evaluates all members again after the stages changed: a stage has started, or a retry has
+   * removed a started stage.
+   */
   noteStages(): void {
     const { spec, ledger } = this.#options;
     const { stages = [] } = ledger.header;
@@ -287,8 +293,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Monotonic time in ms of the first listing that shows the collector off the target version; undefined when it has not left the
-   * target.
+   * Monotonic time in ms of the first listing that shows the collector at another version than the
+   * target; undefined when it has not left the target.
    */
   driftingSinceMs(id: string): number | undefined {
     return this.#notes.driftingSinceMs(id);

@@ -16,8 +16,8 @@ export class RowNotes {
   readonly #silentBefore = new SparseSet<string>();
   readonly #mended = new SparseSet<string>();
   /**
-   * Collectors whose row contradicts the end of their last attempt. The contradiction counts only when a later listing shows the
-   * same row (U6, U8).
+   * Collectors whose listing row contradicts the end of their last attempt. The contradiction
+   * counts only after a later listing has shown the same row (U6, U8).
    */
   readonly #contradicted = new SparseSet<string>();
 
@@ -62,7 +62,8 @@ export class RowNotes {
       this.#drifts.delete(id);
       return;
     }
-    // During a rollback, logfleet's own attempt moves a collector off the target version, so this is not recorded as a drift.
+    // A rollback attempt of logfleet moves a collector away from the target version, so this change
+    // is not recorded as a drift.
     if (this.#drifts.has(id) || entry?.back) return;
     const ending = entry?.ending;
     const after = ending?.kind === 'updated' ? ending.sinceMs + settings.graceMs : 0;
@@ -77,8 +78,8 @@ export class RowNotes {
   note(id: string, row: Row | undefined, entry: Entry | undefined, memberState: MemberState, isNews: boolean): void {
     const isThere = row?.collector.collectorVersion === this.#context.targetVersion;
     const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
-    // The row that shows the collector as not alive may be older than the end of the attempt. The same row in a later listing
-    // proves the death.
+    // A listing row that shows the collector as not alive may be older than the end of its attempt.
+    // The death is proven when a later listing shows the same row.
     const isUnseen = isThere && row.collector.alive === false && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
     put(this.#contradicted, id, contradicts || isNews || isUnseen);
     put(this.#silent, id, isSilent({ row, entry }, this.#context));

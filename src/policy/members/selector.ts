@@ -49,7 +49,10 @@ function anchorOn(key: string, texts: readonly string[]): Anchor {
   return { field: key as SelectorField, texts, prefixes: [] };
 }
 
-/** Anchor on the fixed prefixes of name patterns, which end at the first wildcard. */
+/**
+ * Anchor of a selector that compares names: the text before the first wildcard of each pattern,
+ * with which a matching name must begin.
+ */
 function anchorOnNames(patterns: readonly string[]): Anchor {
   const isGlob = (pattern: string) => /[*?]/.test(pattern);
   return {
@@ -59,7 +62,10 @@ function anchorOnNames(patterns: readonly string[]): Anchor {
   };
 }
 
-/** Short name (digest) of a selection. A different name shows later that the selection has changed. */
+/**
+ * Short name (digest) of a selection. When a later selection has another name, the selection has
+ * changed.
+ */
 export function nameSelection({
   selector,
   exclude = [],
@@ -149,7 +155,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return place === pattern.length;
 }
 
-/** Number of UTF-16 units of the character at this position of the text. */
+/** Number of UTF-16 code units of the character at this position of the text. */
 function unitsAt(text: string, at: number): number {
   return (text.codePointAt(at) as number) > 0xff_ff ? 2 : 1;
 }

@@ -15,7 +15,9 @@ export interface ForecastMembers {
 
 interface Place {
   readonly calendar: MaintenanceCalendar;
-  /** Number of collectors in the service's list, and number on one page of the list. */
+  /**
+   * Number of collectors in the service's list, and number of collectors on one page of the list.
+   */
   readonly listed: number;
   readonly pageRows: number;
 }
@@ -32,7 +34,7 @@ export class ForecastLine {
   /** Number of collectors whose upgrade never starts, because their time zone cannot be read. */
   readonly unreadable: number;
   #waiting = 0;
-  /** Index of the first batch of collectors that may contain a collector to start before `#closedUntilMs`. */
+  /** Index of the first batch of collectors of which one may start before `#closedUntilMs`. */
   #first = 0;
   #closedUntilMs = Number.NEGATIVE_INFINITY;
 

@@ -10,8 +10,8 @@ import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
 import { policySettings } from '../settings.ts';
 
 /**
- * Times at which the upgrades on one page are due to be read, in order. `next` is the index of the first time that was not read
- * yet.
+ * Times at which the ends of upgrades on one page of the collector list are due to be read, in
+ * order. `next` is the index of the first time that was not read yet.
  */
 interface PageLine {
   readonly dueMs: number[];
@@ -21,12 +21,14 @@ interface PageLine {
 }
 
 export class ForecastReads {
-  /** Duration of an upgrade that the engine will have measured, based on the times of its reads. */
+  /**
+   * Duration of an upgrade that the operator will have measured, based on the times of its reads.
+   */
   readonly #typicalMs: number;
   readonly #pages = new Map<number, PageLine>();
   /**
-   * Pages of started upgrades in the order of their starts, which is the order of their due times. Entries from `#nextDue` on are
-   * not due yet.
+   * Pages of the collector list with started upgrades, in the order of their starts, which is the
+   * order of their due times. Entries from `#nextDue` on are not due yet.
    */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
@@ -37,8 +39,8 @@ export class ForecastReads {
   #learntMs: number | undefined;
 
   /**
-   * Creates the model of reads.
-   * @param isSeen whether `upgradeMs` includes the time until a read shows the end of the upgrade
+   * Creates the model of the reads that show the ends of upgrades. @param isSeen whether
+   * `upgradeMs` includes the time until a read shows the end of the upgrade
    */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;

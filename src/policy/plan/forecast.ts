@@ -63,7 +63,8 @@ export interface ForecastOfStage {
   /** End of the stage's soak as wall time in ms; undefined when the stage or an earlier stage never ends. */
   readonly endMs: number | undefined;
   /**
-   * Whether the stage or an earlier stage waits for an approval. The times of the stage then shift by the duration of that wait.
+   * Whether this stage or an earlier one waits for an approval. The actual times of the stage are
+   * then later, by the duration of that wait.
    */
   readonly afterApproval: boolean;
 }
@@ -107,7 +108,7 @@ class Simulation {
   readonly #reads: ForecastReads;
   readonly #windows = new Map<string, Span>();
   #nowMs: number;
-  /** Wall time in ms at which the request rate allows the next request. */
+  /** Wall time in ms at which the request rate allows the next request of the forecast. */
   #freeMs: number;
   #sweptMs: number;
   #posts = 0;

@@ -69,8 +69,8 @@ export interface PlannedStage {
   /** Approval of the stage. `needed`: when the turn of the stage has come, its upgrades wait until a person approves them. */
   readonly approval: 'none' | 'needed' | 'given';
   /**
-   * State of the stage. `ended`: its remaining members are upgraded at once. A rollout that has not begun has no stage
-   * `underWay`.
+   * State of the stage in the plan. The remaining members of an `ended` stage are upgraded at once.
+   * A rollout that has not begun has no stage `underWay`.
    */
   readonly state: 'ahead' | 'underWay' | 'ended';
   /**
@@ -183,7 +183,8 @@ function hindrancesOf(
     ...(policiesHold === undefined ? [] : [`${policiesHold}.`]),
     ...(by === undefined ? [] : [`It is paused by ${by}: nothing is started before it goes on.`]),
     ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: nothing is started before it is Enforce.'] : []),
-    // The health message is also shown for a rollback, which continues without a person.
+    // The list also contains the health message during a rollback, although a rollback continues
+    // without a person.
     ...(health.stalled || header.stop ? [health.message] : []),
   ];
 }

@@ -76,7 +76,8 @@ function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: Ledge
 function isLast(metadata: ObjectMeta, retry: string | undefined, abort: string | undefined): boolean {
   const markedMs = (value: string | undefined) => timeOf(parseRolloutRequest(value)?.mark);
   const writtenMs = (annotation: string) => annotationWriter(metadata, annotation)?.atMs ?? Number.NaN;
-  // In a cluster, this time is the writer's last change of the resource, which may concern another annotation.
+  // In a cluster, the host reports the time of the writer's last change of the whole resource. That
+  // change may concern another annotation.
   const isBlurred = sharesItsTime(metadata, annotations.retry);
   const marks = [markedMs(retry), markedMs(abort)] as const;
   const known = marks.some(Number.isNaN)

@@ -66,7 +66,7 @@ export interface RolloutState {
    * ended.
    */
   readonly stopTally: Tally | undefined;
-  /** Number of failed collectors that no tolerance of the spec covers. */
+  /** Number of failed collectors for which the spec sets no tolerance of failures. */
   readonly untolerated: number;
   /** Plan of the rollback; undefined for a rollout that was never rolled back. */
   readonly rollback: RollbackPlan | undefined;
@@ -82,8 +82,8 @@ export interface Evaluation {
 }
 
 /**
- * Time in ms until the death of a collector shows in a listing. The service reports a dead collector as alive for half an hour
- * (4.8), and then a listing must be read.
+ * Time in ms until a listing shows that a collector died. The service reports a dead collector as
+ * alive for half an hour (4.8), and afterwards a listing must be read.
  */
 const deathSeenAfterMs = 35 * 60_000;
 
@@ -121,7 +121,7 @@ function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | unde
   return stages[last] && stages[last].endedAtMs === undefined ? last : undefined;
 }
 
-/** Number of collectors that still have to be upgraded before a stage can end. */
+/** Number of collectors that must still be upgraded before a stage can end. */
 function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
   return outstanding(counts) + (offlinePolicy === 'Wait' ? counts.offline : 0);
 }
@@ -217,7 +217,10 @@ function rollbackOf(
   return planRollback(memberIndex, pending, target, settings.graceMs, isZoneless);
 }
 
-/** Result of evaluating the stages: the header with the records of stages, and a stop when a stage is inconclusive. */
+/**
+ * Result of evaluating the stages: the ledger header with the records of stages, and a stop when a
+ * stage is inconclusive.
+ */
 interface Progress extends Pick<RolloutState, 'header' | 'current'> {
   readonly next?: Stage;
   readonly started?: readonly string[];
@@ -304,8 +307,8 @@ class StageProgress {
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // Members that left the target version are corrected before the stage ends. Late joiners of a stage without a list do not
-    // delay its end.
+    // Members that left the target version are upgraded again before the stage ends. A last stage
+    // without a list of members does not wait for its late joiners.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
@@ -318,13 +321,14 @@ class StageProgress {
   }
 
   /**
-   * Starts the next stage, or returns the reason why it waits. A stage without members is skipped where the rollout proves as
-   * much without it.
+   * Starts the next stage, or returns the reason why it waits. A stage without members is skipped
+   * when the rollout is as safe without it.
    */
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    // After a person's retry, members are free again. The next stage chooses among them with the next decision.
+    // After a person's retry, the members of the removed stage can be chosen again. The next stage
+    // chooses among them with the next decision.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));

@@ -92,7 +92,8 @@ type Waits = Pick<Refusal, 'waitsFor'> & {
 
 function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Instant): RolloutWait | undefined {
   if (waitsFor === undefined) return undefined;
-  // The text of the wait may already contain a more precise time. In that case no second time is added.
+  // The text of the wait may already contain a time. In that case, no second time is added to the
+  // message.
   const isTold = untilMs === undefined || untilMs <= now.monotonicMs || /\d{4}-\d\d-\d\dT/.test(waitsFor);
   const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
   return { waitingFor: `${waitsFor}${who}${until}`, reason };

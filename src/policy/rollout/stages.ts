@@ -134,8 +134,8 @@ export function needsApproval({ name, approval }: Stage, { approved }: Pick<Ledg
 }
 
 /**
- * Sort key of a collector for the choice of stage members; collectors with equal keys are ordered by id. The key is an FNV-1a
- * hash with mixed bits.
+ * Sort key of a collector, by which a stage chooses its members. The key is an FNV-1a hash of the
+ * collector id with mixed bits; collectors with equal keys are ordered by id.
  */
 export function stageOrder(id: string): number {
   let hash = 0x811c9dc5;

@@ -16,8 +16,8 @@ import { type Opening, Recurrence, type Span, spanStart, spansFrom } from './win
 
 export type WindowVerdict =
   /**
-   * Upgrades may start before `untilMs`, a wall time in ms: the end of the window less the cutoff. Infinity when the window has
-   * no visible end.
+   * Upgrades may start before `untilMs`, a wall time in ms: the end of the maintenance window less
+   * its cutoff (a time before the end without starts). Infinity when the window has no visible end.
    */
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
@@ -47,12 +47,18 @@ interface Block extends Span {
 
 interface Kept<Value> {
   readonly value: Value;
-  /** Wall time in ms from which the kept verdict holds, until the end time (exclusive). */
+  /**
+   * Wall time in ms from which the kept answer (whether upgrades may start) holds, until the end
+   * time (exclusive).
+   */
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** Maximum age in ms of a kept verdict about starts. A verdict looks ahead for a limited time only. */
+/**
+ * Maximum age in ms of a kept answer to the question whether upgrades may start. An answer looks
+ * ahead for a limited time only.
+ */
 const longestKeptMs = 24 * 3_600_000;
 /**
  * Maximum number of time zones with kept verdicts. The service reports time zones as free texts, so their number has no limit.
