@@ -32,7 +32,7 @@ export const annotations = {
   abort: 'logfleet.dev/abort',
 } as const;
 
-/** Approval of a stage by a person. */
+/** Approval of a rollout's stage by a person, as read from an annotation. */
 export interface Approval {
   readonly rolloutId: string;
   readonly stage: string;

@@ -53,7 +53,7 @@ const typeOrder: readonly string[] = types;
 /** All reasons of conditions. Programs match on them, so a reason must never be renamed. */
 export const reasons = {
   // Ready=True. Neither Reconciling nor Stalled is present.
-  /** Every collector that counts is at the target. */
+  /** Every collector of the policy is at the target, apart from collectors that are offline or left out. */
   allUpdated: 'AllUpdated',
   /** Every matching row is in the files, as the manifest proves. With Complete. */
   exported: 'Exported',
@@ -237,7 +237,7 @@ export const maxMessageLength = 1024;
 export interface ConditionChange {
   readonly type: ConditionType;
   readonly status: Condition['status'];
-  /** Usually a value of `reasons`. Errors can have other reasons. */
+  /** Reason of the condition, usually a value of `reasons`. Errors can have other reasons. */
   readonly reason: string;
   readonly message: string;
   readonly observedGeneration: number;
@@ -287,7 +287,7 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Conditions of unknown types come last. */
+/** Position of a condition's type in the written order. Unknown types come last. */
 function rank({ type }: Condition): number {
   const index = typeOrder.indexOf(type);
   return index === -1 ? typeOrder.length : index;

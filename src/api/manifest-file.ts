@@ -251,7 +251,7 @@ function lowerFirst(text: string): string {
   return text.replace(/^./, (first) => first.toLowerCase());
 }
 
-/** Returns the offset of the first YAML alias that refers to no anchor. */
+/** Returns the offset of the first YAML alias whose anchor does not exist. */
 function danglingAlias(parsed: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(parsed, {

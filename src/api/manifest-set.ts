@@ -133,7 +133,7 @@ interface FoundSecrets {
   readonly findings: readonly PlacedFinding[];
 }
 
-/** Finds the Secrets that resources name. Other Secrets are ignored. */
+/** Finds the Secrets that logfleet resources name. Other Secrets are ignored. */
 function findSecrets(resources: readonly Placed[], others: readonly Placed[]): FoundSecrets {
   const found = { service: new Set<Placed>(), store: new Set<Placed>() };
   const findings: PlacedFinding[] = [];

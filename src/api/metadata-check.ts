@@ -215,7 +215,7 @@ function* checkOwnAnnotations(annotations: unknown, known: readonly string[]): G
   }
 }
 
-/** Returns the problem of an annotation value that would have no effect, or undefined if the value has an effect. */
+/** Returns the problem of an annotation's value that would have no effect. Returns undefined if the value has an effect. */
 function oddValue(name: string, value: string): string | undefined {
   switch (name) {
     case ownAnnotationNames.paused:

@@ -16,7 +16,7 @@ export const settingsName = 'logfleet-settings';
  */
 export const pausedMember = 'paused';
 
-/** Pause of the operator by its ConfigMap. */
+/** Pause of the whole operator by its ConfigMap `logfleet-settings`. */
 export interface Pause {
   /** Value of `paused` in the ConfigMap if it is neither `true` nor `false`, at most 64 characters. */
   readonly oddValue: string | undefined;

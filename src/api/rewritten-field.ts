@@ -38,7 +38,7 @@ interface OperatorText {
 /** Character that marks the place of a quoted text, from a private-use area of Unicode. */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
-/** Placeholder for a quoted field name. In a query, `%"name"` is a quoted field name. */
+/** Form of the placeholder that replaces a quoted text. In a query, `%"name"` is a quoted field name. */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
 const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 

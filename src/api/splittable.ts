@@ -12,7 +12,7 @@ export type Splittability =
   | { readonly isSplittable: true }
   | {
       readonly isSplittable: false;
-      /** Reason why the query cannot be split, as a sentence without a full stop. */
+      /** Reason why the query cannot be searched interval by interval, as a sentence without a full stop. */
       readonly reason: string;
       /**
        * True if the query cannot be split only because of operators that select or sort rows. Such a query produces
@@ -32,8 +32,8 @@ export function splittability(query: string): Splittability {
 const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 
 /**
- * Returns the first reason why a query cannot be split, or undefined if it can. Operators that match `overlooked` are
- * accepted.
+ * Returns the first reason why a query cannot be searched interval by interval, or undefined if it can. Operators that match `overlooked`
+ * are accepted.
  */
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
@@ -69,8 +69,8 @@ function readQuotes(query: string): { readonly outside: string; readonly areClos
 }
 
 /**
- * Patterns for ambiguous quoting in a query: comments of both kinds (`prod/*` alone is not a comment), other quotes,
- * and escaped quotes.
+ * Patterns that make the quoting in a query ambiguous: comments of both kinds (`prod/*` alone is not a comment), other quotes, and escaped
+ * quotes.
  */
 const doubts: readonly RegExp[] = [/\/\/|\/\*[\s\S]*\*\//, /['`]/, /\\"/];
 

@@ -104,7 +104,7 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
 
 interface InstantProblem {
   readonly problem: string;
-  /** Member of the time range that must be corrected, if it is not the time itself. */
+  /** Member of the time range that must be corrected, if it is not the parsed time itself. */
   readonly member?: keyof TimeRangeText;
 }
 

@@ -7,20 +7,20 @@ import type { DigestVerdict, TimeRange } from './digest-verdict.ts';
 import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
 
 export interface Coverage {
-  /** Committed intervals in order of time. Those of one segment follow each other without gaps. */
+  /** Committed intervals in order of time. Intervals of the same segment follow each other without gaps. */
   readonly intervals: readonly CommitRecord[];
   /** Remaining part of each unfinished segment, in order of time. The next commit record of the segment ends at the `toMs` of this part. */
   readonly remaining: readonly Segment[];
-  /** Commit records that contradict the others. In that case a user has changed the folder. */
+  /** Commit records that contradict other records. They exist only if a user has changed the export's folder. */
   readonly strays: readonly CommitRecord[];
   /**
-   * Commit records that no longer count, because a digest found other figures and the intervals are searched again. Their files do not
-   * count either.
+   * Commit records that are no longer valid, because a digest found other figures and their intervals are searched again. The files that
+   * they list are not valid either.
    */
   readonly voided: readonly CommitRecord[];
 }
 
-/** Computes the coverage. The records may be in any order. */
+/** Computes which intervals of an export are committed and which parts remain. The records may be in any order. */
 export function coverageOf(
   plan: ExportPlan,
   records: readonly CommitRecord[],
@@ -103,7 +103,7 @@ function isIn(holes: readonly TimeRange[], { fromMs, toMs }: TimeRange): boolean
   return hole !== undefined && hole.fromMs <= fromMs && toMs <= hole.toMs;
 }
 
-/** The last moved range that starts before the time. */
+/** Returns the last range before this time that a digest verdict has moved to a later segment. */
 function lastBefore(holes: readonly TimeRange[], atMs: number): TimeRange | undefined {
   let [low, high] = [0, holes.length];
   while (low < high) {

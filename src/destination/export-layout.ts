@@ -21,7 +21,7 @@ export function volumeRoot(namespace: string, path: string): string {
   return joined(namespace, trimmed(path));
 }
 
-/** Root folder of a namespace in a bucket. */
+/** Root folder of a namespace's exports in a bucket. */
 export function bucketRoot(prefix: string, namespace: string): string {
   return joined(trimmed(prefix), namespace);
 }
@@ -35,7 +35,7 @@ function joined(...folders: readonly string[]): string {
   return folders.flatMap(folderSegments).join('/');
 }
 
-/** A folder with one of these files contains an export. */
+/** Names of the files which show that their folder contains an export. */
 export const manifestFile = 'manifest.json';
 export const planFile = 'plan.json';
 
@@ -82,7 +82,7 @@ export class ExportLayout {
     return this.within('proofs');
   }
 
-  /** Name of a verdict. Rounds count from 1. */
+  /** Name of the file with the verdict of a digest round. Rounds are counted from 1. */
   verdict(round: number): string {
     return `${this.proofs}/${String(round).padStart(6, '0')}.json`;
   }

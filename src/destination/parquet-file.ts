@@ -6,9 +6,9 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { FileMetaData } from 'hyparquet';
 import { FigureSum, type FileFigures, type FileReader, figureColumns } from './file-figures.ts';
 
-/** Maximum size of a footer. It has some bytes for each column of each row group. */
+/** Maximum size in bytes of a Parquet footer. It has some bytes for each column of each row group. */
 const maxFooterBytes = 8 * 1024 * 1024;
-/** Length of the footer in four bytes, and the mark of the format. */
+/** Length in bytes of the end of a Parquet file: the size of the footer in four bytes, and the four bytes `PAR1`. */
 const trailerBytes = 8;
 const mark = 'PAR1';
 
@@ -19,7 +19,7 @@ interface ByteRange {
 
 export class ParquetFile implements FileReader {
   readonly #sliceMs: number;
-  /** The last chunks, with at least the maximum size of a footer. */
+  /** Last chunks of the file, which together have at least the maximum size of a footer. */
   readonly #tail: Uint8Array[] = [];
   #tailBytes = 0;
   #bytes = 0;
@@ -48,7 +48,7 @@ export class ParquetFile implements FileReader {
     if (!metadata) return {};
     const columns = columnsOf(metadata);
     const names = [...columns.values()];
-    // Nothing to compute: the file is not read a second time.
+    // No figures are wanted or present, so the file is not read a second time.
     if (names.length === 0 && metadata.num_rows > 0) return {};
     const { parquetReadObjects } = await import('hyparquet');
     const sum = new FigureSum(this.#sliceMs);
@@ -66,7 +66,7 @@ export class ParquetFile implements FileReader {
   }
 }
 
-/** `tail` is the end of the file. */
+/** Reads the metadata of a Parquet file from its footer. `tail` is the end of the file. */
 async function metadataOf(tail: Buffer): Promise<FileMetaData> {
   if (tail.length < trailerBytes || tail.toString('latin1', tail.length - mark.length) !== mark) {
     throw new Error('it does not end as a Parquet file does');
@@ -74,7 +74,7 @@ async function metadataOf(tail: Buffer): Promise<FileMetaData> {
   if (tail.readUInt32LE(tail.length - trailerBytes) > tail.length - trailerBytes) {
     throw new Error('its Parquet footer is larger than is read');
   }
-  // Loaded when needed, since most verifications need no Parquet.
+  // The Parquet library is loaded only when needed, because most verifications read no Parquet.
   const { parquetMetadata } = await import('hyparquet');
   try {
     return parquetMetadata(new Uint8Array(tail).buffer);
@@ -88,7 +88,7 @@ const compressors = {
   ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)),
 };
 
-/** Names of the wanted columns as the file spells them. */
+/** Names of the columns for figures, in the spelling of the file. */
 function columnsOf({ schema }: FileMetaData): ReadonlyMap<string, string> {
   const found = figureColumns.flatMap((wanted) => {
     const element = schema.find(({ name, type }) => type !== undefined && name.toLowerCase() === wanted);
@@ -102,7 +102,7 @@ function plainOf(value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value;
 }
 
-/** Reads the file once and keeps these ranges. */
+/** Reads the file once and keeps only the bytes of these ranges in memory. */
 async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, ranges: readonly ByteRange[]) {
   const kept = ranges.map(({ startByte, endByte }) => ({
     startByte,
@@ -129,7 +129,7 @@ async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, r
   return { byteLength, slice };
 }
 
-/** Ranges of the chunks of these columns. */
+/** Byte ranges in the file that contain the data of these columns. */
 function chunksOf({ row_groups: groups }: FileMetaData, names: readonly string[]): readonly ByteRange[] {
   return groups.flatMap(({ columns }) =>
     columns.flatMap(({ meta_data: chunk }) => {

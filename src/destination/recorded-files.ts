@@ -39,7 +39,7 @@ export async function checkFiles(
       const name = layout.within(file.name);
       const problem = await problemOf(destination, name, file, listed.get(name));
       if (problem !== undefined) broken.push({ interval, problem });
-      // The check stops after a few broken files, because checking ten thousand missing files in a store takes long.
+      // The check ends after a few broken files, because checking ten thousand missing files in a store would take long.
       if (broken.length === mostNamed) throw brokenFiles(layout, intervals, broken, manifest);
     }
   }
@@ -57,7 +57,7 @@ async function problemOf(
   return (await exists(destination, name)) ? undefined : `${name} is missing`;
 }
 
-/** Returns whether a file exists. Asks for the file itself, because stores may list new objects late. */
+/** Returns whether a file exists. The store is asked for the file by name, because its list may show new objects late. */
 async function exists(destination: Destination, name: string): Promise<boolean> {
   try {
     for await (const _ of destination.stream(name)) break;

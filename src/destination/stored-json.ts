@@ -9,36 +9,36 @@ import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { destinationError } from './destination-error.ts';
 
-/** Name of an object, and the remedy if it is damaged, other than exporting everything again. */
+/** Name of a stored object. `advice` is the remedy for a damaged object if something less than a new export is enough. */
 export interface StoredObject {
   readonly name: string;
   readonly advice?: string;
 }
 
-/** Position in an object. The path is empty for the object itself. */
+/** Position of a value in a stored object. The path is empty for the object itself. */
 interface ValuePlace {
   readonly object: StoredObject;
   readonly path: string;
 }
 
-/** Checks a value. Throws `destination.damaged` if it has another form. */
+/** Decoder that checks a value of a stored object. Throws `destination.damaged` if the value has another form. */
 export type Decoder<T> = ((place: ValuePlace, value: unknown) => T) & { readonly isOptional?: true };
 
-/** One decoder for each member. Decoders of members that may be absent are `optional`. */
+/** Form of an object: one decoder for each member. Decoders of members that may be absent are `optional`. */
 export type Shape<T> = { readonly [Member in keyof T]-?: Decoder<Exclude<T[Member], undefined>> };
 
-/** Version of the form of all stored objects. */
+/** Version of the JSON form that all objects stored by logfleet have. */
 const formVersion = 1;
 /** Latest time that a `Date` can represent. */
 const latestMs = 8.64e15;
 const maxShownLength = 60;
 
-/** Encodes a value with its kind and version, and its members sorted by name. */
+/** Encodes a value as a stored object, with its kind, the version of the form, and its members sorted by name. */
 export function encodeStored(kind: string, value: object): Uint8Array {
   return Buffer.from(`${canonicalLines({ kind, version: formVersion, ...value })}\n`);
 }
 
-/** Decodes an object of a kind. Members that the decoder does not know are errors. Throws `destination.damaged` for another form. */
+/** Decodes a stored object of a kind. Members that the decoder does not know are errors. Throws `destination.damaged` for another form. */
 export function decodeStored<T>(object: StoredObject, content: Uint8Array, kind: string, decode: Decoder<T>): T {
   let value: unknown;
   try {
@@ -76,7 +76,7 @@ export function object<T>(shape: Shape<T>, problemOf: (value: T) => string | und
   };
 }
 
-/** Member that may be absent. */
+/** Decoder of a member that may be absent. */
 export function optional<T>(decode: Decoder<T>): Decoder<T> {
   return Object.assign((place: ValuePlace, value: unknown) => decode(place, value), { isOptional: true as const });
 }
@@ -88,20 +88,20 @@ export function list<T>(item: Decoder<T>): Decoder<readonly T[]> {
   };
 }
 
-/** Whole number of at least `least`. */
+/** Decoder of whole numbers that are at least `least`. */
 export function integer(least = 0): Decoder<number> {
   return value(`a whole number from ${least} on`, (number) => Number.isSafeInteger(number) && Number(number) >= least);
 }
 
-/** Milliseconds since the epoch. */
+/** Decoder of times in milliseconds since the epoch. */
 export const moment: Decoder<number> = value(
   'a whole number of milliseconds since 1970',
   (ms) => isTime(ms) && ms >= 0,
 );
-/** Milliseconds since the epoch, possibly negative. */
+/** Decoder of times in milliseconds since the epoch that may be negative. */
 export const instant: Decoder<number> = value('a whole number of milliseconds', isTime);
 export const boolean: Decoder<boolean> = value('true or false', (flag) => typeof flag === 'boolean');
-/** Member that is true or absent. */
+/** Decoder of members that are true or absent. */
 export const trueOrAbsent: Decoder<true> = optional(value<true>('true or absent', (flag) => flag === true));
 
 export function text(form?: RegExp): Decoder<string> {
@@ -109,7 +109,7 @@ export function text(form?: RegExp): Decoder<string> {
   return value(form === undefined ? 'a text' : `a text like ${form.source}`, isText);
 }
 
-/** One of several literals. */
+/** Decoder of texts that must be one of these choices. */
 export function choice<T extends string>(choices: readonly T[]): Decoder<T> {
   return value(choices.map(shown).join(' or '), (each) => choices.some((one) => one === each));
 }
@@ -139,7 +139,7 @@ function at({ object, path }: ValuePlace, member: string): ValuePlace {
   return { object, path: `${path}/${member}` };
 }
 
-/** Default remedy, for objects on which all others depend. */
+/** Remedy for a damaged object: its own `advice`, or the default remedy for objects on which all others depend. */
 function adviceOf({ advice }: StoredObject): string {
   return advice ?? 'restore the original object, or move the folder of this export away to start it again';
 }

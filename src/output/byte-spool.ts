@@ -78,7 +78,7 @@ export class ByteSpool {
     this.buffer = this.#spare.pop() ?? noBuffer;
   }
 
-  /** Returns a taken chunk, whose memory may be overwritten from now on. */
+  /** Takes back a chunk whose bytes have been written. Its memory may be overwritten from now on. */
   recycle(chunk: Buffer): void {
     if (chunk.buffer.byteLength === this.#chunkBytes && this.#spare.length < maxSpare) {
       this.#spare.push(Buffer.from(chunk.buffer));

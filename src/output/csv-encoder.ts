@@ -28,7 +28,7 @@ export class CsvEncoder implements RowEncoder {
   readonly #hasRest: boolean;
   readonly #guards: boolean;
   #hasHeader = false;
-  /** Buffer for the text of one cell. */
+  /** Buffer for the text of one cell, reused for all cells. */
   #text: Buffer = Buffer.allocUnsafeSlow(4096);
 
   constructor(spool: ByteSpool, { columns, restName, keepsOthers }: ColumnSet, { formulaGuard }: CsvOptions) {

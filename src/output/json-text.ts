@@ -64,14 +64,14 @@ export function copyBytes(target: Buffer, at: number, source: Buffer, from: numb
 const maxCopiedByLoop = 48;
 
 /**
- * Writes the content of a string as UTF-8 and returns the index after it. The content is never longer than the string. `from` and
- * `to` exclude the quotes. Half a surrogate pair becomes U+FFFD.
+ * Writes the content of a JSON string as UTF-8 and returns the index after it. The content is never longer than the string. `from` and `to`
+ * exclude the quotes. Half a surrogate pair becomes U+FFFD.
  */
 export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataView, from: number, to: number): number {
   let end = at;
   let next = from;
   while (next < to) {
-    // The closing quote at `to` is part of the searched range, so that the search always ends.
+    // The searched range includes the closing quote at `to`, so that the search always finds an end.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
     next = plain;

@@ -92,7 +92,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
       at = copyBytes(buffer, at, head, 0, head.length);
       at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
     }
-    // The opening brace replaces the comma before the first value.
+    // The opening brace takes the place of the comma before the first value of the row.
     if (at === start) at++;
     buffer[start] = char.objectStart;
     buffer[at++] = char.objectEnd;

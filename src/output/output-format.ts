@@ -8,14 +8,14 @@ import { ParquetEncoder } from './parquet-encoder.ts';
 import type { RowEncoder } from './row-encoder.ts';
 
 export type OutputFormat =
-  /** Chosen `fields`, or none for rows as received. */
+  /** NDJSON with the chosen `fields`, or with rows as received if no fields are chosen. */
   | { readonly kind: 'ndjson'; readonly fields: readonly string[] }
   | { readonly kind: 'csv'; readonly columns: ColumnSet; readonly formulaGuard: boolean }
   | { readonly kind: 'parquet'; readonly columns: ColumnSet };
 
 export interface FileForm {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
-  /** Compression around the file. Parquet is compressed inside. */
+  /** Compression of the whole file. Parquet is compressed inside the file instead. */
   readonly compression: Compression;
 }
 

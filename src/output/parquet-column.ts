@@ -126,7 +126,7 @@ class DecimalColumn extends WordColumn {
   }
 }
 
-/** Estimated memory per boolean in an array, in bytes. */
+/** Estimated memory in bytes that a boolean takes in an array. */
 const bytesPerBoolean = 8;
 
 class TruthColumn implements ParquetColumn {
@@ -167,7 +167,7 @@ function typedValue<T>(row: RowColumns, column: number, read: (text: string) => 
   return text === undefined ? { value: null, fits: false } : read(text);
 }
 
-/** Text of a row's value; empty if there is none. Undefined for objects and arrays. */
+/** Value of a row as text; empty if the row has no value. Undefined for objects and arrays. */
 function textOf(row: RowColumns, column: number): string | undefined {
   const start = row.starts[column] as number;
   const end = row.ends[column] as number;

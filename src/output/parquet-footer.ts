@@ -30,7 +30,7 @@ export interface ColumnChunk extends PageTotals {
   readonly bounds: Bounds | undefined;
 }
 
-/** Codec numbers in parquet.thrift. */
+/** Numbers of compression codecs in the Parquet format (parquet.thrift). */
 const codecs: Readonly<Record<Codec, number>> = { UNCOMPRESSED: 0, GZIP: 2, ZSTD: 6 };
 const valueTypes: Readonly<Record<ValueType, number>> = { BOOLEAN: 0, INT64: 2, DOUBLE: 5, BYTE_ARRAY: 6 };
 const encodings: Readonly<Record<PageEncoding, number>> = { PLAIN: 0, RLE: 3, RLE_DICTIONARY: 8 };
@@ -52,7 +52,7 @@ export class ParquetFooter {
     this.#codec = codec;
   }
 
-  /** Size in bytes of the row groups in the footer. */
+  /** Size in bytes of the row groups that the footer describes, as encoded in the footer. */
   get bytes(): number {
     return this.#groups.offset;
   }
@@ -92,7 +92,7 @@ export class ParquetFooter {
       out.appendVarInt(this.#count);
     }
     out.appendBytes(this.#groups.getBytes());
-    // Fields six and seven: two and one after the field before. Bounds use the order of each column's type.
+    // The fields six and seven are written as differences from the field before: two and one. Bounds use the order of each column's type.
     serializeTCompactProtocol(out, { field_2: 'logfleet', field_3: this.#elements.map(() => ({ field_1: {} })) });
     out.appendUint32(out.offset - start);
   }

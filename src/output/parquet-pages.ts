@@ -62,7 +62,7 @@ export class PageWriter {
     this.#pack = pack;
   }
 
-  /** Starts the pages of another column. */
+  /** Starts the pages of another column, with totals of zero. */
   begin(): void {
     this.#start = this.#out.offset;
     this.#dictionaryAt = undefined;
@@ -137,7 +137,7 @@ export class PageWriter {
     this.#dataPages++;
   }
 
-  /** Writes values as indexes into a dictionary with `dictionarySize` entries. */
+  /** Writes a page whose values are indexes into a dictionary with `dictionarySize` entries. */
   indexes(present: Uint8Array, indexes: Int32Array, dictionarySize: number): void {
     const bits = Math.ceil(Math.log2(dictionarySize));
     for (const page of evenPages(present, Int32Array.BYTES_PER_ELEMENT)) {
@@ -148,7 +148,7 @@ export class PageWriter {
     }
   }
 
-  /** Writes values of eight bytes from their memory layout. */
+  /** Writes a page of eight-byte values, copied from memory that has the layout of the format. */
   words(present: Uint8Array, words: Uint8Array): void {
     for (const page of evenPages(present, bytesPerWord)) {
       this.data({
@@ -159,7 +159,7 @@ export class PageWriter {
     }
   }
 
-  /** Writes booleans, given as 1 and 0. */
+  /** Writes a page of booleans, which are given as 1 and 0. */
   bits(present: Uint8Array, bits: Uint8Array): void {
     for (const page of evenPages(present, 1)) {
       rewind(this.#values);

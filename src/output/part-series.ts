@@ -53,7 +53,7 @@ export class PartSeries {
     await Promise.all([...this.#unfinished].map((part) => part.abort()));
   }
 
-  /** Returns the part for the next row. */
+  /** Returns the part to which the next row belongs, and opens it if necessary. */
   #open(): PartWriter {
     if (this.#failure) throw this.#failure.error;
     if (this.#current?.isFull) this.#endCurrent(this.#current);

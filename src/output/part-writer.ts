@@ -44,7 +44,7 @@ export interface PartSummary {
   readonly misfits: number;
 }
 
-/** Number of bytes waiting to be written from which no more rows should be passed. */
+/** Number of bytes waiting to be written above which the caller should wait before it passes more rows. */
 const maxWaitingBytes = 512 * 1024;
 /** Minimum length in bytes of a chunk. A part that is smaller than a usual chunk uses shorter chunks. */
 const minChunkBytes = 4 * 1024;
@@ -57,7 +57,7 @@ export class PartWriter {
   readonly #written: Promise<void>;
   #sink: PartSink | undefined;
   #rows = 0;
-  /** Number of bytes that the compressor has taken from the encoder. */
+  /** Number of bytes that the compressor has already taken from the encoder. */
   #takenBytes = 0;
   #bytes = 0;
   #hasEnded = false;
@@ -91,7 +91,7 @@ export class PartWriter {
     return this.#encoder.isFull === true || this.bytes >= this.#options.maxPartBytes;
   }
 
-  /** Accepts a row. Throws the error of earlier writes. */
+  /** Accepts a row for this part. Throws the error of an earlier write. */
   row(row: RawRow): void {
     if (this.#failure) throw this.#failure.error;
     this.#encoder.row(row);
@@ -107,7 +107,7 @@ export class PartWriter {
     return this.#drained.promise;
   }
 
-  /** Writes the remaining rows and finishes the file. If writing fails, aborts the sink and rejects with the error. */
+  /** Writes the remaining rows of the part and finishes its file. If writing fails, aborts the sink and rejects with the error. */
   async end(): Promise<PartSummary> {
     if (!this.#failure) {
       this.#encoder.end();

@@ -4,7 +4,7 @@
  */
 import type { RawRow } from './row-encoder.ts';
 
-/** Values by field name. A field without a value is absent. */
+/** Converts a record to a row. `record` contains values by field name; a field without a value is absent. */
 export function recordRow(record: ReadonlyMap<string, string>): RawRow {
   const members = Array.from(record, ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   return { bytes: Buffer.from(`{${members.join(',')}}`) };

@@ -9,7 +9,7 @@ import { char, plainEnd } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
 import { nestedEnd, stringEnd, tokenStart, wordEnd } from './json-text.ts';
 
-/** Kinds of values. `plain` and `escaped` are strings without and with backslashes. */
+/** Kinds of values in a row. `plain` and `escaped` are strings without and with backslashes. */
 export const valueKind = { absent: 0, plain: 1, escaped: 2, number: 3, truth: 4, null: 5, nested: 6 } as const;
 
 export type ValueKind = (typeof valueKind)[keyof typeof valueKind];
@@ -124,7 +124,7 @@ export class RowColumns {
     return known;
   }
 
-  /** Skips the value that starts at `start` and stores its kind. Returns the index after the value. */
+  /** Skips the value that starts at `start` and stores the kind of the value. Returns the index after the value. */
   #passValue(start: number, end: number): number {
     const { bytes, view } = this;
     switch (bytes[start]) {
@@ -159,7 +159,7 @@ function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean 
   return true;
 }
 
-/** Maximum number of bytes by which the object exceeds the row. */
+/** Maximum number of bytes by which the object that `writeRest` writes exceeds the row. */
 export const restBytes = 2;
 
 /**

@@ -18,7 +18,7 @@ export interface RowEncoder {
   end(): void;
   /** Bytes of memory for rows that are held back. */
   readonly heldBytes: number;
-  /** Whether the file should end here regardless of its size. Absent if only its size is limited. */
+  /** True if the file should end here whatever its size. Absent if only the size limits the file. */
   readonly isFull?: boolean;
   /** Number of values that do not have their column's type and are stored in the column for the rest. */
   readonly misfits: number;

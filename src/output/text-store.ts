@@ -9,7 +9,7 @@ import { copyBytes, writeText } from './json-text.ts';
 import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
-/** Number of texts after which it is decided whether a column repeats its texts. */
+/** Number of texts in a row group after which the column's texts are either shared or stored in order. */
 const textsOnTrial = 1_000;
 /** Maximum length in bytes of texts that are compared with earlier ones and stored once. */
 const maxSharedLength = 256;
@@ -23,7 +23,7 @@ const indexBytes = 4;
 
 export class TextStore {
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
-  /** End of each stored text in `#bytes`, at which the length of the next text starts. */
+  /** End position in `#bytes` of each stored text. The length of the next text starts there. */
   #ends = new Int32Array(leastRows);
   #kept = 0;
   /** Index of the stored text for each row that has a text. */
@@ -90,12 +90,12 @@ export class TextStore {
     this.#shares = true;
   }
 
-  /** End of the stored texts in memory. */
+  /** Position in memory at which the stored texts end. */
   get #end(): number {
     return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
   }
 
-  /** True if the texts of the column repeat. A row group of long texts may have fewer rows than `textsOnTrial`. */
+  /** True if most texts of the column repeat earlier ones. A row group of long texts may have fewer rows than `textsOnTrial`. */
   get #repeats(): boolean {
     return this.#shares && this.#kept <= this.#rows / 2;
   }
@@ -107,7 +107,7 @@ export class TextStore {
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // If each row has its own text, the texts are in the order of rows.
+    // If no two rows have the same text, the stored texts are already in the order of the rows.
     const isInOrder = this.#kept === this.#textRows;
     // Size of the pages, all of which have the same size: a short last page would compress worse. The number of pages is chosen so that
     // their size is closest to the usual one.
@@ -226,7 +226,7 @@ export class TextStore {
     return hash ^ (hash >>> 15);
   }
 
-  /** Reserves space for a text and returns its offset. */
+  /** Reserves memory for a text and returns the position at which the text starts. */
   #reserve(bytes: number): number {
     const start = this.#end;
     const end = start + lengthBytes + bytes;

@@ -15,10 +15,10 @@ const minus = 0x2d;
 const leastRows = 256;
 
 export class WordStore {
-  /** Values of the rows that have a value. */
+  /** Integers or doubles of the rows that have a value, eight bytes each. */
   #integers = new BigInt64Array(leastRows);
   #doubles = new Float64Array(this.#integers.buffer);
-  /** The same values as two 32-bit halves each, the low half first. */
+  /** The column's values as two 32-bit halves each, the low half first. The memory is that of `#integers`. */
   #halves = new Int32Array(this.#integers.buffer);
   #words = 0;
   /** Flag for each row of the row group: 1 if the row has a value. */

@@ -6,22 +6,22 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   ['NoSuchBucket', 'missing'],
   ['NoSuchKey', 'absent'],
   ['NoSuchUpload', 'lost'],
-  // The upload is being removed: its parts disappear first.
+  // A part of the upload is missing, because another process is removing the upload.
   ['InvalidPart', 'lost'],
-  // The storage class requires a restore before reading.
+  // The storage class of the object requires a restore before the object can be read.
   ['InvalidObjectState', 'frozen'],
   ['AccessDenied', 'denied'],
   ['AllAccessDisabled', 'denied'],
   ['AccountProblem', 'denied'],
   ['InvalidAccessKeyId', 'credentials'],
-  // Code of versitygw for an unknown key.
+  // The store versitygw answers with this code if it does not know the access key.
   ['XAdminUserNotFound', 'credentials'],
   ['SignatureDoesNotMatch', 'credentials'],
   ['ExpiredToken', 'credentials'],
   ['InvalidToken', 'credentials'],
   ['TokenRefreshRequired', 'credentials'],
   ['CredentialsProviderError', 'credentials'],
-  // Among header values only credentials are not checked before.
+  // Credentials are the only header values that logfleet does not check before a request.
   ['ERR_INVALID_CHAR', 'credentials'],
   ['AuthorizationHeaderMalformed', 'invalid'],
   ['PermanentRedirect', 'invalid'],
@@ -35,7 +35,7 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   ['IncompleteBody', 'away'],
   ['BadDigest', 'away'],
   ['XAmzContentSHA256Mismatch', 'away'],
-  // Code of MinIO for it.
+  // MinIO answers with this code if the body of a request is broken.
   ['XAmzContentChecksumMismatch', 'away'],
   ['ThrottlingException', 'away'],
   ['RequestTimeTooSkewed', 'away'],
@@ -46,7 +46,7 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, D
   ['XMinioAdminBucketQuotaExceeded', 'full'],
 ]);
 
-/** Errors of certificates, which retries do not solve. */
+/** Codes of certificate errors, which a retry cannot solve. */
 const untrustedForm = /^(?:UNABLE_TO_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/;
 
 const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
@@ -64,37 +64,37 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
   unsupported: 'this store lacks what logfleet needs; use another store, or a volume',
 };
 
-/** `act` is the failed action and its place, as in `write a/b to s3://bucket/prefix`. */
+/** Converts an error of an object store. `act` is the failed action and its place, as in `write a/b to s3://bucket/prefix`. */
 export function s3Error(act: string, cause: unknown): LogfleetError {
   const failure = failureOf(cause);
   const hint = advice[failure];
   return destinationError(failure, `cannot ${act}: ${reasonOf(cause)}${hint === undefined ? '' : `; ${hint}`}`, cause);
 }
 
-/** Code of an error of the store or socket: `NoSuchKey`, `ECONNREFUSED`. */
+/** Error code of the store or of the connection to it, such as `NoSuchKey` or `ECONNREFUSED`. */
 export function errorCode(cause: unknown): string {
   const { name, code, Code } = (cause ?? {}) as { name?: unknown; code?: unknown; Code?: unknown };
   const known = [Code, code, name].find((each) => typeof each === 'string' && each !== '' && each !== 'Error');
   return typeof known === 'string' ? known : 'UnknownError';
 }
 
-/** Undefined if there was no answer. */
+/** HTTP status of the store's answer; undefined if there was no answer. */
 export function httpStatus(cause: unknown): number | undefined {
   const { $metadata } = (cause ?? {}) as { $metadata?: { httpStatusCode?: unknown } };
   return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;
 }
 
-/** Whether an object with this name exists (412). */
+/** Returns whether the error means that an object with this name exists (412). */
 export function isTaken(cause: unknown): boolean {
   return httpStatus(cause) === 412 || errorCode(cause) === 'PreconditionFailed';
 }
 
-/** Whether the connection ended during a request without an answer. */
+/** Returns whether the error means that the connection ended before the store answered. */
 export function isBrokenOff(cause: unknown): boolean {
   return httpStatus(cause) === undefined && ['ECONNRESET', 'EPIPE'].includes(errorCode(cause));
 }
 
-/** Whether the object or upload does not exist, although its bucket does. */
+/** Returns whether the error means that the object or upload does not exist, although its bucket exists. */
 export function isAbsent(cause: unknown): boolean {
   return ['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(errorCode(cause));
 }
@@ -120,7 +120,7 @@ function reasonOf(cause: unknown): string {
   return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
 }
 
-/** Maximum length of a store's message, so that the remedy after it stays readable. */
+/** Maximum length of a store's message in errors. The remedy after a longer message would be hard to find. */
 const longestMessage = 300;
 
 function shortened(message: string): string {

@@ -57,7 +57,7 @@ export class NewFile {
     }
   }
 
-  /** Links the file to its final name. Result 'exists': another file has this name, and that file is durable as well. */
+  /** Links the file to its final name. Resolves to 'exists' if another file has that name; that file is durable as well. */
   async place(): Promise<'placed' | 'exists'> {
     try {
       await this.#file.sync();
