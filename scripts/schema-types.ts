@@ -33,7 +33,7 @@ function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
   const known = named.get(title);
   if (known === undefined) {
-    // The type comes before the types that it uses.
+    // The empty entry reserves the type's position before the types that it uses.
     named.set(title, {});
     named.set(title, { ...describe(schema), ...convertShape(schema, named), title });
   } else {

@@ -27,7 +27,10 @@ function validator(): ValidateFunction<Scenario> {
   return compiled;
 }
 
-/** The start that checks use if they get none. Relative times have the same distance from each other at any start. */
+/**
+ * Start of the service that checks assume if the caller gives none. Relative times have the same distance from each
+ * other at any start.
+ */
 const anyStartMs = Date.UTC(2026, 0);
 
 /** Returns all problems of `value`, none for a valid scenario. `startMs` is the start of the service. */
@@ -183,7 +186,7 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
     rangeProblems([...path, 'outcomes', index, 'duration'], duration),
   );
   const everyTime = outcomes.filter(({ attempts }) => attempts === undefined);
-  // Sums the shares of outcomes for each build, including the shares for all builds.
+  // This sums the shares of upgrade outcomes for each build, including the shares that apply to all builds.
   const totals = [undefined, ...everyTime.map(({ toVersion }) => toVersion)].map((version) =>
     everyTime
       .filter(({ toVersion }) => toVersion === undefined || toVersion === version)
@@ -207,7 +210,7 @@ function eventProblems({ events = {}, ...scenario }: Scenario, startMs: number):
     if (isObject(patch?.logs) && 'files' in patch.logs) {
       return [{ path: ['events', name, 'patch', 'logs', 'files'], text: 'is read at the start; write it under logs' }];
     }
-    // The patch of an event has to result in a valid scenario.
+    // The scenario must still be valid after the patch of an event.
     const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch), startMs);
     return patched.map(({ path, text }) => ({ path: ['events', name, 'patch', ...path], text }));
   });

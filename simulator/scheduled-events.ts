@@ -21,7 +21,7 @@ export interface EventContext {
 
 export class ScheduledEvents {
   readonly #world: EventContext;
-  /** JSON of each event in the last scenario, by name. */
+  /** JSON of each event in the last scenario, by the name of the event. */
   #declared = new Map<string, string>();
 
   constructor(world: EventContext) {

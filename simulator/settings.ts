@@ -1,6 +1,6 @@
 /**
- * A scenario with all defaults, durations in milliseconds, and users by access ID. Defaults follow the specification, and its first
- * reading where it is ambiguous.
+ * Settings of the simulator: a scenario with all defaults, durations in milliseconds, and users by access ID. Defaults
+ * follow the specification, and its first reading where it is ambiguous.
  */
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
 import type {
@@ -23,9 +23,9 @@ export interface AccessKey {
   readonly accessId: string;
   readonly accessKey: string;
   readonly forbidden: boolean | readonly Operation[];
-  /** Names of the groups of collectors that the user may see. If undefined, the user sees all groups. */
+  /** Names of the collector groups that the user may see. If undefined, the user sees all groups. */
   readonly groups: readonly string[] | undefined;
-  /** Organisation whose search jobs are counted together. */
+  /** Organisation of the user. The limit on search jobs applies to all jobs of an organisation together. */
   readonly organisation: string;
 }
 
@@ -55,7 +55,7 @@ export interface UpgradeSettings
 
 export interface Fault extends Omit<FaultScenario, 'from' | 'until' | 'delay' | 'lag'> {
   readonly name: string;
-  /** The fault as JSON. If it changes, the counter of the fault restarts. */
+  /** The fault as JSON. If this text changes, the simulator starts to count the fault's requests again. */
   readonly rule: string;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -77,7 +77,7 @@ export interface Settings {
   readonly list: Required<Omit<ListScenario, 'lag'>> & { readonly lagMs: number };
   readonly task: Required<TaskScenario>;
   readonly limits: Required<Omit<LimitScenario, 'retryAfter'>> & { readonly retryAfter: number | undefined };
-  /** Maximum numbers of active search jobs by organisation, where they differ from the common one. */
+  /** Maximum numbers of active search jobs by organisation, for organisations that do not have the common maximum. */
   readonly activeJobs: ReadonlyMap<string, number>;
   readonly errors: Required<ErrorScenario>;
   readonly latency: Span;
@@ -101,7 +101,7 @@ const upgradeDefaults: UpgradeSettings = {
   outcomes: [],
 };
 
-/** Credentials of a scenario without users. */
+/** Credentials of the only user if the scenario defines no users. */
 export const defaultCredentials = { accessId: 'simulator', accessKey: 'simulator-key' } as const;
 
 export function settingsOf(scenario: Scenario): Settings {
@@ -210,7 +210,7 @@ function accessKeysOf(scenario: Scenario): Map<string, AccessKey> {
   return keys;
 }
 
-/** Returns the builds in the given order. The newest is the latest unless an entry sets `latest`. */
+/** Returns the builds in the given order. The newest build is the latest unless an entry sets `latest`. */
 function buildsOf(entries: readonly (string | BuildScenario)[]): Build[] {
   const builds = entries.map((entry) => (typeof entry === 'string' ? { version: entry } : entry));
   const stated = builds.some(({ latest }) => latest !== undefined);

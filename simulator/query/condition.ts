@@ -20,7 +20,7 @@ const comparisons = ['!=', '<=', '>=', '=', '<', '>'] as const;
 type Comparison = (typeof comparisons)[number];
 
 const numberForm = /-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_.])/uy;
-/** The numbers that `parseNumeric` accepts. */
+/** Pattern of the numbers that `parseNumeric` accepts. */
 const countableNumber = 'a number below 1.8e308, of 1000 digits at most where it is whole';
 const cost = 2;
 
@@ -64,8 +64,8 @@ function readsOf(operands: readonly Operand[]): ReadonlySet<string> {
 }
 
 /**
- * Compares two operands. A number is compared with a number, a text with a text. Two fields are compared as numbers if both look
- * like numbers.
+ * Compares two operands of a condition. A number is compared with a number, a text with a text. Two fields are compared
+ * as numbers if both look like numbers.
  */
 function compare(left: Operand, comparison: Comparison, right: Operand): (fields: Fields) => boolean {
   const byNumber = left.kind === 'number' || right.kind === 'number';

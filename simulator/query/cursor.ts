@@ -45,7 +45,7 @@ export class Cursor {
     return this.text.startsWith(symbol, this.offset);
   }
 
-  /** Reads the match of a sticky pattern at the position. Does not skip blanks. */
+  /** Reads the match of a sticky pattern at the position of the cursor, without skipping blanks before it. */
   match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#offset;
     const found = pattern.exec(this.text)?.[0];
@@ -59,7 +59,7 @@ export class Cursor {
     return true;
   }
 
-  /** Takes a keyword in any case of letters. */
+  /** Reads a keyword in upper or lower case. */
   takeKeyword(keyword: string): boolean {
     const start = this.offset;
     const end = start + keyword.length;
@@ -68,13 +68,13 @@ export class Cursor {
     return true;
   }
 
-  /** Reads a name without quotes, such as an operator or a field. */
+  /** Reads a name without quotes, for example of an operator or a field. */
   takeBareName(): string | undefined {
     this.skipBlanks();
     return this.match(nameForm);
   }
 
-  /** Reads a whole number. Undefined without digits, or beyond the safe integers. */
+  /** Reads a whole number. Returns undefined if there are no digits, or for a number beyond the safe integers. */
   takeWholeNumber(): number | undefined {
     const start = this.offset;
     const value = Number(this.match(wholeNumberForm) ?? Number.NaN);

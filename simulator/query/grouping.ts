@@ -14,7 +14,7 @@ import type { FieldDescriptor, Row } from './row.ts';
 export interface Column {
   readonly descriptor: FieldDescriptor;
   readonly aggregate: AggregateFunction;
-  /** Lower-case name of the argument. Absent for counting rows. */
+  /** Lower-case name of the field that the function aggregates. Absent for a function that counts rows. */
   readonly field?: string;
 }
 
@@ -25,11 +25,11 @@ export interface Grouping {
   readonly steps: readonly RecordStep[];
 }
 
-/** The value that each row adds to a column that counts rows. */
+/** Value that each row adds to a column that counts rows. */
 const present = '';
 
 const maxGroups = 100_000;
-/** Approximate memory of a group in bytes, without characters and columns. Several keys need more. */
+/** Approximate memory of a group in bytes, without its key texts and columns. A group with several keys needs more. */
 const groupBytes = 90;
 const keyBytes = 50;
 
@@ -38,16 +38,18 @@ export class GroupedRows implements Aggregation {
   readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
   readonly #groupBytes: number;
-  /** Indices of the groups by their identity (their keys as one text), in the order of their first row. */
+  /**
+   * Indices of the groups by their identity (all keys of a group as one text), in the order of each group's first row.
+   */
   #indices = new Map<string, number>();
   /** Keys of each group. Empty for aggregations with a single key, because the identity of a group is then its key. */
   #keys: (readonly string[])[] = [];
   #columns: readonly Accumulators[];
-  /** Bytes taken from the shared memory. */
+  /** Bytes that this aggregation has taken from the memory that all aggregations share. */
   #bytes = 0;
   #isTooMuch = false;
   #failure: string | undefined;
-  /** Number of records so far, cached until the next row. */
+  /** Number of records so far, cached until the aggregation reads another row. */
   #recordCount: number | undefined;
 
   constructor(grouping: Grouping, memory: AggregationMemory) {
@@ -151,7 +153,7 @@ export class GroupedRows implements Aggregation {
     };
   }
 
-  /** Returns the values of the keys. */
+  /** Returns the values of a group's keys. */
   #valuesOf(id: string, group: number): readonly string[] {
     if (this.#hasKeyLists) return this.#keys[group] as readonly string[];
     return this.#keyNames.length === 1 ? [id] : [];

@@ -7,14 +7,17 @@ import { parseLosslessJson } from '../lossless-json.ts';
 import { messageField } from './message-fields.ts';
 import type { Fields, Predicate } from './predicate.ts';
 
-/** Maximum number of fields of a message, and maximum depth of nested objects. */
+/** Maximum number of fields that a JSON message has, and maximum depth of nested objects that are read. */
 const maxJsonFields = 200;
 const deepestJsonField = 20;
 
 const jsonCost = 100;
 const longInteger = /\d{16}/;
 
-/** Returns names and values in the order of the text. If names differ only in case, the first counts. */
+/**
+ * Returns names and values of the fields in the order of the text. If names differ only in case, the first field is
+ * used.
+ */
 export function jsonFields(raw: string): readonly (readonly [name: string, value: string])[] {
   const value = parseObject(raw);
   if (value === undefined) return [];
@@ -23,7 +26,7 @@ export function jsonFields(raw: string): readonly (readonly [name: string, value
   return [...found.values()];
 }
 
-/** Returns a predicate that also sees the fields of JSON messages. */
+/** Returns a predicate on messages that also sees the fields of JSON messages. */
 export function withJsonFields(predicate: Predicate): Predicate {
   const stored = [...predicate.reads].filter((name) => messageField(name));
   if (stored.length === predicate.reads.size) return predicate;

@@ -5,7 +5,7 @@ export type Numeric = number | bigint;
 
 const integerForm = /^-?\d+$/;
 const decimalForm = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
-/** Integers of at most this length are safe. */
+/** Maximum number of digits with which every integer is safe (exact as a double). */
 const safeLength = 15;
 /** Maximum length of a number. Longer numbers stay texts, because parsing a bigint takes more than linear time. */
 const maxDigits = 1_000;
@@ -22,12 +22,12 @@ export function parseNumeric(text: string): Numeric | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Returns a number below, equal to or above 0. */
+/** Compares two numbers. Returns a number below, equal to or above 0. */
 export function compareNumerics(left: Numeric, right: Numeric): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Compares by code units, so the result is the same on every machine. */
+/** Compares two texts by code units, so the result is the same on every machine. */
 export function compareTexts(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }

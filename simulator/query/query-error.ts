@@ -5,7 +5,7 @@ const maxShownCharacters = 20;
 
 export class QueryError extends LogfleetError {
   override readonly name = 'QueryError';
-  /** Offset in the text in UTF-16 units. */
+  /** Offset of the error in the query's text, in UTF-16 units. */
   readonly offset: number;
 
   /** Creates an error. `problem` is a sentence without its position and full stop. */
@@ -32,7 +32,7 @@ function placeOf(text: string, offset: number): string {
   return `${before.split('\n').length}:${offset - lineStart + 1}`;
 }
 
-/** Returns the text at the offset, up to the next blank. */
+/** Returns the text from the offset up to the next blank. */
 function shownAt(text: string, offset: number): string {
   const rest = text.slice(offset);
   if (rest === '') return 'the end of the query';

@@ -21,19 +21,24 @@ import { parseSearch } from './search-expression.ts';
 const maxCharacters = 10_000;
 
 export interface Query {
-  /** Selects messages: the search before the first `|`, and conditions directly after it. */
+  /** Selects messages by the search before the first `|` and by the conditions directly after it. */
   readonly filter: Filter;
-  /** Operators on rows before any aggregation. Absent if there are none. */
+  /** Operators that change messages before any aggregation. Absent if the query has none. */
   readonly transform?: Transform;
-  /** Maximum number of messages, from a `limit` before any aggregation. No operator after that `limit` drops messages. */
+  /**
+   * Maximum number of messages, from a `limit` before any aggregation. Absent without such a `limit`. No later operator
+   * on messages can drop messages.
+   */
   readonly messageLimit?: number;
-  /** Creates an aggregation. It shares `memory`, or has its own. Absent if the query does not aggregate. */
+  /**
+   * Creates the aggregation of the query. It uses the shared `memory` if given. Absent if the query does not aggregate.
+   */
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
   /** Lower-case names of the stored fields that filter, transform and aggregation read together. */
   readonly reads: ReadonlySet<string>;
   /**
-   * Set if the query reads of `_messagetime` only the slice that it is in: length of the slices, counted from the epoch. Then
-   * `reads` lacks `_messagetime`.
+   * Length in ms of time slices, counted from the epoch. Set if the query only needs the slice of each message instead
+   * of its exact `_messagetime`. Then `reads` lacks `_messagetime`.
    */
   readonly sliceMs?: number;
 }
@@ -59,7 +64,10 @@ export function parseQuery(text: string, { jsonFields = false }: QueryOptions = 
   return assemble(rows, records);
 }
 
-/** Parses an operator. Returns the records after it, or undefined if the query has no aggregation yet. */
+/**
+ * Parses an operator. Returns the aggregation's records with the operator applied, or undefined if the query has no
+ * aggregation yet.
+ */
 function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
   const start = cursor.offset;
   const operator = cursor.takeBareName()?.toLowerCase() ?? '';

@@ -4,7 +4,10 @@ import { withoutWildcards } from './wildcard.ts';
 
 const quotedForm = /"(?:[^"\\]|\\[\s\S])*"/y;
 
-/** Reads a quoted text. Returns it without quotes but with its backslashes, or undefined without a quote. */
+/**
+ * Reads a text in double quotes. Returns the text without quotes but with its backslashes, or undefined if there is no
+ * quote.
+ */
 export function takeQuoted(cursor: Cursor): string | undefined {
   if (!cursor.startsWith('"')) return undefined;
   const start = cursor.offset;
@@ -13,14 +16,14 @@ export function takeQuoted(cursor: Cursor): string | undefined {
   return quoted.slice(1, -1);
 }
 
-/** Reads a quoted text, or throws. `expected` is a noun with its article. */
+/** Reads a text in double quotes, or throws. `expected` is a noun with its article, for the message. */
 export function expectQuoted(cursor: Cursor, expected: string): string {
   const quoted = takeQuoted(cursor);
   if (quoted === undefined) throw cursor.expected(expected);
   return quoted;
 }
 
-/** Reads a field name, with or without quotes. Undefined without a name. */
+/** Reads a field name, with or without quotes. Returns undefined if there is no name. */
 export function takeName(cursor: Cursor): string | undefined {
   const start = cursor.offset;
   if (!cursor.take('%')) return cursor.takeBareName();
@@ -35,7 +38,7 @@ export function expectName(cursor: Cursor, expected = 'the name of a field'): st
   return name;
 }
 
-/** Takes field names with commas between them. */
+/** Reads field names that are separated by commas. */
 export function expectNames(cursor: Cursor): readonly string[] {
   const names = [expectName(cursor)];
   while (cursor.take(',')) names.push(expectName(cursor));

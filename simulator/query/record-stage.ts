@@ -19,7 +19,7 @@ export class RecordStage {
   readonly #keys: readonly FieldDescriptor[];
   readonly #columns: readonly Column[];
   readonly #steps: RecordStep[] = [];
-  /** Fields of the records after the operators so far. */
+  /** Fields that the records have after the operators so far. */
   #fields: readonly FieldDescriptor[];
 
   private constructor(keys: readonly FieldDescriptor[], columns: readonly Column[]) {
@@ -29,8 +29,8 @@ export class RecordStage {
   }
 
   /**
-   * Parses an aggregation. The name of its first function is already read, and begins at `start`. `typeOf` returns the type of a
-   * field of rows.
+   * Parses an aggregation. The cursor is behind the name of its first function, which begins at `start`. `typeOf`
+   * returns the type of a message field.
    */
   static parse(
     cursor: Cursor,
@@ -51,13 +51,13 @@ export class RecordStage {
     return { keys: this.#keys, columns: this.#columns, steps: this.#steps };
   }
 
-  /** Lower-case names of the fields of rows that the aggregation reads. */
+  /** Lower-case names of the message fields that the aggregation reads. */
   get reads(): readonly string[] {
     const keys = this.#keys.map(({ name }) => name.toLowerCase());
     return [...keys, ...this.#columns.flatMap(({ field }) => (field === undefined ? [] : [field]))];
   }
 
-  /** Parses an operator after its name. Returns false for an operator that does not work on records. */
+  /** Parses the rest of an operator after its name. Returns false for an operator that does not work on records. */
   parseOperator(cursor: Cursor, operator: string): boolean {
     switch (operator) {
       case 'where':
@@ -140,7 +140,7 @@ function expectColumn(
   return field === undefined ? column : { ...column, field: field.toLowerCase() };
 }
 
-/** Only `count` may have no argument. */
+/** Reads the argument of an aggregate function. Only `count` may have none. */
 function parseArgument(cursor: Cursor, name: FunctionName): string | undefined {
   if (name === 'count' && !cursor.startsWith('(')) return undefined;
   cursor.expect('(', `"(" and the name of a field, as in ${name}(_size)`);
@@ -164,7 +164,7 @@ function expectKeys(
   return keys;
 }
 
-/** Reserves a field name. Throws if a record already has a field with that name in any case. */
+/** Adds a field name to the records. Throws if a record already has a field with that name in any case. */
 function claim(cursor: Cursor, name: string, offset: number, taken: Set<string>): void {
   const lowerName = name.toLowerCase();
   if (taken.has(lowerName)) throw cursor.error(offset, `records would have two fields ${name}: name one with "as"`);

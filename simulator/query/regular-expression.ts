@@ -17,7 +17,10 @@ const maxCharacters = 1_000;
 const maxSteps = 1_000;
 /** Maximum number of groups. Every step stores the positions of all groups. */
 const maxGroups = 50;
-/** Maximum of characters times steps. It takes about a second if each step is tried at each character. */
+/**
+ * Maximum product of searched characters and steps of the expression. A search of this size takes about a second if
+ * each step is tried at each character.
+ */
 const maxTries = 5_000_000;
 
 export interface NamedGroup {
@@ -27,10 +30,10 @@ export interface NamedGroup {
 }
 
 export class RegularExpression {
-  /** Named groups in the order of their start. */
+  /** Named groups of the expression in the order of their start. */
   readonly groups: readonly NamedGroup[];
   readonly #program: RE2JS;
-  /** Indices of these groups among all groups. */
+  /** Index of each named group among all groups of the expression. */
   readonly #indices: readonly number[];
   readonly #seenCharacters: number;
 
@@ -79,15 +82,15 @@ function compile(written: string, errorOf: (problem: string, part: string) => Qu
 }
 
 /**
- * Returns the offset of a wrong part of the expression. The engine names the part but not its position, so the part must occur only
- * once. `start` is the offset of the expression.
+ * Returns the offset of the invalid part of an expression that begins at `start`. Undefined if the part occurs more
+ * than once, because the engine reports the part without its position.
  */
 function onlyPlaceOf(part: string, whole: string, start: number): number | undefined {
   const at = whole.indexOf(part);
   return part !== '' && at >= 0 && at === whole.lastIndexOf(part) ? start + at : undefined;
 }
 
-/** Returns the start of a text with at most `length` UTF-16 units and without half a character. */
+/** Returns at most the first `length` UTF-16 units of a text, without half a character at the end. */
 function startOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const isWhole = (text.codePointAt(length - 1) as number) <= 0xffff;

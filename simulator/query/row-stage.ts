@@ -40,7 +40,7 @@ export class RowStage {
   #sees: Visibility = () => true;
   #messageLimit: number | undefined;
 
-  /** Creates a stage. `steps` run before the operators of the query. */
+  /** Creates the stage that collects the operators on messages. `steps` run before the operators of the query. */
   constructor(search: Predicate, steps: readonly RowStep[] = []) {
     this.#filter = search;
     for (const step of steps) this.#add(step);
@@ -54,12 +54,15 @@ export class RowStage {
     return this.#messageLimit;
   }
 
-  /** Lower-case names of the stored fields that the operators read. */
+  /** Lower-case names of the stored fields that the operators on messages read. */
   get reads(): ReadonlySet<string> {
     return storedReads(this.#steps);
   }
 
-  /** Length of the slices, if the operators read of `_messagetime` only the slice that it is in. */
+  /**
+   * Length in ms of time slices. Set if the operators only need the slice of each message instead of its exact
+   * `_messagetime`.
+   */
   get sliceMs(): number | undefined {
     const readers = this.#steps.filter(({ reads }) => reads.has('_messagetime'));
     return readers.length === 1 ? readers[0]?.sliceMs : undefined;
@@ -71,12 +74,15 @@ export class RowStage {
     return known?.fieldType ?? 'string';
   }
 
-  /** Returns the stored fields among `names`. Names are in lower case. */
+  /** Returns those of `names` that are stored fields. Names are in lower case. */
   stored(lowerNames: Iterable<string>): readonly string[] {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }
 
-  /** Returns the transform, or undefined without operators on rows. */
+  /**
+   * Returns the function that applies all operators to a message, or undefined if the query has no operators on
+   * messages.
+   */
   transform(): Transform | undefined {
     const steps = this.#steps;
     if (steps.length === 0) return undefined;
@@ -103,8 +109,8 @@ export class RowStage {
   }
 
   /**
-   * Parses an operator. Its name is already read, and began at `start`. Returns false for an operator that does not belong to this
-   * stage.
+   * Parses the rest of an operator whose name is already read and began at `start`. Returns false for an operator that
+   * does not work on messages.
    */
   parseOperator(cursor: Cursor, operator: string, start: number): boolean {
     switch (operator) {
@@ -173,7 +179,7 @@ export class RowStage {
     this.#add(regexStep(field, expression, noDrop));
   }
 
-  /** Parses the field from which an operator reads. Returns its lower-case name. */
+  /** Parses the name of the field that an operator reads. Returns the name in lower case. */
   #parseSource(cursor: Cursor): string {
     if (!cursor.takeKeyword('field')) return '_raw';
     cursor.expect('=');
@@ -227,7 +233,7 @@ export function expectLimit(cursor: Cursor): number {
   return limit;
 }
 
-/** Parses a duration, also with days and weeks. Undefined for other texts and for 0. */
+/** Parses a duration, which may be in days or weeks. Returns undefined for other texts and for 0. */
 function durationMs(text: string): number | undefined {
   const [, amount, unit] = daysForm.exec(text) ?? [];
   const lengthMs = amount === undefined ? parseDuration(text) : Number(amount) * dayMs * (unit === 'w' ? 7 : 1);

@@ -6,7 +6,9 @@ import { takeQuoted } from './quoted.ts';
 import { termTest } from './term.ts';
 import { cutAtWildcards, type Segments, wildcardTest, withoutWildcards } from './wildcard.ts';
 
-/** A word: characters up to a blank or a special character. A backslash escapes a special character. */
+/**
+ * Pattern of a search word: characters up to a blank or a special character. A backslash escapes a special character.
+ */
 const bareForm = /(?:\\[\\"*]|(?!!=)[^\s()"|=<>,])+/y;
 
 const bareName =
@@ -49,7 +51,7 @@ function wordPredicate(segments: Segments): Predicate {
   };
 }
 
-/** A message without the field does not match any value, not even `*`. */
+/** Parses a condition on the value of a field. A message without the field matches no value, not even `*`. */
 function parseValue(cursor: Cursor, field: string, start: number, negated: boolean): Predicate {
   const segments = cutAtWildcards(field);
   if (segments.length > 1) throw cursor.error(start, `expected the name of a field before "=", which has no "*"`);

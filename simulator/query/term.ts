@@ -29,15 +29,16 @@ export function termTest(segments: Segments): (raw: string) => boolean {
   return parts.length === 1 ? (raw) => find(only, raw, 0) !== undefined : (raw) => standTogether(parts, raw);
 }
 
-/** Returns the next position of the part, and sets `lastIndex` to its end. */
+/** Finds the next occurrence of a part of the term. Returns its position, and sets `lastIndex` to its end. */
 function find(part: RegExp, raw: string, from: number): RegExpExecArray | undefined {
   part.lastIndex = from;
   return part.exec(raw) ?? undefined;
 }
 
 /**
- * Returns whether one run of characters without blanks has the parts in order. The first position of each part is the best one. If
- * a run lacks a part, the search continues in the next run that has the part. So no character is searched twice.
+ * Returns whether one run of characters without blanks contains the parts of the term in order. Taking the first
+ * occurrence of each part is enough. If a run lacks a part, the search continues in the next run that has the part, so
+ * no character is searched twice.
  */
 function standTogether(parts: readonly RegExp[], raw: string): boolean {
   let runStart: number | undefined = 0;
@@ -49,7 +50,10 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
   return false;
 }
 
-/** Returns `here` if the run has all parts. Otherwise returns the start of the next run that may have them. */
+/**
+ * Returns `here` if the run of characters has all parts of the term. Otherwise returns the start of the next run that
+ * may have them.
+ */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {
   let at = from;
   let runEnd: number | undefined;

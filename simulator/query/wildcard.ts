@@ -5,7 +5,7 @@
  * words within messages.
  */
 
-/** The texts between wildcards. There is always one more text than wildcards. */
+/** Texts between the wildcards of a pattern. There is always one more text than wildcards. */
 export type Segments = readonly [string, ...string[]];
 
 /** Splits a pattern at each `*`. A backslash escapes `*`, `"` and a backslash; before other characters it is a plain character. */
@@ -18,17 +18,17 @@ export function cutAtWildcards(written: string): Segments {
   return segments;
 }
 
-/** Returns the text of a pattern in which each `*` stands for itself. */
+/** Returns the pattern as a text in which each `*` stands for itself. */
 export function withoutWildcards(written: string): string {
   return cutAtWildcards(written).join('*');
 }
 
-/** Returns the source of a regular expression with flag `u` that matches this text. */
+/** Returns the source of a regular expression (flag `u`) that matches exactly this text. */
 export function literalSource(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-/** Returns a function that tests a value: it must have the segments in order, with anything between them. */
+/** Returns a function that tests a value. The value must contain the segments in order, with anything between them. */
 export function wildcardTest(segments: Segments): (value: string) => boolean {
   const [first, ...rest] = segments;
   const last = rest.pop();
@@ -48,7 +48,7 @@ function matcher(source: string, flags: string): (value: string) => boolean {
   return (value) => pattern.test(value);
 }
 
-/** Returns the end of the last match if the patterns match in order. Returns Infinity otherwise. */
+/** Returns the end of the last match if the patterns match in order, and Infinity otherwise. */
 function standInTurn(patterns: readonly RegExp[], value: string, from: number): number {
   let at = from;
   for (const pattern of patterns) {

@@ -15,7 +15,7 @@ export type Visibility = (lowerName: string) => boolean;
 
 export class WorkingRow implements Row {
   readonly #stored: Row;
-  /** Parsed fields by lower-case name. */
+  /** Values of the parsed fields by lower-case name. */
   readonly #parsed = new Map<string, ParsedField>();
   #sees: Visibility | undefined;
 

@@ -12,7 +12,7 @@ import type { FieldDescriptor, Row, Transform } from '../query/row.ts';
 export interface PageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Maximum bytes of the messages together. */
+  /** Maximum total size in bytes of the messages in a part. */
   readonly maxBytes: number;
   readonly withRaw: boolean;
 }
@@ -73,15 +73,15 @@ export function parsedMessages(
 }
 
 /**
- * Fields that the query has parsed. A message without such a field has the value `""` (10.3), which counts for the length of the
- * page.
+ * Names of the fields that the query has parsed. A message without such a field has the value `""` (10.3), which adds
+ * to the length of the page.
  */
 class AddedFields {
   readonly #stored: ReadonlySet<string>;
   readonly #types: ReadonlyMap<string, FieldDescriptor>;
-  /** Number of messages with each field. */
+  /** Number of messages that have each field. */
   readonly #counts = new Map<string, number>();
-  /** Number of messages without a field of their own. */
+  /** Number of messages that have no field except added ones. */
   #bare = 0;
 
   constructor(stored: readonly FieldDescriptor[], { adds, keeps }: Transform) {
@@ -105,7 +105,7 @@ class AddedFields {
     return this.names.map((name) => this.#types.get(name) ?? { name, fieldType: 'string', keyField: false });
   }
 
-  /** Returns the length of the added `,"name":""`. The first field of a message has no comma. */
+  /** Returns the length in bytes of the added `,"name":""`. The first field of a message has no comma. */
   fillBytes(rows: number): number {
     let bytes = this.#counts.size > 0 ? -this.#bare : 0;
     for (const [name, count] of this.#counts) bytes += (rows - count) * (Buffer.byteLength(JSON.stringify(name)) + 4);
@@ -139,7 +139,7 @@ function shownOf(part: MessagePage, transform: Transform, withRaw: boolean): Map
   });
 }
 
-/** Returns a message as JSON, with `""` for each missing name. */
+/** Returns a message as JSON, with the value `""` for each name that the message lacks. */
 function elementOf(shown: ReadonlyMap<string, string>, names: readonly string[]): string {
   const lacking = names.filter((name) => !shown.has(name)).map((name) => [name, ''] as const);
   return JSON.stringify({ map: Object.fromEntries([...shown, ...lacking]) });

@@ -21,12 +21,14 @@ export function jobNumberOf(id: string, seed: number): number | undefined {
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : undefined;
 }
 
-/** Returns an offset that is added to the counter, because the first ids would otherwise show the factor. */
+/**
+ * Returns an offset that is added to the counter, because the ids of the first jobs would otherwise reveal the factor.
+ */
 function shiftOf(seed: number): bigint {
   return (BigInt(seed) * 0x5851f42d4c957f2dn + 0x14057b7ef767814fn) & mask;
 }
 
-/** Returns the inverse modulo 2^64, by Newton's method. Each step doubles the number of correct bits. */
+/** Returns the inverse of a number modulo 2^64, by Newton's method. Each step doubles the number of correct bits. */
 function inverseOf(odd: bigint): bigint {
   let found = odd;
   for (let step = 0; step < 6; step++) found = (found * (2n - odd * found)) & mask;

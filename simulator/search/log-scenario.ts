@@ -12,25 +12,29 @@ import { aboveZero, count, duration, listOf, object, oneOf, positive, share, tex
 export type MomentScenario = number | string;
 
 export interface LogScenario {
-  /** NDJSON files, which are read at the start. Only `fieldCase` of the other members applies to them. */
+  /**
+   * NDJSON files that the simulator reads at its start. Of the other members, only `fieldCase` applies to their
+   * messages.
+   */
   readonly files?: readonly string[];
   /** Replaces the scenario's seed. */
   readonly seed?: number;
   readonly from?: MomentScenario;
   readonly to?: MomentScenario;
-  /** Total number of messages (`messages`), or number for each second (`perSecond`). */
+  /** Total number of generated messages (`messages`), or their number for each second (`perSecond`). */
   readonly messages?: number;
   readonly perSecond?: number;
-  /** Milliseconds with an exact number of messages. */
+  /** Milliseconds that contain an exact number of generated messages. */
   readonly dense?: readonly DenseScenario[];
-  /** Groups of messages with the same millisecond. */
+  /** Groups of generated messages with the same millisecond. */
   readonly crowds?: { readonly share?: number; readonly count?: number };
-  /** Delay from the message time to the receipt by the service. */
+  /** Delay between the time of a message and its receipt by the service. */
   readonly receipt?: { readonly promptFor?: string; readonly lateShare?: number; readonly lateFor?: string };
-  /** Size of a message as JSON, in bytes. */
+  /** Size of a generated message as JSON, in bytes. */
   readonly size?: { readonly typicalBytes?: number; readonly largeShare?: number; readonly largestBytes?: number };
   /**
-   * Share of messages with escapes, control characters and multi-byte characters, and share of messages with half a surrogate pair.
+   * Share of generated messages with escapes, control characters and multi-byte characters, and share of those with
+   * half a surrogate pair.
    */
   readonly oddShare?: number;
   readonly loneSurrogateShare?: number;

@@ -14,7 +14,7 @@ import { type LogScenario, parseMoment } from './log-scenario.ts';
 export interface LogSourceOptions {
   /** Start of the service, in ms since the epoch. */
   readonly startMs: number;
-  /** Seed of generated messages, unless `logs` has its own. */
+  /** Random seed of generated messages, unless `logs` has its own. */
   readonly seed: number;
   /** Messages of the scenario's files. */
   readonly fileData: LogData | undefined;
@@ -30,7 +30,7 @@ export function logDataOf(logs: LogScenario | undefined, { startMs, seed, fileDa
   return madeUpData(madeUpSettings(optionsOf(logs, startMs, seed)));
 }
 
-/** Settings with another name in a scenario. */
+/** Names of settings that differ from their names in a scenario. */
 const namesByMember: Readonly<Record<string, string>> = {
   fromMs: 'from',
   toMs: 'to',
@@ -38,7 +38,7 @@ const namesByMember: Readonly<Record<string, string>> = {
   'receipt.lateMs': 'receipt.lateFor',
 };
 
-/** Returns the problems of `logs` beyond the schema. Their paths are relative to `logs`. */
+/** Returns the problems of `logs` that the schema does not find. Their paths are relative to `logs`. */
 export function logProblems(logs: LogScenario, startMs: number): ScenarioProblem[] {
   const { files, messages, perSecond } = logs;
   if (files) {

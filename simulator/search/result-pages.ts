@@ -7,11 +7,11 @@ import type { FoundMessages } from './found-messages.ts';
 
 export interface PageParameters {
   readonly offset: number;
-  /** The requested number of rows. The page is later reduced to the service's maximum. */
+  /** Number of rows that the client requested. The service later reduces it to its maximum for a page. */
   readonly limit: number;
 }
 
-/** Reads `offset` and `limit` in the order of 7.4. */
+/** Reads the parameters `offset` and `limit`, and checks them in the order of 7.4. */
 export function readPageParameters(query: URLSearchParams): PageParameters | Refused {
   const offset = wholeNumber('offset', query);
   if (typeof offset !== 'number') return offset;
@@ -49,7 +49,7 @@ export function messageBody({ fields, page }: FoundMessages): PiecedBody {
 export interface RecordPageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Whether computed figures are wrong. */
+  /** Whether the computed figures of records are wrong on purpose. */
   readonly isWrong: boolean;
   /** Whether large computed numbers are written with an exponent, as in `1.788E12`. */
   readonly isScientific: boolean;
@@ -70,7 +70,7 @@ export function renderRecords({ fields, records }: RecordTable, request: RecordP
 
 const minScientific = 1e7;
 
-/** Changes a figure. Other texts stay as they are. */
+/** Makes a figure wrong on purpose. Texts that are not figures stay as they are. */
 function figureOf(text: string, { isWrong, isScientific }: RecordPageRequest): string {
   const exact = Number(text);
   if (text === '' || !Number.isFinite(exact)) return text;

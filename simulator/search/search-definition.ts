@@ -11,9 +11,9 @@ import { type TimeZone, timeZoneOf } from './time-zone.ts';
 
 export interface SearchDefinition {
   readonly text: string;
-  /** The query. For a query that fails only when it runs: the problem. */
+  /** The parsed query, or the problem of a query that fails only when it runs. */
   readonly query: Query | { readonly broken: string };
-  /** Requested range, in ms since the epoch. */
+  /** Time range that the request asks for, in ms since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly byReceiptTime: boolean;
@@ -74,7 +74,7 @@ export function readDefinition(
 
 type Readable = Extract<WrittenTime, { kind: 'moment' | 'local' }>;
 
-/** Returns why a time zone is needed, or undefined. */
+/** Returns the reason why the definition needs a time zone, or undefined if it needs none. */
 function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): string | undefined {
   if (timeZone === 'required') return 'times in milliseconds need it, too';
   return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;
@@ -133,7 +133,7 @@ function problem(code: string, message: string): DefinitionProblem {
   return { code, message };
 }
 
-/** Returns a problem. `wanted` is the remedy. */
+/** Returns a problem of the definition. `wanted` is the remedy in its message. */
 function misfit(member: string, value: unknown, wanted: string): DefinitionProblem {
   return problem('generic', `${member} is ${shown(value)}; write ${wanted}.`);
 }
@@ -145,7 +145,7 @@ function shown(value: unknown): string {
   return text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters - 3)}...` : text;
 }
 
-/** JSON.stringify cannot write a bigint. */
+/** Replacer for JSON.stringify, which cannot write a bigint. */
 function bigintAsText(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }

@@ -9,7 +9,7 @@ export interface SearchSchedule {
   /** Range [from, to). */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Times at which the job leaves NOT STARTED, finishes subqueries, completes the histogram, and ends. */
+  /** Times at which the search job leaves NOT STARTED, finishes subqueries, completes the histogram, and ends. */
   readonly startMs: number;
   readonly gatherMs: number;
   readonly histogramMs: number;
@@ -20,7 +20,7 @@ interface ScheduleOptions {
   readonly createdMs: number;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Random number in [0, 1) for ranges. */
+  /** Random number in [0, 1) that selects a duration within each range of the scenario. */
   readonly draw: number;
   readonly timeScale: number;
 }
@@ -37,7 +37,10 @@ export function scheduleOf(options: ScheduleOptions, settings: SearchSettings): 
   return { fromMs, toMs, startMs, gatherMs, histogramMs, doneMs };
 }
 
-/** Returns the message time down to which the job has searched at `atMs`. The job reaches the start of its range at `endMs`. */
+/**
+ * Returns the message time that the search job has reached at `atMs`. The job searches backwards and reaches the start
+ * of its range at `endMs`.
+ */
 export function reachedAt({ fromMs, toMs, gatherMs }: SearchSchedule, endMs: number, atMs: number): number {
   if (atMs >= endMs) return fromMs;
   if (atMs <= gatherMs) return toMs;

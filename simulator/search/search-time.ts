@@ -12,7 +12,7 @@ export type WrittenTime =
   | { readonly kind: 'invalid'; readonly reason?: string }
   | { readonly kind: 'missing' | 'wrongType' };
 
-/** Maximum distance of a Date from the epoch. */
+/** Maximum distance of a JavaScript Date from the epoch, in ms. */
 const maxMs = 8.64e15;
 
 const localForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
@@ -50,7 +50,7 @@ function momentOf(atMs: number): WrittenTime {
   return atMs <= maxMs ? { kind: 'moment', atMs } : { kind: 'invalid', reason: 'is beyond all calendars' };
 }
 
-/** A date that does not exist is unreadable. */
+/** Parses a local time. A date that does not exist is invalid. */
 function localOf(text: string): WrittenTime {
   if (!localForm.test(text)) {
     const reason = foreignForms.find(([form]) => form.test(text))?.[1];

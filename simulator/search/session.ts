@@ -12,12 +12,12 @@ export class Sessions {
     this.#seed = seed;
   }
 
-  /** Begins a session. Sessions count from 0. */
+  /** Begins a session. The number of the session counts from 0. */
   begin(): number {
     return this.#begun++;
   }
 
-  /** Returns a value of `Set-Cookie` for each name. */
+  /** Returns the values of the header `Set-Cookie`, one for each cookie name. */
   cookiesOf(session: number, names: readonly string[]): string[] {
     return names.map((name) => `${name}=${this.#valueOf(session, name)}; Path=/; Secure; HttpOnly`);
   }

@@ -5,7 +5,7 @@
  * case, or offsets such as `+05:30`, also after `UTC` or `GMT`.
  */
 
-/** Places by code. A code includes summer time, so PST and PDT are equal. */
+/** Places by time zone code. A code includes summer time, so PST and PDT mean the same. */
 const placesByCode: Readonly<Record<string, string>> = {
   Z: 'UTC',
   HST: 'Pacific/Honolulu',
@@ -15,12 +15,12 @@ const placesByCode: Readonly<Record<string, string>> = {
   PDT: 'America/Los_Angeles',
   MST: 'America/Denver',
   MDT: 'America/Denver',
-  // North America, not China or Cuba.
+  // CST is Central Standard Time of North America, not the time of China or Cuba.
   CST: 'America/Chicago',
   CDT: 'America/Chicago',
   EST: 'America/New_York',
   EDT: 'America/New_York',
-  // The Atlantic coast of Canada, not Arabia.
+  // AST is Atlantic Standard Time of Canada, not the time of Arabia.
   AST: 'America/Halifax',
   ADT: 'America/Halifax',
   NST: 'America/St_Johns',
@@ -65,7 +65,7 @@ const placesByCode: Readonly<Record<string, string>> = {
 const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
 
 const dayMs = 86_400_000;
-/** Maximum number of cached formatters. A formatter is expensive, and few zones are used. */
+/** Maximum number of cached formatters. A formatter is expensive to create, and usually few time zones are used. */
 const maxZonesKept = 32;
 const zones = new Map<string, TimeZone>();
 
@@ -82,7 +82,7 @@ export function timeZoneOf(name: string): TimeZone | undefined {
   return zone;
 }
 
-/** Returns the offset in the notation of the IANA database: `+02:00`. */
+/** Returns a UTC offset in the notation of the IANA database: `+02:00`. */
 function offsetOf(name: string): string | undefined {
   const [, sign, hours = '', minutes = '00'] = offsetForm.exec(name) ?? [];
   return sign === undefined ? undefined : `${sign}${hours.padStart(2, '0')}:${minutes}`;
@@ -100,7 +100,7 @@ function makeZone(timeZone: string): TimeZone | undefined {
 export class TimeZone {
   readonly #format: Intl.DateTimeFormat;
 
-  /** Throws RangeError for an unknown name. */
+  /** Creates a formatter for a time zone. Throws RangeError for an unknown name. */
   constructor(timeZone: string) {
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone,
@@ -126,7 +126,7 @@ export class TimeZone {
     return candidates.find((atMs) => atMs + this.#offsetMsAt(atMs) === localMs) ?? localMs - before;
   }
 
-  /** Returns the distance of local time from UTC. */
+  /** Returns the distance in ms of local time from UTC. */
   #offsetMsAt(atMs: number): number {
     const parts: Record<string, string> = {};
     for (const { type, value } of this.#format.formatToParts(atMs)) parts[type] = value;

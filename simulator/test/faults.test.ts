@@ -23,7 +23,7 @@ function sample(kind: FaultKind): FaultScenario {
 
 describe('a request with a fault', () => {
   const lost: readonly FaultKind[] = ['reset', 'stall', 'status', 'redirect'];
-  /** Kinds that apply only to other operations. */
+  /** Kinds of faults that apply only to operations other than those that the tests use. */
   const aboutOthers: readonly FaultKind[] = [
     'lag',
     'pendingError',

@@ -22,7 +22,7 @@ export class Fleet {
   /** Properties of collectors by their JSON. Equal properties are one object, which makes comparisons cheap. */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
-  /** Times of all changes of the fleet that lists can show, ascending. */
+  /** Times of all changes to the collectors that lists can show, ascending. */
   readonly #changesMs: number[] = [];
 
   constructor(firstId: bigint) {
@@ -47,7 +47,10 @@ export class Fleet {
     return found;
   }
 
-  /** Returns the number of changes up to `atMs`. Equal numbers mean equal lists. */
+  /**
+   * Returns the number of changes to the collectors up to `atMs`. Equal numbers mean that the service's list is the
+   * same.
+   */
   epochAt(atMs: number): number {
     let low = 0;
     let high = this.#changesMs.length;
@@ -60,13 +63,13 @@ export class Fleet {
     return low;
   }
 
-  /** Changes the condition of a collector. No other code changes it. */
+  /** Changes the condition of a collector. All changes go through this method. */
   change(collector: Collector, changes: Parameters<Collector['change']>[0], atMs: number): void {
     collector.change(changes, atMs);
     this.#changesMs.push(atMs);
   }
 
-  /** Applies the scenario. Returns the collectors that are in contact with the service again. */
+  /** Applies the scenario. Returns the collectors that have become able to reach the service again. */
   declare(scenario: Scenario, atMs: number, atStart: boolean): Collector[] {
     const revived: Collector[] = [];
     const declared = new Set<string>();
@@ -118,7 +121,7 @@ export class Fleet {
     if (!atStart && properties.absent !== true) this.change(collector, { present: true }, atMs);
   }
 
-  /** Returns whether the collector resumes contact. */
+  /** Returns whether the collector has become able to reach the service again. */
   #adjust(collector: Collector, properties: CollectorProperties, atMs: number): boolean {
     const before = collector.properties;
     if (before === properties) return false;
@@ -145,7 +148,7 @@ function versionOf(properties: CollectorProperties): string {
   return properties.collectorType === 'Hosted' ? '' : (properties.version ?? '');
 }
 
-/** Yields names and properties of a group's members. */
+/** Yields the names and properties of the collectors in a group. */
 function* membersOf(group: string, declaration: CollectorGroup): Generator<[string, CollectorProperties]> {
   const { count: _count, name: _name, versions, ...properties } = declaration;
   const variants: CollectorProperties[] = versions

@@ -29,12 +29,12 @@ export class Listing {
     this.#fleet = fleet;
   }
 
-  /** Drops cached lists that were sorted under other settings. */
+  /** Drops the cached lists, which were sorted under other settings. */
   clear(): void {
     this.#lists.clear();
   }
 
-  /** Returns the body of the answer, for the fleet at `atMs`. */
+  /** Returns the body of a list answer, for the collectors as they are at `atMs`. */
   page(query: PageQuery, key: AccessKey, settings: Settings, atMs: number): string {
     const collectors = this.#list(query.toVersion, key, settings, atMs);
     const end = Math.min(query.offset + query.limit, collectors.length);
@@ -68,7 +68,7 @@ export class Listing {
   }
 }
 
-/** Returns whether the collector exists for the user. */
+/** Returns whether the user can see the collector. */
 export function maySee(key: AccessKey, collector: Collector): boolean {
   return key.groups === undefined || (collector.group !== undefined && key.groups.includes(collector.group));
 }
@@ -97,7 +97,10 @@ function sortedBy(collectors: Collector[], rankOf: (collector: Collector) => num
   return ranked.sort((left, right) => left.rank - right.rank).map(({ collector }) => collector);
 }
 
-/** Returns a number that sorts like `compareBuildVersions` if all parts are below a million. Other texts come first. */
+/**
+ * Returns a number for a build version that sorts like `compareBuildVersions` if all parts are below a million. Texts
+ * that are no versions come first.
+ */
 function versionRank(text: string): number {
   const version = parseBuildVersion(text);
   return version ? (version.major * 1e6 + version.minor) * 1e6 + version.build : -1;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 
-/** Time limit for a connection, short because a machine without internet should fail fast. */
+/** Time limit in ms for a connection. It is short because a machine without internet should fail fast. */
 const connectTimeoutMs = 5_000;
 
 /** Downloads a file. The message of an error begins with the host that could not be reached or refused. */

@@ -9,7 +9,7 @@ import { everything, messagesOf, PlainSearch } from './plain-search.ts';
 
 export interface Sample {
   readonly data: LogData;
-  /** Bounds of all messages by either time. */
+  /** Times that enclose all messages, by message time and by receipt time. */
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -19,7 +19,9 @@ const reading = (reads: string, matches: (value: string) => boolean): Filter => 
   matches: (row) => matches(row.field(reads) ?? ''),
 });
 
-/** Filters that templates decide, and filters that differ from message to message. */
+/**
+ * Filters whose result depends only on a message's template, and filters whose result differs from message to message.
+ */
 const filters: Readonly<Record<string, Filter>> = {
   everything,
   nothing: { reads: new Set(), matches: () => false },
@@ -38,7 +40,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: Sample): v
   const all = messagesOf(data, fromMs, toMs);
   const inside = fc.integer({ min: fromMs - 1_000, max: toMs + 1_000 });
   const ownTimes = fc.constantFrom(...all.flatMap(({ row }) => [row.messageTimeMs, row.receiptTimeMs]));
-  /** Any time, and times at which something happens. */
+  /** Random times, and times at or next to which the log data has a message. */
   const time = fc.oneof(
     inside,
     ownTimes,

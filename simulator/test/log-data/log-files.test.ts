@@ -26,7 +26,7 @@ function dataOf(texts: readonly string[], fieldCase?: FieldCase): LogData {
 
 const ndjson = (lines: readonly Line[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
-/** Unsorted lines, many in the same milliseconds, received before, at or after their time. */
+/** Lines in random order, many in the same milliseconds, received before, at or after their message time. */
 function variedLines(seed: number, count: number): Line[] {
   const random = seededRandom(seed);
   const whole = (below: number) => Math.floor(random.next() * below);
@@ -228,7 +228,7 @@ describe('a file', () => {
   });
 });
 
-/** Cuts `bytes` into pieces of these lengths in turn, and returns each in the same memory. */
+/** Divides `bytes` into chunks of the given lengths in turn, and returns each chunk in the same memory. */
 function* piecesOf(bytes: Buffer, lengths: readonly number[]): Generator<Uint8Array> {
   const memory = Buffer.alloc(Math.max(...lengths));
   for (let start = 0, turn = 0; start < bytes.length; turn++) {

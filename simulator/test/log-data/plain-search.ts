@@ -6,7 +6,7 @@ import type { Filter, Row } from '../../query/row.ts';
 
 export interface PlainMessage {
   readonly row: Row;
-  /** Values by the names of pages (2.5). */
+  /** Values of a message by field name, as in pages (2.5). */
   readonly map: Readonly<Record<string, string>>;
   /** The message as `{"map":{…}}`, with `_raw` and without. */
   readonly whole: string;
@@ -79,7 +79,7 @@ export class PlainSearch {
     return this.#looked.reduce((sum, { row }) => sum + Number(row.field('_size')), 0);
   }
 
-  /** Returns matches that `search` missed although it claims to have reached their time. */
+  /** Returns the matching messages that `search` missed, although it reports to have searched their time. */
   missed({ reachedMs }: Search): readonly PlainMessage[] {
     return this.#left.filter((message) => this.#timeOf(message) >= reachedMs && this.#filter.matches(message.row));
   }

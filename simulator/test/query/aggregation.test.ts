@@ -266,7 +266,7 @@ describe('an aggregation above its memory', () => {
   });
 });
 
-/** A model that stores all rows, with bigint for integers. */
+/** Simple model of an aggregation. It stores all rows and computes integers with bigint. */
 function model(rows: readonly Fields[], keys: readonly string[]): readonly (readonly string[])[] {
   const groups = Map.groupBy(rows, (row) => JSON.stringify(keys.map((key) => row[key] ?? '')));
   const records = [...groups].map(([id, members]) => {

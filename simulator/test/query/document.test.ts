@@ -10,7 +10,7 @@ const examples = [...page.matchAll(/^```query\n([\s\S]*?)^```$/gm)].flatMap(([, 
   block.trim().split('\n'),
 );
 
-/** Returns the rows of tables with code in all cells. */
+/** Returns the rows of those tables in the page that have code in all cells. */
 function codeRows(): readonly (readonly [string, string])[] {
   const rows = page.matchAll(/^\| `((?:[^`|]|\\\|)+)` \| `((?:[^`|]|\\\|)+)` \|$/gm);
   return [...rows].map(([, left = '', right = '']) => [left.replaceAll('\\|', '|'), right.replaceAll('\\|', '|')]);

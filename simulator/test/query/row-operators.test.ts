@@ -10,7 +10,7 @@ function transformOf(text: string, options?: QueryOptions): Transform {
   return transform;
 }
 
-/** Returns the parsed fields, or undefined for a dropped message. */
+/** Returns the fields that the operators parsed, or undefined for a message that they dropped. */
 function parsed(text: string, fields: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined {
   const row = transformOf(text).apply(message(fields));
   return row && Object.fromEntries(row.parsed ?? []);

@@ -27,7 +27,7 @@ const madeUp = madeUpData(
   }),
 );
 
-/** Returns the same messages as from a file. */
+/** Returns the same messages as if they were read from a file. */
 function stored(): LogData {
   const search = madeUp.search({ fromMs, toMs, byReceiptTime: false }, parseQuery('*').filter);
   search.advance(fromMs, Number.POSITIVE_INFINITY);
@@ -88,7 +88,8 @@ test('a search in many small turns has the same results and limit as a search in
           page: textOf(results.page({ offset: 0, limit: 50, maxBytes: 1e6, withRaw: true }).page),
         });
         expect(shown(sliced)).toEqual(shown(whole));
-        // Buckets that are found first are counted separately.
+        // With `histogramFirst`, the buckets are counted separately, so they can differ from the number of found
+        // messages.
         const inBuckets = sliced.histogram.all.reduce((sum, { count }) => sum + count, 0);
         if (!histogramFirst) expect(inBuckets).toBe(sliced.messages);
       },

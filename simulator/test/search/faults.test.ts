@@ -7,7 +7,7 @@ import { type JobClient, SearchingService } from './searching-service.ts';
 type JobOperation = 'createJob' | 'getJob' | 'listMessages' | 'listRecords' | 'deleteJob';
 const jobOperations = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'] as const;
 
-/** Kinds that apply only to some operations. */
+/** Kinds of faults that apply only to some operations. */
 const onlyFor: Readonly<Partial<Record<FaultKind, readonly JobOperation[]>>> = {
   lag: ['getJob', 'listMessages', 'listRecords', 'deleteJob'],
   pendingError: ['getJob'],
@@ -24,7 +24,10 @@ const needs: Readonly<Partial<Record<FaultKind, Partial<FaultScenario>>>> = {
   unknownState: { state: 'PONDERING' },
 };
 
-/** Returns a job from before the fault, and a service whose next request of the operation has the fault. */
+/**
+ * Returns a search job that was created before the fault, and a service whose next request of the operation has the
+ * fault.
+ */
 function struck(fault: FaultScenario): { service: SearchingService; job: JobClient } {
   const service = new SearchingService({ search: { duration: '0s' } });
   const job = service.job({ query: '* | count', requiresRawMessages: true });

@@ -32,7 +32,7 @@ export class SearchingService extends SimulatedService {
     return this.call('POST', jobs, { body, ...options });
   }
 
-  /** Creates a job, which has to be accepted. */
+  /** Creates a search job. Throws if the service refuses it. */
   job(order: Order = {}, options: CallOptions = {}): JobClient {
     const reply = this.createJob(order, options);
     if (reply.status !== 202) throw new Error(`not accepted: ${reply.text}`);
@@ -63,7 +63,7 @@ export class JobClient {
     this.#options = options;
   }
 
-  /** Requests the job. `under` is the path after the id. */
+  /** Sends a request for the search job. `under` is the path after the job's id. */
   ask(method: string, under = '', cookie: string | undefined = this.cookie): Reply {
     const headers = cookie === '' ? {} : { cookie };
     return this.#service.call(method, `${jobs}/${this.id}${under}`, { ...this.#options, headers });
@@ -78,7 +78,7 @@ export class JobClient {
     return this.ask('GET', `/messages?${query}`);
   }
 
-  /** Returns `_raw` of the messages of a page. */
+  /** Returns the field `_raw` of each message of a page. */
   raws(query?: string): string[] {
     return this.page(query).json.messages.map(({ map }: { map: Record<string, string> }) => map['_raw']);
   }

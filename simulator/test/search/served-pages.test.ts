@@ -33,9 +33,9 @@ const pageUnder = '/messages?offset=0&limit=10000';
 
 interface Running {
   readonly journal: readonly JournalEntry[];
-  /** Requests the job from the start of the test. */
+  /** Sends requests for the search job that was created at the start of the test. */
   ask(under: string, options?: SendOptions): ReturnType<HttpsClient['send']>;
-  /** Returns the head of a page whose body is not read yet. */
+  /** Returns the status and headers of a page. Its body is not read yet. */
   openPage(): Promise<IncomingMessage>;
 }
 

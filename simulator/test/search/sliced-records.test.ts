@@ -24,7 +24,7 @@ const data = madeUpData(
   }),
 );
 
-/** The same messages, reported one by one. */
+/** Log data with the same messages, which reports each message separately instead of in slices. */
 const rowByRow: LogData = {
   fields: data.fields,
   search(range, filter): Search {

@@ -120,7 +120,7 @@ describe('the states of a job (3.1)', () => {
   });
 
   test('a duration is drawn for each job, equally in each run', () => {
-    /** Returns the seconds for which each job gathers. */
+    /** Returns the seconds that each search job spends in GATHERING RESULTS. */
     const lengths = () => {
       const service = new SearchingService({ search: { duration: ['10s', '50s'] } });
       const jobs = Array.from({ length: 20 }, () => service.job());
