@@ -7,8 +7,8 @@ export function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Resolves or rejects like `work`. Rejects with the signal's reason as soon as the signal is aborted, even if `work`
- * never ends.
+ * Resolves or rejects like the promise `work`, but rejects with the signal's reason as soon as the
+ * signal is aborted, even if `work` never ends.
  */
 export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

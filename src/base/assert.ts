@@ -5,7 +5,10 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new LogfleetError({ code: 'bug.assertion', message, handling: { kind: 'bug' } });
 }
 
-/** Ends an exhaustive switch. The compiler rejects the call while a case is missing. */
+/**
+ * Fails at compile time while a `switch` over all members of a type lacks a case. The call stands
+ * at the end of the `switch`.
+ */
 export function unreachable(value: never): never {
   throw new LogfleetError({
     code: 'bug.unreachable',

@@ -11,7 +11,10 @@ export interface BuildVersion {
 
 const form = /^(\d{1,9})\.(\d{1,9})-(\d{1,9})$/;
 
-/** Parses a version, or returns undefined if the text does not have the form `MAJOR.MINOR-BUILD`. */
+/**
+ * Parses the version of a collector build, or returns undefined if the text does not have the form
+ * `MAJOR.MINOR-BUILD`.
+ */
 export function parseBuildVersion(text: string): BuildVersion | undefined {
   const match = form.exec(text);
   if (!match) return undefined;

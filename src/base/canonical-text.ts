@@ -1,4 +1,7 @@
-/** JSON text for comparing values: members are sorted, since an API server may return them in another order. */
+/**
+ * Makes JSON values comparable as text. The members of objects are sorted, because an API server
+ * may return them in another order than they were sent.
+ */
 import { isRecord } from './record.ts';
 export function canonicalText(value: unknown): string {
   return JSON.stringify(value, inOrder);
@@ -15,8 +18,8 @@ function inOrder(_: string, member: unknown): unknown {
 }
 
 /**
- * Returns whether two JSON values are equal regardless of the order of their members. Faster than comparing
- * their canonical texts.
+ * Whether two JSON values are equal, regardless of the order of their members. This comparison is
+ * faster than comparing canonical texts.
  */
 export function sameValue(left: unknown, right: unknown): boolean {
   if (left === right) return true;

@@ -8,12 +8,12 @@
 import { performance } from 'node:perf_hooks';
 
 export interface Timer {
-  /** Stops the timer. Has no effect after the timer has fired. */
+  /** Stops the timer. The call has no effect after the timer has fired. */
   cancel(): void;
 }
 
 export interface Clock {
-  /** Wall time in milliseconds since the epoch. May jump. */
+  /** Wall time in milliseconds since the epoch. It may jump when the machine's clock is set. */
   now(): number;
   /** Monotonic time: milliseconds on an arbitrary scale that never goes back. */
   monotonic(): number;
@@ -59,14 +59,18 @@ export const systemClock: Clock = {
 };
 
 /**
- * Calls `callback` once after all data that has arrived from the network was delivered. Only for sockets, which have no virtual
- * clock.
+ * Calls `callback` once, after all data that has already arrived from the network was delivered.
+ * The function is only for code with real sockets, because a virtual clock knows nothing about the
+ * network.
  */
 export function afterArrivals(callback: () => void): void {
   setImmediate(callback);
 }
 
-/** Waits `delayMs` ms. Rejects with the signal's reason if the signal is aborted before. */
+/**
+ * Waits for `delayMs` milliseconds. Rejects with the signal's reason if the signal is aborted
+ * before.
+ */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

@@ -6,18 +6,21 @@ import { Cron, CronPattern } from 'croner';
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
-/** Maximum number of cached days: more than a year. */
+/** Maximum number of days that the cache of a cron schedule holds: more than a year. */
 const mostDays = 500;
 
-/** Parsed schedule. */
+/** Parsed cron schedule, whose times are local times without a time zone. */
 export class CronSchedule {
-  /** Times of each day in ms since midnight, in ascending order. */
+  /**
+   * Times at which the schedule fires on each of its days, in ms since midnight and in ascending
+   * order.
+   */
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
-  /** For each day, the first scheduled day on or after it, or undefined if there is none. */
+  /** Cache of the first scheduled day on or after each day; undefined if there is none. */
   readonly #days = new Map<number, number | undefined>();
 
-  /** Throws if the text is not a valid schedule. */
+  /** Parses a cron schedule. Throws if the text is not a valid schedule. */
   constructor(text: string) {
     const { minute, hour } = new CronPattern(text, undefined, { mode: '5-part' });
     this.timesMs = present(hour).flatMap((h) => present(minute).map((m) => (h * 60 + m) * minuteMs));
@@ -26,8 +29,8 @@ export class CronSchedule {
   }
 
   /**
-   * Yields the scheduled local times (`time-zone.ts`) at or after `localMs`, in ascending order. Endless, unless no further day
-   * exists.
+   * Yields the local times of the schedule at or after `localMs`, in ascending order. The sequence
+   * ends only if no further day exists.
    */
   *from(localMs: number): Generator<number> {
     for (const day of this.days(localMs)) {
@@ -53,7 +56,7 @@ export class CronSchedule {
   }
 }
 
-/** Returns the fields of a schedule as written. */
+/** Returns the fields of a cron schedule as they were written. */
 export function cronFields(text: string): readonly string[] {
   return text.trim().split(/ +/);
 }

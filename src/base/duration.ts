@@ -1,4 +1,7 @@
-/** Durations in Go's form, like in Kubernetes (`1h30m`, `90s`, `500ms`), without sign and without fractions of a millisecond. */
+/**
+ * Durations in the form that Kubernetes and Go use (`1h30m`, `90s`, `500ms`), without a sign and
+ * without fractions of a millisecond.
+ */
 
 const unitsMs = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const;
 const wholeForm = /^(?:\d+(?:\.\d+)?(?:h|ms|m|s))+$/;

@@ -7,9 +7,9 @@ import { LogfleetError } from './errors.ts';
 export interface RenderedError {
   readonly message: string;
   readonly name?: string;
-  /** Code of a LogfleetError or of a Node system error (`ECONNREFUSED`). */
+  /** Code of the error, from a LogfleetError or from a Node system error such as `ECONNREFUSED`. */
   readonly code?: string;
-  /** Stack of an unexpected error or of its cause. */
+  /** Stack of the error or of its cause; absent for expected errors. */
   readonly stack?: string;
   readonly cause?: RenderedError;
 }
@@ -32,7 +32,10 @@ function render(error: unknown, withStack: boolean, depth: number): RenderedErro
   };
 }
 
-/** Whether the stack helps a person. Errors of logfleet are identified by their code, unless they are bugs. */
+/**
+ * Whether the stack of an error helps a person. An expected error of logfleet is identified by its
+ * code, so its stack is not logged.
+ */
 export function isUnexpected(error: unknown): boolean {
   return !(error instanceof LogfleetError) || error.handling.kind === 'bug';
 }

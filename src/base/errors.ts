@@ -21,12 +21,17 @@ export type Handling =
   | { readonly kind: 'bug' };
 
 export interface LogfleetErrorOptions {
-  /** Dotted lower-case code for programs: `secret.missing`, `host.conflict`. */
+  /** Code of the error for programs, in lower case with dots: `secret.missing`, `host.conflict`. */
   readonly code: string;
-  /** One or two sentences for people: what is wrong, where, and what to do. Contains no secrets. */
+  /**
+   * Message of the error for people, in one or two sentences: what is wrong, where, and what to do.
+   * It contains no secrets.
+   */
   readonly message: string;
   readonly handling: Handling;
-  /** CamelCase reason of the condition that shows this error. Default: `InternalError`. */
+  /**
+   * Reason of the status condition that shows this error, in CamelCase; `InternalError` by default.
+   */
   readonly reason?: string;
   readonly cause?: unknown;
 }
@@ -45,7 +50,7 @@ export class LogfleetError extends Error {
   }
 }
 
-/** Creates an error without a delay. `kind` is its handling. */
+/** Creates an error whose handling has no delay. `kind` is the kind of its handling. */
 export function failure(
   kind: Exclude<Handling['kind'], 'retryAfter'>,
   code: string,
@@ -55,12 +60,15 @@ export function failure(
   return new LogfleetError({ code, message, handling: { kind }, ...more });
 }
 
-/** Whether a retry can succeed without a person's help. */
+/** Whether the failed action can succeed later without a person's help. */
 export function mayPass({ handling }: LogfleetError): boolean {
   return handling.kind === 'backoff' || handling.kind === 'retryAfter';
 }
 
-/** Wraps other thrown values as bugs, so that all callers can use `handling`. */
+/**
+ * Converts any thrown value to a LogfleetError, so that all callers can use `handling`. Any other
+ * value than a LogfleetError becomes a bug.
+ */
 export function asLogfleetError(error: unknown): LogfleetError {
   if (error instanceof LogfleetError) return error;
   const message = error instanceof Error ? error.message : String(error);

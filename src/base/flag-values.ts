@@ -1,7 +1,10 @@
-/** Values of flags that several command lines take, read from text. A text that does not fit is refused with what to write. */
+/**
+ * Reads the values of command-line flags that several commands have. For an invalid value, the
+ * error says what to write.
+ */
 import { InvalidArgumentError } from 'commander';
 
-/** An address to listen on. Port 0 takes a free port. */
+/** Address on which a server listens. Port 0 stands for any free port. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
@@ -9,7 +12,7 @@ export interface ListenAddress {
 
 const addressForm = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/;
 
-/** Reads `HOST:PORT`, `[IPv6]:PORT` or `:PORT`. */
+/** Reads the address of a server from `HOST:PORT`, `[IPv6]:PORT` or `:PORT`. */
 export function listenAddress(text: string): ListenAddress {
   const match = addressForm.exec(text);
   const port = Number(match?.[3]);
@@ -21,7 +24,7 @@ export function listenAddress(text: string): ListenAddress {
   return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
 }
 
-/** Reads a whole number from 0 on. The command that takes it checks its maximum. */
+/** Reads a whole number of at least 0. The command that has the flag checks the maximum. */
 export function wholeNumber(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Write a whole number, as in 120.');
@@ -29,7 +32,7 @@ export function wholeNumber(text: string): number {
   return value;
 }
 
-/** Adds one value of a flag that may be given several times to the values before it. */
+/** Adds one value of a flag that may be given several times to the list of its earlier values. */
 export function fileList(text: string, former: readonly string[] | undefined): readonly string[] {
   return [...(former ?? []), text];
 }

@@ -9,9 +9,11 @@ import { setFlagsFromString } from 'node:v8';
 
 /** Applies the heap settings to this process. */
 export function keepHeapSmall(): void {
-  // Old objects are collected when they have grown by half. The space for new objects does not grow.
+  // V8 collects old objects when their memory has grown by half. The memory for new objects does
+  // not grow.
   setFlagsFromString('--heap-growing-percent=50');
   setFlagsFromString('--semi-space-growth-factor=1');
-  // One thread is enough for the small space of new objects. Helper threads would take a fifth more CPU time without being faster.
+  // V8 collects new objects with a single thread, which is enough for their small memory. Helper
+  // threads would take a fifth more CPU time without being faster.
   setFlagsFromString('--no-parallel-scavenge');
 }

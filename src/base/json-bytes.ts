@@ -39,9 +39,12 @@ function marked(text: string): Uint8Array {
   return marks;
 }
 
-/** Table with 1 for each byte that is allowed between JSON tokens. */
+/** Lookup table by byte value: 1 for each byte that JSON allows between tokens. */
 export const whitespace: Uint8Array = marked(' \t\n\r');
-/** Table with 1 for each byte that forms a complete escape after a backslash. */
+/**
+ * Lookup table by byte value: 1 for each byte that forms a complete escape after a backslash in a
+ * JSON string.
+ */
 export const simpleEscape: Uint8Array = marked('"\\/bfnrt');
 export const hexDigit: Uint8Array = marked('0123456789abcdefABCDEF');
 
@@ -101,7 +104,7 @@ export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: 
   }
 }
 
-/** Length of the longest escape in JSON, such as `\u0020`. */
+/** Maximum number of bytes of an escape in a JSON string, such as `\u0020`. */
 const longestEscape = 6;
 
 function areHexDigits(bytes: Uint8Array, at: number): boolean {
@@ -111,7 +114,7 @@ function areHexDigits(bytes: Uint8Array, at: number): boolean {
   return true;
 }
 
-/** Returns whether the bytes `expected` occur at index `at`. */
+/** Whether the bytes of `expected` occur at index `at`. */
 export function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
   for (let place = 0; place < expected.length; place++) {
     if (bytes[at + place] !== expected[place]) return false;
@@ -119,7 +122,7 @@ export function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): b
   return true;
 }
 
-/** Name of a byte in messages, with its character if it is printable. */
+/** Name of a byte in error messages, including its character if the character is printable. */
 export function nameOfByte(byte: number): string {
   const name = `0x${byte.toString(16).padStart(2, '0')}`;
   return byte > 0x20 && byte < 0x7f ? `${String.fromCharCode(byte)} (${name})` : name;

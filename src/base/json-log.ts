@@ -9,7 +9,7 @@ import type { LogFields, Logger, LogLevel } from './log.ts';
 
 export interface JsonLogOptions {
   readonly level: LogLevel;
-  /** Receives each line including its line feed, for example `process.stderr`. */
+  /** Output that receives each line of the log with its line feed, for example `process.stderr`. */
   readonly output: { write(line: string): unknown };
 }
 

@@ -1,6 +1,9 @@
 /** Text of a resource's key. */
 
-/** Returns `namespace/name`. It is unique, since neither a namespace nor a name contains a slash. */
+/**
+ * Returns the key of a resource as text, `namespace/name`. Different keys have different texts,
+ * because neither part contains a slash.
+ */
 export function keyText({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`;
 }

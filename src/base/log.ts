@@ -11,10 +11,11 @@ export interface Logger {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   /**
-   * Logs an error. `fields.error` may be an Error: its code and message are written, and its stack if it is unexpected.
+   * Logs a message about an error. `fields.error` may be an Error: its code and message are logged,
+   * and its stack if the error is unexpected.
    */
   error(message: string, fields?: LogFields): void;
-  /** Returns a logger that adds `fields` to every line. */
+  /** Returns a logger that adds these fields to every line. */
   with(fields: LogFields): Logger;
 }
 

@@ -13,7 +13,7 @@ export interface Counter {
 
 export interface Gauge {
   set(labels: Labels, value: number): void;
-  /** Removes the series with these labels, for example after a resource is deleted. */
+  /** Removes the values of a metric for these labels, for example after a resource was deleted. */
   remove(labels: Labels): void;
 }
 
@@ -24,7 +24,10 @@ export interface Histogram {
 export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge;
-  /** Creates a histogram. `buckets` are upper bounds, in the unit of the name. */
+  /**
+   * Creates a histogram. `buckets` are the upper bounds of its buckets, in the unit that the
+   * metric's name contains.
+   */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
 }
 

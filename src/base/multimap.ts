@@ -2,7 +2,7 @@
 export class Multimap {
   readonly #sets = new Map<string, string | Set<string>>();
 
-  /** Number of keys with a value. */
+  /** Number of keys that have at least one value. */
   get size(): number {
     return this.#sets.size;
   }
@@ -11,7 +11,10 @@ export class Multimap {
     return this.#sets.keys();
   }
 
-  /** Returns the values of a key in insertion order. Do not modify the map during the iteration. */
+  /**
+   * Returns the values of a key in insertion order. The map must not be changed during the
+   * iteration.
+   */
   get(key: string): Iterable<string> {
     const values = this.#sets.get(key);
     return values === undefined ? [] : typeof values === 'string' ? [values] : values;
@@ -26,7 +29,7 @@ export class Multimap {
     return typeof values === 'string' ? values === value : (values?.has(value) ?? false);
   }
 
-  /** Adds a value. Returns whether it is new. */
+  /** Adds a value to a key. Returns whether the key did not have the value before. */
   add(key: string, value: string): boolean {
     if (this.has(key, value)) return false;
     const values = this.#sets.get(key);
@@ -36,7 +39,7 @@ export class Multimap {
     return true;
   }
 
-  /** Removes a value. Returns whether it existed. */
+  /** Removes a value from a key. Returns whether the key had the value. */
   delete(key: string, value: string): boolean {
     const values = this.#sets.get(key);
     if (typeof values !== 'object') return values === value && this.#sets.delete(key);

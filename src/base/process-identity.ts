@@ -10,8 +10,8 @@ import { hostname as machineName } from 'node:os';
 export interface ProcessIdentity {
   readonly pid: number;
   /**
-   * Start of the process in clock ticks since boot. It distinguishes processes that had the same pid one after the
-   * other. Empty if unknown.
+   * Start time of the process in clock ticks since boot; empty if unknown. It distinguishes
+   * processes that had the same pid one after the other.
    */
   readonly processStart: string;
   /** Environment in which pids are unique: machine, boot and, on Linux, pid namespace. */
@@ -28,7 +28,7 @@ export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'sc
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: the process exists but belongs to another user.
+    // The error EPERM means that the process exists but belongs to another user.
     if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
   }
   return (await readProcessStart(pid)) === processStart;

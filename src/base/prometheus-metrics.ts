@@ -21,12 +21,12 @@ export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
   readonly #metrics = new Map<string, AnyMetric>();
 
-  /** Adds metrics of the process itself: memory, CPU, event loop. */
+  /** Adds metrics about the process itself: memory, CPU, and delay of the event loop. */
   collectProcessMetrics(): void {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: loopPrecisionMs });
   }
 
-  /** Value of the `Content-Type` header for the text of the metrics. */
+  /** Value of the `Content-Type` header with which the metrics are served. */
   get contentType(): string {
     return this.#registry.contentType;
   }

@@ -10,7 +10,10 @@ import { unescape as unescaped } from 'node:querystring';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns the address of the proxy, or undefined for a direct connection. Throws a TypeError if the proxy is not an HTTP address. */
+/**
+ * Address of the proxy to use for an origin; undefined for a direct connection. Throws a TypeError
+ * if the proxy is not an HTTP address.
+ */
 export function proxyFor(origin: URL, environment: Environment): URL | undefined {
   const proxy = environment.https_proxy || environment.HTTPS_PROXY;
   if (!proxy) return undefined;
@@ -24,7 +27,7 @@ export function proxyFor(origin: URL, environment: Environment): URL | undefined
   return address;
 }
 
-/** Message for a proxy variable that `proxyFor` cannot parse. */
+/** Message for the value of a proxy variable that `proxyFor` cannot parse. */
 export const proxyProblem = 'HTTPS_PROXY is not the address of an HTTP proxy, such as http://proxy.example.com:3128';
 
 /** Returns the decoded credentials of a proxy address. Never throws: an invalid percent escape is kept as typed. */

@@ -10,7 +10,10 @@ export interface Random {
 
 export const systemRandom: Random = { next: () => Math.random() };
 
-/** Returns a generator (mulberry32) that produces the same numbers for the same seed on every machine. */
+/**
+ * Returns a random number generator (mulberry32) that produces the same numbers for the same seed
+ * on every machine.
+ */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {

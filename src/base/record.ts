@@ -1,6 +1,6 @@
 /** JSON objects of unknown content. */
 
-/** Whether a value is a JSON object: neither null nor an array. */
+/** Whether a value is a JSON object, that is, neither null nor an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

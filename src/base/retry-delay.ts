@@ -12,9 +12,9 @@ const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 
 /**
- * Returns the delay in ms for an error. A delay named by the error can only make the wait longer: `Retry-After: 0` must not cause
- * rapid retries.
- * @param failures number of consecutive failures before this one
+ * Returns the delay in ms before a retry after this error. A delay that the error itself names can
+ * only make the wait longer, so that `Retry-After: 0` causes no rapid retries. @param failures
+ * number of consecutive failures before this one
  */
 export function retryDelayMs({ handling }: LogfleetError, failures: number, longestMs?: number): number {
   if (handling.kind === 'stall') return stallRetryMs;
@@ -22,17 +22,23 @@ export function retryDelayMs({ handling }: LogfleetError, failures: number, long
   return handling.kind === 'retryAfter' ? Math.max(handling.delayMs, delayMs) : delayMs;
 }
 
-/** Exponential back-off in ms: one second at first, doubled after each failure. */
+/** Exponential delay in ms before a retry: one second at first, doubled after each failure. */
 export function backoffMs(failures: number, longestMs = longestRetryMs): number {
   return doubledMs(firstRetryMs, failures, longestMs);
 }
 
-/** Returns `firstMs`, doubled once for each of the `failures` before this one, and at most `longestMs`. */
+/**
+ * Returns the delay `firstMs`, doubled once for each of the earlier `failures`, and at most
+ * `longestMs`.
+ */
 export function doubledMs(firstMs: number, failures: number, longestMs = Number.POSITIVE_INFINITY): number {
   return Math.min(longestMs, firstMs * 2 ** failures);
 }
 
-/** Shortens a delay by up to half at random, so that callers that failed together do not retry together. */
+/**
+ * Shortens a delay by up to half at random, so that several callers whose actions failed together
+ * do not retry together.
+ */
 export function scatteredMs(delayMs: number, random: Random): number {
   return delayMs * (1 - random.next() / 2);
 }

@@ -3,7 +3,7 @@
  * dozens of collections that mostly stay empty.
  */
 
-/** Read-only view of a set. */
+/** Read-only view of a set, without copying the set. */
 export interface SetView<T> extends Iterable<T> {
   readonly size: number;
   has(value: T): boolean;

@@ -11,10 +11,10 @@ import type { LogFields, Logger, LogLevel } from './log.ts';
 
 export interface TextLogOptions {
   readonly level: LogLevel;
-  /** Whether to colour the levels. The caller checks the terminal and `NO_COLOR`. */
+  /** Whether the log shows its levels in colour. The caller checks the terminal and `NO_COLOR`. */
   readonly colors: boolean;
   readonly clock: Clock;
-  /** Receives each line including its line feed, for example `process.stderr`. */
+  /** Output that receives each line of the log with its line feed, for example `process.stderr`. */
   readonly output: { write(line: string): unknown };
 }
 
@@ -68,7 +68,7 @@ function renderObject(value: object): string {
   }
 }
 
-/** Quotes a field value unless it is a plain word. */
+/** Quotes the value of a log field unless the value is a plain word. */
 function quote(text: string): string {
   return /^[\w.,:/@%+*-]+$/.test(text) ? text : escapeControls(JSON.stringify(text));
 }

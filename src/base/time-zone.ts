@@ -6,17 +6,23 @@
  * clock change skips it, it is moved forward by the length of the change.
  */
 
-/** Maximum number of cached time zones. Their names come from other systems, so their number is unbounded. */
+/**
+ * Maximum number of time zones in the cache. A limit is needed, because names of time zones come
+ * from other systems.
+ */
 const maxZones = 1_000;
 const dayMs = 24 * 3_600_000;
 /** Distance from a local time in ms beyond which a clock change cannot affect it. */
 const changeDistanceMs = 36 * 3_600_000;
-/** Maximum number of cached days of a time zone: more than a year. */
+/** Maximum number of days that the cache of a time zone holds: more than a year. */
 const maxDays = 500;
 
 const zones = new Map<string, TimeZone | undefined>();
 
-/** Returns the zone with this name, ignoring case, or undefined if the runtime does not know it. */
+/**
+ * Returns the time zone with this name, ignoring case; undefined if the runtime does not know the
+ * name.
+ */
 export function timeZone(name: string): TimeZone | undefined {
   if (!zones.has(name)) {
     if (zones.size >= maxZones) zones.clear();
@@ -62,14 +68,16 @@ export class TimeZone {
     this.name = this.#format.resolvedOptions().timeZone;
   }
 
-  /** Returns the local time at an instant. */
+  /** Returns the local time in this time zone at an instant, a wall time in ms. */
   localMs(wallMs: number): number {
     const beforeMs = this.#dayOffsetMs(wallMs);
     const afterMs = this.#dayOffsetMs(wallMs + dayMs);
     return wallMs + (beforeMs === afterMs || wallMs < this.#changeMs(wallMs) ? beforeMs : afterMs);
   }
 
-  /** Returns the instant of a local time. */
+  /**
+   * Returns the instant, a wall time in ms, at which clocks in this time zone show a local time.
+   */
   instantOf(localMs: number): number {
     const steadyMs = this.steadyOffsetMs(localMs);
     if (steadyMs !== undefined) return localMs - steadyMs;
@@ -123,7 +131,10 @@ export class TimeZone {
     return changeMs;
   }
 
-  /** Finds the instant of a clock change by bisection. Clocks change at the beginning of a second. */
+  /**
+   * Finds the instant of a clock change by binary search. Clocks change at the beginning of a
+   * second.
+   */
   #findChangeMs(startMs: number): number {
     const beforeMs = this.#offsetMs(startMs);
     let [from, to] = [startMs / 1_000, (startMs + dayMs) / 1_000];

@@ -33,7 +33,7 @@ export interface ServiceBindingOptions {
   readonly onNews: () => void;
 }
 
-/** Kinds of requests that a policy sends itself: upgrade POSTs, and reads of upgrade tasks. */
+/** Kinds of requests that only one policy needs: upgrade POSTs, and reads of upgrade tasks. */
 export type Asked = 'posts' | 'reads';
 
 /** Failure of the service that does not concern a single collector, and the time until which no new requests are sent. */
@@ -42,7 +42,10 @@ interface Hold {
   readonly untilMs: number;
 }
 
-/** Number of consecutive failures that are tolerated before the failure is reported. */
+/**
+ * Number of consecutive failures of requests that are tolerated before the policy reports the
+ * failure.
+ */
 const toleratedFailures = 3;
 
 export class ServiceBinding {
@@ -52,8 +55,8 @@ export class ServiceBinding {
   #hold: Hold | undefined;
   #buildsDoubtedMs = Number.NEGATIVE_INFINITY;
   /**
-   * Number of consecutive failures of each kind of request; the delay grows with it. A success of one kind does not reset the
-   * other kind.
+   * Number of consecutive failures of each kind of request. The delay before the next request grows
+   * with this number. A success of one kind does not reset the other kind.
    */
   readonly #failures: Record<Asked, number> = { posts: 0, reads: 0 };
 
@@ -105,8 +108,8 @@ export class ServiceBinding {
   }
 
   /**
-   * Error that currently prevents the use of the service; undefined when there is none. A short failure is not reported as a
-   * problem.
+   * Error that currently prevents the use of the service; undefined when there is none, or when the
+   * failure may be a short one.
    */
   problem(): LogfleetError | undefined {
     const failed = this.#bound?.listing.problem()?.error;
@@ -118,14 +121,17 @@ export class ServiceBinding {
     return lasting ? this.#hold?.error : undefined;
   }
 
-  /** Reason why the policy currently starts nothing new, as text for status; undefined when there is none. */
+  /**
+   * Reason why the policy currently starts no upgrade, as text for status; undefined when there is
+   * none.
+   */
   heldBy(): string | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
     if (listedMs < this.#buildsDoubtedMs) return 'the list of builds, since the service refused the one that is wanted';
     return this.#hold ? 'the service, which failed a moment ago' : undefined;
   }
 
-  /** Stops new requests for a while after a failure that does not concern a single collector. */
+  /** Sends no new requests for a while after a failure that does not concern a single collector. */
   holdFor(error: LogfleetError, asked: Asked): void {
     const { clock, log, onNews } = this.#options;
     if (!this.#bound) return;
@@ -149,7 +155,10 @@ export class ServiceBinding {
     this.#failures[asked] = 0;
   }
 
-  /** Remaining ms during which a failure prevents new requests; Infinity when no failure does. */
+  /**
+   * Remaining time in ms during which a failure prevents new requests; Infinity when no failure
+   * prevents them.
+   */
   heldForMs(): number {
     return this.#hold ? this.#hold.untilMs - this.#options.clock.monotonic() : Number.POSITIVE_INFINITY;
   }

@@ -18,7 +18,10 @@ export interface PolicySettings {
   readonly batchSize: number;
   /** Maximum number of open upgrade attempts of one policy (U1). */
   readonly maxOpen: number;
-  /** Minimum interval in ms between writes of the figures in a policy's status. */
+  /**
+   * Minimum interval in ms between two writes of a policy's status in which only counts and
+   * estimates have changed.
+   */
   readonly statusIntervalMs: number;
   /**
    * Delay in ms between the acceptance of an upgrade task and the first read of its status, while usual durations of upgrades are

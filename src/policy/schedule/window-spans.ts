@@ -17,7 +17,10 @@ export interface Span {
 export class Recurrence {
   readonly schedule: CronSchedule;
   readonly durationMs: number;
-  /** Spans of the windows that open on one day of the schedule, in ms since the start of that day, without clock changes. */
+  /**
+   * Spans of time of the windows that open on one day of the schedule, in ms since the start of
+   * that day. Clock changes are not considered.
+   */
   readonly spansOfDay: readonly Span[];
 
   constructor(schedule: CronSchedule, durationMs: number) {
@@ -35,19 +38,26 @@ export interface Opening {
 
 const always: Span = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
 
-/** Upper bound in ms of a clock change. A skipped local time is moved by at most this time. */
+/**
+ * Maximum length in ms of a clock change. A local time that a clock change skips is moved by at
+ * most this time.
+ */
 const longestChangeMs = 24 * 3_600_000;
-/** Maximum distance in ms at which the end of a span is computed, because some spans never end. */
+/**
+ * Maximum distance in ms at which the end of a span of time is computed. A limit is needed, because
+ * some spans never end.
+ */
 const longestSightMs = 400 * 24 * 3_600_000;
-/** First distance in ms of the search back for the opening of a window. The next constant is the maximum distance. */
+/** First distance in ms by which a search for the opening of a window goes back in time. */
 const shortestLookMs = 3_600_000;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
 /** Maximum number of window openings that one search examines. */
 const mostOpenings = 50_000;
 
 /**
- * Yields the spans that end after `fromMs`. The first span may begin earlier than its stated start. A span whose end is not
- * visible has the end Infinity and is the last one. Without windows there is one span without end.
+ * Yields the spans of time with an open window that end after `fromMs`. The first span may begin
+ * earlier than its stated start. A span whose end is too far away has the end Infinity and is the
+ * last one. Without windows, there is one span without end.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: number): Generator<Span, undefined> {
   if (!openings) {
@@ -77,8 +87,8 @@ export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: num
  * the span.
  */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
-  // The distance doubles with each attempt. So windows in quick succession are searched once in total, instead of once per
-  // window.
+  // The distance doubles with each attempt. As a result, windows that follow each other closely are
+  // searched about once in total, instead of once for each window.
   for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
     const fromMs = atMs - backMs;
     for (const { startMs, endMs } of spansFrom(openings, fromMs)) {
@@ -93,7 +103,8 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 /** Yields the spans of one maintenance window that end after `fromMs`, in order. */
 function* spansOf({ recurrence, zone }: Opening, fromMs: number): Generator<Span, undefined> {
   const { schedule, durationMs } = recurrence;
-  // Openings at local times that a clock change skipped. They may come after openings that are later by the clock.
+  // Openings of the window at local times that a clock change skipped. Each is moved to a later
+  // time and may then come after the next opening.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(fromMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);

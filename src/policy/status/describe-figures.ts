@@ -1,6 +1,7 @@
 /**
- * Builds the figures of a policy's status: counts of collectors, and lists of limited length, such as tasks and failures. The
- * figures are computed only when a status is due, because the computation reads the whole ledger. This file changes nothing.
+ * Builds the figures of a policy's status: counts of collectors, and lists of limited length, such
+ * as lists of upgrade tasks and failures. The figures are computed only when a status is written,
+ * because the computation reads the whole ledger. This file changes nothing.
  */
 
 import { reasons } from '../../api/conditions.ts';
@@ -33,7 +34,10 @@ const maxExamples = 5;
 /** Maximum length in characters of names, reasons and messages in status. */
 const maxTextLength = 256;
 const maxVersionLength = 64;
-/** Maximum length of a task id in status. A longer id is left out, because a shortened id would name another task. */
+/**
+ * Maximum length of a task id in status. A longer id is left out, because a shortened id could be
+ * the id of another task.
+ */
 const maxIdLength = 32;
 /**
  * Maximum size in bytes of the tasks in status. Together with the limits of the other fields, this limit keeps the status below
@@ -43,7 +47,10 @@ const maxTaskBytes = 24_000;
 const maxReasonBytes = 12_000;
 const maxVersionBytes = 6_000;
 
-/** Figures of a policy's status. They change with every answer of the service, so they are written at limited intervals. */
+/**
+ * Counts and lists of a policy's status. They change with every answer of the service, so they are
+ * written at limited intervals.
+ */
 export interface Figures {
   readonly summary: NonNullable<CollectorVersionPolicyStatus['summary']>;
   readonly collectors: CollectorCounts;
@@ -94,7 +101,7 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
 function describeWaiting(stage: Stage, { memberIndex, pending, spec, state: shown }: FiguresInput): StageStatus {
   const { name } = stage;
   const isNext = shown.next?.name === name;
-  // Only a person's approval can keep the next stage waiting here.
+  // Only a missing approval can keep the next stage waiting here.
   const state = isNext && shown.gate ? 'AwaitingApproval' : 'Pending';
   const rest = pending.stageCounts(laterStage);
   if (hasNoList(stage)) return { name, members: totalOf(rest), updated: rest.updated, failed: rest.failed, state };
@@ -108,8 +115,8 @@ function describeStarted(record: StageRecord, index: number, { pending, state }:
   const counts = pending.stageCounts(index);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 && updatedAtMs !== undefined ? updatedAtMs + soakMs : Number.POSITIVE_INFINITY;
-  // The status shows no soak for a stage whose members already ran the target version, or for a failed stage, which does not end
-  // with its soak.
+  // Status shows no soak in two cases: the members of the stage ran the target version before the
+  // stage started, or the stage failed and so does not end with its soak.
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
   return {
     name,
@@ -242,7 +249,7 @@ function describeId(taskId: string | undefined): { readonly id?: string } {
 
 function describeCollector(entry: Entry, memberIndex: PolicyMemberIndex) {
   const name = memberIndex.row(entry.collectorId)?.collector.name ?? entry.collectorId;
-  // A rollback attempt goes from the target version to the former version.
+  // A rollback attempt starts from the target version and ends at the collector's former version.
   const from = entry.back ? memberIndex.context.targetVersion : entry.before;
   return {
     collector: bounded(name, maxTextLength),
@@ -339,8 +346,8 @@ export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingC
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // The service also does not know a collector that was uninstalled, but such a collector disappears from the listing. So only
-    // a row from after the refusal counts.
+    // Only a listing row from after the refusal shows that the collector still exists. The service
+    // also refuses the upgrade of an uninstalled collector, which disappears from the listing.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
   let leftAlone = 0;
@@ -351,7 +358,7 @@ export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingC
   return leftAlone;
 }
 
-/** First samples of a list, as many as fit into `maxBytes` together. */
+/** First items of a list of samples: as many as fit into `maxBytes` together. */
 function within<T>(maxBytes: number, samples: readonly T[]): readonly T[] {
   let bytes = 0;
   const end = samples.findIndex((sample) => {

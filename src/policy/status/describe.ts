@@ -1,6 +1,6 @@
 /**
- * Builds the status of a policy without its figures: rollout, history, and conditions in the kstatus style. The estimated end of
- * the rollout belongs to the figures. This file changes nothing.
+ * Builds the status of a policy without its counts and estimates: the rollout, its history, and
+ * conditions in the kstatus style. This file changes nothing.
  */
 import { findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
@@ -22,7 +22,7 @@ import { noStage } from '../rollout/stages.ts';
 import type { NextWindow } from '../schedule/maintenance-calendar.ts';
 import type { Figures } from './describe-figures.ts';
 
-/** Status of a policy without its figures. */
+/** Status of a policy without its counts and estimates. */
 export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
 
 export interface EssentialsInput {
@@ -98,8 +98,9 @@ function describeRollout(input: EssentialsInput) {
 }
 
 /**
- * Stop of the rollout for status, with its time and with its figures at that time (H3). The conditions may show another reason,
- * so a stop cannot be restored from conditions (U1).
+ * Stop of the rollout as status shows it: with its time, and with the number of failures at that
+ * time (H3). Status needs this field because the conditions may show another reason, so a stop
+ * cannot be restored from conditions (U1).
  */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
   const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };

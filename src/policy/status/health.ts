@@ -112,7 +112,8 @@ function stalledByProblem({ problem }: HealthInput): Health | undefined {
 }
 
 function notOffered({ notOffered: message, awaitsBuild, state }: HealthInput): Health | undefined {
-  // A missing target build does not stop a rollback. A build that breaks collectors is often withdrawn while it is rolled back.
+  // A rollback continues when the service no longer offers the target build. Such a build is often
+  // withdrawn because it breaks collectors.
   if (message === undefined || state?.header.stop?.kind === 'rollback') return undefined;
   if (awaitsBuild) return { ...atWork, reason: reasons.waitingForBuildAge, message };
   return { ...stalled, reason: reasons.versionNotOffered, message };
@@ -245,7 +246,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   const of = eligibleMembers(fleet) + awaited;
   const progress = `${updated} of ${of} collectors run ${targetVersion}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
   const excess = state?.excess ? `; ${state.excess.message}` : '';
-  // A reason not to start upgrades is shown only when collectors are left to upgrade.
+  // A reason not to start upgrades is shown only while the policy has collectors left to upgrade.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back` : undefined);
   const message = `${progress}${excess}${waits === undefined ? '' : `; waiting for ${waits}`}.`;
@@ -308,7 +309,10 @@ function allUpdated({ fleet, targetVersion }: HealthInput): Health {
   return { ready: 'True', reason: reasons.allUpdated, message, reconciling: false, stalled: false };
 }
 
-/** Number of collectors that count for the rollout: matched by the policy, owned by it, and upgradable now. */
+/**
+ * Number of collectors that count for the rollout: the policy selects and owns them, and they can
+ * be upgraded now.
+ */
 export function eligibleMembers({ counts, matched, leftAlone }: Fleet): number {
   return matched - counts.foreign - counts.offline - counts.skipped + leftAlone;
 }

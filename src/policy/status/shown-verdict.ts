@@ -17,7 +17,10 @@ export interface SoFar {
   readonly answered: boolean;
 }
 
-/** Reasons of verdicts that only a complete sweep (read of the whole collector list) can confirm or contradict. */
+/**
+ * Reasons of the `Ready` condition that only a complete sweep (read of the whole collector list)
+ * can confirm or contradict.
+ */
 const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.allUpdated,
   reasons.rollingOut,
@@ -37,7 +40,10 @@ const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.ledgerFull,
 ]);
 
-/** Reasons of verdicts that concern only the cluster or directory. They no longer hold when the service can be asked. */
+/**
+ * Reasons of the `Ready` condition that concern only the cluster or directory. They no longer hold
+ * when this process can use the service.
+ */
 const ofTheHost: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.ledgerForeign,
@@ -59,8 +65,8 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // A policy that is shown as paused stays so. The message in status counts running upgrades, which this process does not know
-  // yet.
+  // A policy that status shows as paused keeps its old message. That message counts running
+  // upgrades, which this process does not know yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;

@@ -21,7 +21,10 @@ export interface StatusPublisherOptions {
   readonly clock: Clock;
   readonly settings: PolicySettings;
   readonly owner: OwnerRef;
-  /** Whether the process is about to end, so that figures which are held back would never be written. */
+  /**
+   * Whether the process is about to end. Changed counts are then written at once, because they
+   * would never be written otherwise.
+   */
   readonly draining: () => boolean;
 }
 
@@ -42,7 +45,7 @@ export class StatusPublisher {
     this.#publisher = new StatusWriter({ ...options, rules, intervalMs: settings.statusIntervalMs });
   }
 
-  /** Whether changed figures wait to be written to status. */
+  /** Whether changed counts or estimates wait to be written to status. */
   get heldBack(): boolean {
     return this.#publisher.heldBack;
   }
@@ -87,7 +90,10 @@ export class StatusPublisher {
     return this.#publisher.publish(policy, essentials, () => ({}), undefined);
   }
 
-  /** Writes only the health verdict to the policy's status. The figures stay. */
+  /**
+   * Writes only the health verdict to the policy's status, and keeps the counts and estimates of
+   * the previous status.
+   */
   async publishHealth(
     policy: CollectorVersionPolicy,
     health: Health,
@@ -117,7 +123,10 @@ function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionP
   return Math.abs(is - was) > Math.max(leastShiftMs, leftMs * leastShiftShare) || !sameValue(before, rest);
 }
 
-/** Fields of status that are written at once: all fields except figures and messages that repeat figures. */
+/**
+ * Fields of status whose change is written at once: all fields except counts, and messages that
+ * repeat counts.
+ */
 function verdicts(status: Essentials): unknown {
   const { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, rollout, history } = status;
   const { nextWindow, conditions } = status;
