@@ -2,31 +2,31 @@
 import { type Handling, LogfleetError } from '../base/errors.ts';
 
 const kinds = {
-  /** No space or quota is left. The export continues when there is space. */
+  /** The destination has no space or quota left. The export continues when there is space. */
   full: { reason: 'DestinationFull', handling: { kind: 'wait' } },
   /** The destination does not answer, or is temporarily unavailable. */
   away: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
   denied: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
   credentials: { reason: 'DestinationCredentialsInvalid', handling: { kind: 'stall' } },
-  /** The root does not exist: no such directory or bucket. */
+  /** The root of the destination does not exist: no such directory or bucket. */
   missing: { reason: 'DestinationNotFound', handling: { kind: 'stall' } },
-  /** The destination lacks a feature that the protocol or the spec needs. */
+  /** The destination lacks a feature that logfleet's commit protocol or the export's spec needs. */
   unsupported: { reason: 'DestinationUnsupported', handling: { kind: 'stall' } },
-  /** A setting is wrong. */
+  /** A setting of the export's destination is wrong. */
   invalid: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** A name could lead out of the root, or is not valid at a destination. */
+  /** A file name could lead out of the destination's root, or is not valid at a destination. */
   name: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** A symbolic link leads out of the root. */
+  /** A symbolic link in a path leads out of the destination's root. */
   outside: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** A required file does not exist. */
+  /** A file that must exist does not exist at the destination. */
   absent: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
-  /** An object differs from the object that logfleet wrote. */
+  /** An object at the destination differs from the object that logfleet wrote. */
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** An object must be restored before it can be read, for example from an archive. */
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
   /** The export has more parts than can be committed, so the spec must change. */
   tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },
-  /** A running upload was removed. */
+  /** Another process has removed an upload that was still running. */
   lost: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
 } satisfies Record<string, { readonly reason: string; readonly handling: Handling }>;
 
@@ -37,7 +37,7 @@ export function destinationError(failure: DestinationFailure, message: string, c
   return new LogfleetError({ code: `destination.${failure}`, message, cause, ...kinds[failure] });
 }
 
-/** Error for an object that is larger than any object of logfleet. `bytes` is for people. */
+/** Error for an object that is too large to be one of logfleet's. `bytes` is the size as a text for people. */
 export function tooLarge(name: string, bytes: string, mostBytes: number): LogfleetError {
   return destinationError('damaged', `${name} has ${bytes} bytes, but the maximum for this file is ${mostBytes}`);
 }

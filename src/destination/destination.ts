@@ -35,7 +35,7 @@ export interface ListedObject {
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
 export interface Destination {
-  /** Address for people: `file:///exports/logging`, `s3://bucket/prefix`. Contains no credentials. */
+  /** Address of the destination for people, such as `file:///exports/logging` or `s3://bucket/prefix`. It contains no credentials. */
   readonly url: string;
 
   /**
@@ -62,7 +62,7 @@ export interface Destination {
    */
   list(folder: string): AsyncIterable<ListedObject>;
 
-  /** Removes a file. Succeeds if it does not exist. */
+  /** Removes a file from the destination. Succeeds if the file does not exist. */
   remove(name: string): Promise<void>;
 
   /**
@@ -71,7 +71,7 @@ export interface Destination {
    */
   abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number>;
 
-  /** Releases connections and memory. All uploads must be finished or aborted before. */
+  /** Releases the destination's connections and memory. All uploads must be finished or aborted before. */
   close(): Promise<void>;
 }
 
@@ -81,6 +81,6 @@ export interface FileUpload {
   write(chunk: Uint8Array): Promise<void>;
   /** Resolves when the file is durable and visible under its name. */
   finish(): Promise<void>;
-  /** Removes all data of the upload, even after a failed `finish`. No effect after a successful one. */
+  /** Removes all data of the upload, even after a failed `finish`. After a successful `finish`, `abort` has no effect. */
   abort(): Promise<void>;
 }

@@ -3,28 +3,28 @@ import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 
 export interface FileFigures extends MessageFigures {
-  /** Figures of the file's messages by slice of time. Absent if a message lacks its time. */
+  /** Figures of the file's messages by slice of time. Absent if a message has no time. */
   readonly slices?: readonly SliceFigures[];
 }
 
 /** Reads one file. All methods throw or reject with a short sentence if the bytes are invalid. */
 export interface FileReader {
-  /** Resolves when the memory of the chunk can be reused. */
+  /** Reads a chunk of the file. Resolves when the memory of the chunk can be reused. */
   write(chunk: Uint8Array): Promise<void>;
   /** Ends the reading after the last byte. Resolves to the number of rows. */
   end(): Promise<number>;
   /**
-   * Called last. A figure is absent if a message lacks its column or has no integer in it. `again` reads the file again from its
-   * start.
+   * Computes the figures of the file's messages; the last call. A figure is absent if a message lacks its column or has no integer in it.
+   * `again` reads the file again from its start.
    */
   figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures>;
 }
 
-/** Columns that the figures come from, in lower case. */
+/** Names, in lower case, of the columns from which figures are computed. */
 export const figureColumns = ['_size', '_messagetime'] as const;
 export type FigureColumn = (typeof figureColumns)[number];
 
-/** Adds up the figures of rows. */
+/** Adds up the figures of a file's rows. */
 export class FigureSum {
   readonly #slices: SliceSums;
   #bytes = 0;

@@ -12,7 +12,7 @@ const generation = 1;
 export interface ExportOutput {
   readonly format: 'NDJSON' | 'CSV' | 'Parquet';
   readonly compression: 'None' | 'Gzip' | 'Zstd';
-  /** Fields that the user chose; empty means all fields. */
+  /** Fields that the user chose for the export; empty means all fields. */
   readonly fields: readonly string[];
   readonly maxPartBytes: number;
   readonly csv: { readonly formulaGuard: boolean };
@@ -21,10 +21,10 @@ export interface ExportOutput {
 export interface ExportIdentity {
   readonly serviceHost: string;
   readonly query: string;
-  /** Range `[fromMs, toMs)` in milliseconds since the epoch. */
+  /** Range `[fromMs, toMs)` of the export in milliseconds since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Time zone of the query's functions on days and hours. */
+  /** Time zone in which the query's functions compute days and hours. */
   readonly timeZone: string;
   readonly byReceiptTime: boolean;
   readonly autoParsingMode: 'Manual' | 'AutoParse';
@@ -33,7 +33,7 @@ export interface ExportIdentity {
   readonly output: ExportOutput;
 }
 
-/** SHA-256 in hexadecimal digits. */
+/** Fingerprint of an export: the SHA-256 of its identity, in hexadecimal digits. */
 export function fingerprintOf(identity: ExportIdentity): string {
   return createHash('sha256')
     .update(canonicalText({ generation, identity: plainIdentity(identity) }))
@@ -50,7 +50,7 @@ export function plainIdentity(identity: ExportIdentity): ExportIdentity {
   return { serviceHost, query, fromMs, toMs, timeZone, ...modes, output };
 }
 
-/** Stored form in a manifest. */
+/** Stored form of an export's identity in a manifest. */
 export const exportIdentity = object<ExportIdentity>({
   serviceHost: text(),
   query: text(),

@@ -11,7 +11,10 @@ import { destinationError } from './destination-error.ts';
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 
-/** Letters and digits of all languages, and some punctuation. Spaces only inside. No dot or minus at the beginning. */
+/**
+ * Form of a segment of an object name: letters and digits of all languages, and some punctuation. Spaces are allowed only inside. A segment
+ * does not begin with a dot or minus.
+ */
 const segmentForm = /^[\p{L}\p{N}_=+,@~!()][\p{L}\p{M}\p{N}_=+,@~!().-]*(?: +[\p{L}\p{M}\p{N}_=+,@~!().-]+)*$/u;
 
 /** Returns the segments of a name. Throws `destination.name` if it is invalid. */
@@ -21,12 +24,12 @@ export function nameSegments(name: string): readonly string[] {
   return name.split('/');
 }
 
-/** Same as `nameSegments`, but for folders: the empty name is the root. */
+/** Returns the segments of a folder's name, like `nameSegments`. The empty name means the root. */
 export function folderSegments(folder: string): readonly string[] {
   return folder === '' ? [] : nameSegments(folder);
 }
 
-/** Returns the problem of a name, or undefined. */
+/** Returns the problem of an object name, or undefined if the name is valid. */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'it is empty';
   if (Buffer.byteLength(name) > maxNameBytes) return `it has more than ${maxNameBytes} bytes`;

@@ -8,9 +8,9 @@ import type { S3Settings } from './s3/s3-settings.ts';
 export type DestinationSettings =
   | {
       readonly kind: 'volume';
-      /** Directory of the volume. It must exist. */
+      /** Directory of the volume, which must exist. */
       readonly directory: string;
-      /** Name of the root below the directory. Created if missing. */
+      /** Name of the destination's root below the directory, created if missing. */
       readonly root: string;
     }
   | { readonly kind: 's3'; readonly settings: S3Settings };
@@ -18,7 +18,7 @@ export type DestinationSettings =
 export interface DestinationPorts {
   readonly clock: Clock;
   readonly random: Random;
-  /** Environment with `HTTPS_PROXY` and `NO_PROXY`. */
+  /** Environment variables, of which the proxy settings `HTTPS_PROXY` and `NO_PROXY` are used. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Abandoned uploads, shared by all destinations of a process. By default each destination has its own. */
   readonly left?: LeftUploads;

@@ -17,7 +17,7 @@ export const maxSegments = 10_000;
 export interface ExportPlan {
   /** Boundaries of the segments in milliseconds since the epoch: segment `i` is `[boundariesMs[i], boundariesMs[i + 1])`. */
   readonly boundariesMs: readonly number[];
-  /** The service's description of the message fields (2.4), for formats with columns. */
+  /** Descriptions of the message fields by the service (2.4), for formats with columns. */
   readonly describedFields?: readonly PlannedField[] | undefined;
 }
 

@@ -11,7 +11,10 @@ import type { Random } from '../base/random.ts';
 
 const form = /(?<![0-9a-z])w([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{16}(?![0-9a-z])/;
 
-/** What is known about the process that wrote a file. `unknown`: it ran in another scope, or the name contains no token. */
+/**
+ * State of the process that wrote a file. `unknown`: the process ran on another machine or in another container, or the file name contains
+ * no token.
+ */
 export type WriterState = 'living' | 'ended' | 'unknown';
 
 export class Writer {
@@ -27,7 +30,7 @@ export class Writer {
     this.#random = random;
   }
 
-  /** Creates a unique token of letters, digits and minuses. */
+  /** Creates a unique token for file names from letters, digits and minuses. */
   newToken(): string {
     const { scope, pid, processStart } = this.#identity;
     const digits = () =>

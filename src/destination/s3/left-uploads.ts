@@ -6,11 +6,11 @@
 
 /** Data needed to remove an upload (`take-back.ts`). */
 export interface LeftUpload {
-  /** Address of the store. Empty for Amazon S3. */
+  /** Address of the object store; empty for Amazon S3. */
   readonly store: string;
   readonly bucket: string;
   readonly key: string;
-  /** Id of the multipart upload; undefined for a single put. */
+  /** Id of a multipart upload; undefined if the file was sent with a single request. */
   readonly uploadId: string | undefined;
   /** Unique value in the metadata of the object, if the object may exist. */
   readonly mark: string | undefined;
@@ -27,7 +27,7 @@ export class LeftUploads {
     this.#uploads.delete(idOf(upload));
   }
 
-  /** Unfinished uploads whose keys have this prefix. */
+  /** Uploads that could not be removed and whose keys have this prefix. */
   below({ store, bucket }: Pick<LeftUpload, 'store' | 'bucket'>, prefix: string): readonly LeftUpload[] {
     return [...this.#uploads.values()].filter(
       (upload) => upload.store === store && upload.bucket === bucket && upload.key.startsWith(prefix),

@@ -9,7 +9,7 @@
  */
 export const partBytes = 5 * 1024 * 1024;
 
-/** Maximum number of parts in flight. Over a path with 50 ms delay this is 300 MB/s. */
+/** Maximum number of parts that are sent at the same time. With a delay of 50 ms, three parts allow 300 MB/s. */
 const maxSending = 3;
 const maxIdle = 8;
 
@@ -26,7 +26,7 @@ export class PartBuffers {
     if (this.#idle.length < maxIdle) this.#idle.push(buffer);
   }
 
-  /** Waits, in the order of the calls, until a part may be sent. A call of `sent` allows the next part. */
+  /** Waits until another part may be sent, in the order of the calls. Each call of `sent` allows the next part. */
   async maySend(): Promise<void> {
     if (this.#sending === maxSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#sending++;

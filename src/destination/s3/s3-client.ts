@@ -5,16 +5,16 @@ import { bareHost, proxyCredentials, proxyFor, proxyProblem } from '../../base/p
 import { destinationError } from '../destination-error.ts';
 import type { S3Settings } from './s3-settings.ts';
 
-/** Environment with `HTTPS_PROXY` and `NO_PROXY`. */
+/** Environment variables, of which the proxy settings `HTTPS_PROXY` and `NO_PROXY` are used. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const defaultRegion = 'us-east-1';
 /** Number of attempts per request. With the SDK's delays, an unavailable store is reported after less than four minutes. */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
-/** Time limit in ms until an answer begins, and between two chunks. */
+/** Maximum time in ms until the store's answer begins, and between two chunks of the answer. */
 const answerTimeoutMs = 60_000;
-/** Maximum number of connections: parts of several uploads, and small objects. */
+/** Maximum number of connections to the store, for parts of several uploads and for small objects. */
 const maxConnections = 32;
 
 const silent = () => {};
@@ -68,7 +68,7 @@ function proxyTo(origin: URL, environment: Environment): URL | undefined {
   }
 }
 
-/** Origin of requests: the bucket is part of the host name, unless it is part of the path. */
+/** Origin (scheme and host) of requests to the store. The bucket is part of the host name, unless it is part of the path. */
 function originOf({ bucket, region = defaultRegion, endpoint, forcePathStyle }: S3Settings): URL {
   const origin = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
   const isNamed = forcePathStyle !== true && !bucket.includes('.') && isIP(bareHost(origin)) === 0;

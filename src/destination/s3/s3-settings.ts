@@ -11,21 +11,22 @@ export interface S3Credentials {
 
 export interface S3Settings {
   readonly bucket: string;
-  /** Name of the root in the bucket. Empty means the bucket itself. */
+  /** Name of the destination's root in the bucket. Empty means the bucket itself. */
   readonly root: string;
-  /** Default: `us-east-1`, which stores without regions accept. */
+  /** Region of the bucket. The default is `us-east-1`, which stores without regions accept. */
   readonly region?: string;
-  /** `https://store.example.com`. Default: Amazon S3. */
+  /** Address of the store, such as `https://store.example.com`. The default is Amazon S3. */
   readonly endpoint?: string;
   readonly forcePathStyle?: boolean;
   /**
-   * `ambient`: from the environment's credential chain (variables, files, role of the pod or machine), which the caller must allow.
+   * Credentials for the store. `ambient`: those that the environment provides (variables, files, role of the pod or machine), if the caller
+   * allows that.
    */
   readonly credentials: S3Credentials | 'ambient';
   readonly serverSideEncryption?: { readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse'; readonly kmsKeyID?: string };
   /** Storage class of data files. Plan, records and manifest must be readable immediately, so they use the default. */
   readonly storageClass?: string;
-  /** Allows an `http://` endpoint. */
+  /** True if the address of the store may begin with `http://`. */
   readonly insecure?: boolean;
 }
 
@@ -33,7 +34,7 @@ export interface S3Settings {
 const bucketForm = /^(?=.{3,63}$)[a-z0-9][a-z0-9.-]*[a-z0-9]$/;
 const regionForm = /^[a-z0-9-]{1,64}$/;
 
-/** Throws `destination.invalid` or `destination.name` with the remedy. */
+/** Checks the settings of a store. Throws `destination.invalid` or `destination.name`, with the remedy. */
 export function checkSettings(settings: S3Settings): void {
   const { bucket, root, region, endpoint, insecure, serverSideEncryption } = settings;
   if (!bucketForm.test(bucket)) {

@@ -6,7 +6,7 @@ import { isAbsent } from './s3-error.ts';
 /** Name of the metadata entry that shows which upload created an object. */
 export const markName = 'logfleet-upload';
 
-/** Removes the parts and the object of an upload. Succeeds if nothing exists. */
+/** Removes the parts and the object of an upload. Succeeds if neither exists. */
 export async function takeBack(client: S3Client, { bucket, key, uploadId, mark }: LeftUpload): Promise<void> {
   const place = { Bucket: bucket, Key: key };
   if (uploadId !== undefined) await abortParts(client, { ...place, UploadId: uploadId });

@@ -19,10 +19,10 @@ const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
   ['EROFS', { failure: 'denied', advice: 'mount the volume with write access' }],
 ]);
 
-/** Path in messages of Node. It is often `/proc/self/fd/22/x`, which does not help people. */
+/** Path that Node adds to error messages. It is often `/proc/self/fd/22/x`, which does not help people. */
 const ownPlace = /, \w+ '[^']*'(?: -> '[^']*')?$/;
 
-/** `act` is the failed action, such as `write` or `read`. `path` is its place. */
+/** Converts an error of the file system. `act` is the failed action, such as `write` or `read`, and `path` is the file or folder. */
 export function diskError(act: string, path: string, cause: unknown): LogfleetError {
   const code = codeOf(cause) ?? '';
   const { failure, advice } = failureByCode.get(code) ?? away;
@@ -30,7 +30,7 @@ export function diskError(act: string, path: string, cause: unknown): LogfleetEr
   return destinationError(failure, `cannot ${act} ${path}: ${reason}; ${advice}`, cause);
 }
 
-/** Error code such as `ENOENT`. */
+/** Error code of the file system, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -40,7 +40,7 @@ export async function removeLeftovers(folder: Folder, writer: Writer, choice: Le
   return removed;
 }
 
-/** Current time of the volume's clock. */
+/** Returns the current time in ms by the clock of the volume. */
 async function volumeTimeMs(folder: Folder, writer: Writer): Promise<number> {
   const name = temporaryName(writer);
   const probe = await folder.newFile(name);

@@ -23,30 +23,31 @@ export interface SegmentCount extends Interval {
 
 export interface SegmentsInput {
   readonly range: Interval;
-  /** Slices in order of time, within the range. */
+  /** Slices of the export's range with their numbers of rows, in order of time. */
   readonly slices: readonly SliceCount[];
-  /** Number of rows at which a search is cut. */
+  /** Number of rows at which the service ends a search, so that further rows are missing. */
   readonly limit: number;
   /** Number of the newest rows that are already found. They form the newest segment. */
   readonly foundRows: number;
 }
 
-/** Requests of a search besides pages: creation, one status, deletion. */
+/** Requests that a search needs besides its pages: creation of the job, one status, deletion of the job. */
 const requestsBesidesPages = 3;
-/** Requests of a count: creation, status, one page of records, deletion. */
+/** Requests that an aggregation for counting needs: creation of the job, status, one page of records, deletion of the job. */
 export const requestsOfCount = 4;
 
-/** Segments in order of time; one for the whole range if it has no rows. */
+/** Segments of the export's range in order of time. A range without rows becomes one segment. */
 export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
   const { limit } = input;
-  // If a plan cannot hold all segments, they become fewer and are cut when they are searched.
+  // A plan can hold a limited number of segments. If there are more, fewer and larger segments are planned, and each is divided when it is
+  // searched.
   for (let times = 1; ; times *= 2) {
     const segments = segmentsOf(input, times * fullestRows(limit));
     if (segments.length <= maxSegments) return segments;
   }
 }
 
-/** Maximum number of pieces of a range with unknown rows, enough for parallel searches. */
+/** Maximum number of equal pieces into which a range with an unknown number of rows is divided. It is enough for parallel searches. */
 const mostEvenSegments = 16;
 
 /**
@@ -82,7 +83,7 @@ export function fullestRows(limit: number): number {
   return inWholePages / requestsOf(inWholePages) >= most / requestsOf(most) ? inWholePages : most;
 }
 
-/** Minimum number of requests of a search with this many rows, below the limit. */
+/** Minimum number of requests of a search that finds this many rows, below the message limit. */
 function requestsOf(rows: number): number {
   return requestsBesidesPages + Math.ceil(rows / maxPageRows);
 }
@@ -101,7 +102,7 @@ function requestsOfSegment(rows: number, limit: number): number {
 function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number): SegmentCount[] {
   const downwards: SegmentCount[] = [];
   let { toMs } = range;
-  /** Slices of the current segment, newest first. */
+  /** Slices of the segment that is being built, newest first. */
   let inside: SliceCount[] = [];
   let rows = 0;
   const fill = (slice: SliceCount) => {

@@ -15,12 +15,12 @@ import type { SliceCount } from './first-segments.ts';
 export type SliceCounts =
   | {
       readonly kind: 'counted';
-      /** Slices in order of time. */
+      /** Slices of time with their numbers of rows, in order of time. */
       readonly slices: readonly SliceCount[];
-      /** Length in ms of the longest slices. */
+      /** Length in ms of the longest slice of time. */
       readonly lengthMs: number;
     }
-  /** No count is available. `reason` is a text for users. */
+  /** The service provided no count of the rows. `reason` is a text for users. */
   | { readonly kind: 'none'; readonly reason: string };
 
 type CountedSlices = Extract<SliceCounts, { kind: 'counted' }>;
@@ -30,7 +30,7 @@ export interface SliceTools extends AggregationTools {
   readonly order: (interval: Interval) => JobOrder;
 }
 
-/** Maximum number of counts, which bounds the requests for an uneven range. */
+/** Maximum number of aggregations that count one range. It bounds the requests for a range with uneven density. */
 const mostCounts = 24;
 
 /**
@@ -82,7 +82,7 @@ export function slicesOf(
     seen.add(startMs);
     // A service with inclusive ends also counts rows at the exact end (E10).
     if (rows === 0 || startMs >= toMs) continue;
-    // The first slice may start before the interval. By receipt time, others may as well.
+    // The first slice may start before the interval. For a search by receipt time, other slices may start before it as well.
     const atMs = Math.max(startMs, fromMs);
     rowsAt.set(atMs, (rowsAt.get(atMs) ?? 0) + rows);
   }

@@ -108,7 +108,7 @@ export function notCounted(): LogfleetError {
 
 export type IntervalCount =
   | { readonly kind: 'counted'; readonly rows: number }
-  /** Errors that the count's job reported. */
+  /** Errors that the search job of the count reported, so that the count is not reliable. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
 /** Counts an interval. `order` is the job order for its rows. Rejects like `aggregate`, or with `export.countRefused`. */
@@ -118,7 +118,7 @@ export async function countInterval(order: JobOrder, tools: AggregationTools): P
   });
   if (counted.kind === 'errors') return counted;
   const { records, messageCount } = counted;
-  // Some services return no record for zero rows.
+  // Some services return no record if the count is zero.
   if (records.length === 0 && messageCount === 0) return { kind: 'counted', rows: 0 };
   const [record] = records;
   const rows = record && records.length === 1 ? figureOf(record, '_count') : undefined;

@@ -10,7 +10,7 @@ import type { IntervalFiles } from './interval-files.ts';
 import type { PageReceiver } from './job-pages.ts';
 import type { RunFigures, RunTally } from './run-tally.ts';
 
-/** Maximum number of bytes of rows that are held in memory. */
+/** Maximum size in bytes of the rows that one search holds in memory. */
 const maxHeldBytes = 4 * 1_024 * 1_024;
 const firstBytes = 16 * 1_024;
 
@@ -20,9 +20,9 @@ export class IntervalRows implements PageReceiver {
   readonly #maxHeldBytes: number;
   #held = Buffer.allocUnsafe(firstBytes);
   #used = 0;
-  /** End of each held row in the buffer. */
+  /** End position in the buffer of each row that is held in memory. */
   readonly #ends: number[] = [];
-  /** True if rows of the millisecond that should be held are already written. */
+  /** True if rows of the oldest millisecond have been written although they should be held in memory. */
   #isSpilled = false;
 
   constructor(tally: RunTally, files: IntervalFiles, maxBytes = maxHeldBytes) {

@@ -16,7 +16,7 @@ export interface JobPagesOptions {
   readonly signal: AbortSignal;
 }
 
-/** Receiver of the rows. */
+/** Receiver of the rows of a search job, page by page. */
 export interface PageReceiver extends RowReceiver {
   /** Called before the first row of each page. */
   beginPage(): void;
@@ -39,19 +39,19 @@ export class JobPages {
     this.#options = options;
   }
 
-  /** Index of the next row to read. */
+  /** Index of the next row to request from the search job. */
   get offset(): number {
     return this.#offset;
   }
 
-  /** Starts another reading of all rows. */
+  /** Starts another reading of all rows of the search job. */
   beginAgain(): void {
     if (this.#offset > 0) this.#readings++;
     this.#offset = 0;
     this.#shortEnd = undefined;
   }
 
-  /** Reads one page. Resolves to false if the service returns no more rows, although it counts more. */
+  /** Reads one page of rows. Resolves to false if the service returns no more rows, although it counted more. */
   async read(rows: PageReceiver): Promise<boolean> {
     const { job, signal, tools } = this.#options;
     const onPage = (page: MessagePage) => {
@@ -84,7 +84,10 @@ export class JobPages {
     return !lastRow.bytes.equals(end);
   }
 
-  /** Number of rows to request. The first page of each further reading is smaller than in earlier readings. */
+  /**
+   * Number of rows to request for the next page. The first page of each further reading is smaller than in earlier readings, so that pages
+   * end at other rows.
+   */
   get #limit(): number {
     const isFirst = this.#offset === 0 && this.#readings > 1;
     return isFirst ? Math.ceil((this.#firstPageRows ?? maxPageRows) / this.#readings) : maxPageRows;

@@ -12,7 +12,7 @@ export interface JobSetOptions {
   readonly jobs: SearchJobs;
   readonly quirks: ServiceQuirks;
   readonly clock: Clock;
-  /** Signal that ends the creation of jobs, also while they wait for their turn. */
+  /** Signal that ends the creation of search jobs, also while they wait for a free job. */
   readonly signal: AbortSignal;
   readonly onNews: () => void;
 }
@@ -20,7 +20,7 @@ export interface JobSetOptions {
 export interface OpenWishes {
   /** Maximum time in ms to wait until another job may be created; unlimited if absent. */
   readonly turnMs?: number | undefined;
-  /** Expected duration in ms from creation; that of earlier jobs with the same purpose if absent. */
+  /** Expected duration of the search job in ms, from its creation; by default that of earlier jobs with the same purpose. */
   readonly expectedMs?: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export class JobSet {
     this.#options = options;
   }
 
-  /** Views of the jobs that are alive. */
+  /** Views of the search jobs that have not been closed. */
   get views(): readonly JobView[] {
     return [...this.#open].map(([job, purpose]) => {
       const { state, messageCount, recordCount, warnings } = job.progress;
@@ -80,19 +80,19 @@ export class JobSet {
     quirks.countMs = clock.monotonic() - job.createdAtMs;
   }
 
-  /** Adds a job that was opened elsewhere. */
+  /** Adds a search job that another owner opened. */
   add(job: SearchJob, purpose: JobView['purpose']): void {
     this.#open.set(job, purpose);
     this.#options.onNews();
   }
 
-  /** Hands a job over to another owner. */
+  /** Hands a search job over to another owner, without closing it. */
   release(job: SearchJob): void {
     this.#open.delete(job);
     this.#options.onNews();
   }
 
-  /** Closes a job. Never rejects; see `SearchJob.close`. */
+  /** Closes a search job. The promise never rejects; see `SearchJob.close`. */
   async close(job: SearchJob): Promise<void> {
     await job.close();
     if (this.#open.delete(job)) this.#scannedBytes += scannedBy(job);

@@ -2,11 +2,11 @@
 
 export interface SettlingFacts {
   readonly settleDelayMs: number;
-  /** Time in ms by which the service's clock is behind ours, at least 0. The earlier clock counts. */
+  /** Time in ms by which the service's clock is behind ours, at least 0. The clock that shows the earlier time decides. */
   readonly clockBehindMs: number;
 }
 
-/** Age in ms from which rows are settled. */
+/** Age in ms from which rows are old enough to be searched, because all of them should have arrived. */
 export function settlingMs({ settleDelayMs, clockBehindMs }: SettlingFacts): number {
   return settleDelayMs + clockBehindMs;
 }

@@ -43,12 +43,12 @@ export class PlanningStep {
     return this.#view.settlesAtMs !== undefined && this.#view.isTried;
   }
 
-  /** True if search jobs have results that an abort would lose. */
+  /** True if planning has search jobs whose results an abort would lose. */
   get isCostly(): boolean {
     return this.#hasSearched && !this.isAborted;
   }
 
-  /** True if the settle delay has changed since planning began (E11). */
+  /** True if the settle delay has changed since planning began, so that another part of the range can be searched (E11). */
   isOutdated({ settleDelayMs }: WorkLimits): boolean {
     return settleDelayMs !== this.#settleDelayMs;
   }
@@ -83,7 +83,7 @@ export interface UnplannedFacts extends PlanningFacts {
   /** Start of the range, and the time in ms by which the service's clock is behind ours. */
   readonly fromMs: number;
   readonly clockBehindMs: number;
-  /** True if the destination has been read. */
+  /** True if the export's destination has been read. */
   readonly isLoaded: boolean;
   /** True if the export has failed and nothing has succeeded since. */
   readonly hasFailed: boolean;
