@@ -56,7 +56,8 @@ export class GrantedSlot implements Slot {
   }
 
   finished(outcome: SlotOutcome): void {
-    // If the start of the request was not recorded, the request starts now at the latest.
+    // If the start of the request was not recorded, the current time counts as its start, because
+    // the request cannot have started later.
     this.#stamp(this.#nowMs());
     if (this.#state === 'ended' || (this.#state === 'held' && outcome.kind === 'abandoned')) return;
     if (outcome.kind === 'abandoned') this.#hold();

@@ -25,8 +25,8 @@ export class Refusals {
   #allUntilMs = Number.NEGATIVE_INFINITY;
   #jobsUntilMs = Number.NEGATIVE_INFINITY;
   /**
-   * Send time of the newest successful call, and of the newest failed call, other than creations of
-   * search jobs.
+   * Send time of the newest successful call, and of the newest call rejected with 429. Creations of
+   * search jobs are not counted.
    */
   #passedSentMs = Number.NEGATIVE_INFINITY;
   #refusedSentMs = Number.NEGATIVE_INFINITY;

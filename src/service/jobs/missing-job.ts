@@ -11,9 +11,9 @@ import type { MissingJob, NoSuchJob } from '../requests/call.ts';
  */
 const replicaGraceMs = 10_000;
 /**
- * Time in ms after a job's creation during which some replicas may not know the job, although
- * another replica has shown that it does. It is shorter,
- * because the other replicas learn of the job soon afterwards.
+ * Time in ms after a job's creation during which some replicas of the service may not know the job,
+ * although another replica has shown that it does. The time is shorter than for other jobs, because
+ * replicas learn of a job soon one after the other.
  */
 const heardReplicaGraceMs = 4_000;
 /**
