@@ -24,7 +24,7 @@ type Rows = readonly (readonly Run[])[];
 
 interface Moment {
   readonly rows: Rows;
-  /** Distance from the wanted share. */
+  /** Distance of the moment's ratio from the wanted ratio. */
   readonly distance: number;
 }
 

@@ -21,7 +21,7 @@ export interface Findings {
   readonly policy: CollectorVersionPolicy;
 }
 
-/** Text before the first rollout. */
+/** Returns the text that the demo shows before the first rollout. */
 export function renderIntroduction({ collectors }: SimulatorState, scenario: string): readonly string[] {
   return [
     `A log service with ${collectors.length} collectors (${scenario}), simulated on this machine.`,
@@ -44,7 +44,7 @@ export function renderStop(
   ].map((line) => paint('bold', line));
 }
 
-/** Text before the export. */
+/** Returns the text that the demo shows before the export. */
 export function renderExportIntroduction(manifest: string, paint: Paint): readonly string[] {
   return [
     'Next: export a day of 250,000 messages to files. One search returns at most 100,000:',
@@ -68,7 +68,7 @@ export function renderReport(found: Findings, width: number, paint: Paint): read
   ];
 }
 
-/** Oldest rollout first. */
+/** Describes the rollouts, oldest first. */
 function renderRollouts({ policy }: Findings): readonly string[] {
   const rows = (policy.status?.history ?? [])
     .toReversed()
@@ -159,13 +159,13 @@ function renderRequests({ after, requests: all }: Findings): readonly string[] {
   ];
 }
 
-/** `39 requests in 13 s` */
+/** Returns the number of requests and their duration, such as `39 requests in 13 s`. */
 function renderCost(requests: readonly JournalEntry[]): string {
   const tookMs = Math.max(...requests.map(({ end }) => end)) - Math.min(...requests.map(({ at }) => at));
   return `${requests.length} requests in ${(tookMs / 1_000).toFixed(0)} s`;
 }
 
-/** Status of a failed task (4.8). */
+/** Status of a failed upgrade task (4.8). */
 const taskFailed = 3;
 
 /** Address of the simulator in the suggested commands. Both suggested commands need the same free port. */

@@ -21,9 +21,9 @@ interface Access {
 }
 
 export interface SimulatedServiceOptions {
-  /** Scenario file. */
+  /** Path of the simulator's scenario file. */
   readonly scenario: string;
-  /** File for the journal. */
+  /** Path of the file for the simulator's journal of requests. */
   readonly journal: string;
   /** Ends the wait for a simulator that does not start. */
   readonly signal: AbortSignal;

@@ -15,7 +15,7 @@ import { say } from '../tools/installer/progress.ts';
 import { s3GatewayProgram } from '../tools/installer/s3-gateway.ts';
 import { modulesDirectory, requiredVersion } from '../tools/installer/versions.ts';
 
-/** Absolute paths of the programs. */
+/** Absolute paths of etcd, kube-apiserver and kubectl. */
 export interface ControlPlaneTools {
   readonly etcd: string;
   readonly kubeApiserver: string;

@@ -2,7 +2,7 @@
 import { LogfleetError } from '../src/base/errors.ts';
 
 export interface ScenarioProblem {
-  /** Members and indices from the root. */
+  /** Path of the problem: member names and list indices from the scenario's root. */
   readonly path: readonly (string | number)[];
   readonly text: string;
 }
@@ -10,7 +10,7 @@ export interface ScenarioProblem {
 export class ScenarioError extends LogfleetError {
   override readonly name = 'ScenarioError';
 
-  /** One line for each problem. */
+  /** Creates the error from one line for each problem of the scenario. */
   constructor(lines: readonly string[]) {
     super({
       code: 'scenario.invalid',

@@ -18,13 +18,13 @@ export class Cursor {
     this.text = text;
   }
 
-  /** Start of the next token. */
+  /** Offset of the next token in the query. */
   get offset(): number {
     this.skipBlanks();
     return this.#offset;
   }
 
-  /** End of the last token. */
+  /** Offset of the end of the last token in the query. */
   get end(): number {
     return this.#offset;
   }

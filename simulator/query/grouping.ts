@@ -21,7 +21,7 @@ export interface Column {
 export interface Grouping {
   readonly keys: readonly FieldDescriptor[];
   readonly columns: readonly Column[];
-  /** Operators after the aggregation. */
+  /** Operators of the query after the aggregation. */
   readonly steps: readonly RecordStep[];
 }
 

@@ -19,7 +19,7 @@ const types = {
   _blockid: 'long',
 } as const satisfies Record<string, FieldDescriptor['fieldType']>;
 
-/** The fields in the order of 2.5. */
+/** The standard message fields, in the order of section 2.5. */
 export const messageFields: readonly FieldDescriptor[] = Object.entries(types).map(([name, fieldType]) => ({
   name,
   fieldType,

@@ -25,7 +25,7 @@ const maxTries = 5_000_000;
 
 export interface NamedGroup {
   readonly name: string;
-  /** Offset in the text of the query. */
+  /** Offset of the expression in the text of the query. */
   readonly offset: number;
 }
 
@@ -45,7 +45,7 @@ export class RegularExpression {
     this.#seenCharacters = Math.floor(maxTries / program.programSize());
   }
 
-  /** Takes an expression in quotes. */
+  /** Reads a regular expression in double quotes. */
   static expect(cursor: Cursor): RegularExpression {
     const start = cursor.offset;
     const written = expectQuoted(cursor, 'a regular expression in quotes, as "user=(?<user>\\w+)"');

@@ -222,7 +222,7 @@ export class RowStage {
   }
 }
 
-/** Takes a whole number above 0. */
+/** Reads the argument of `limit`, a whole number above 0. */
 export function expectLimit(cursor: Cursor): number {
   const start = cursor.offset;
   const limit = cursor.takeWholeNumber();

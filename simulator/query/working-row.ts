@@ -5,7 +5,7 @@
 import type { Row } from './row.ts';
 
 interface ParsedField {
-  /** Name in pages. */
+  /** Name of the parsed field in pages of messages. */
   readonly name: string;
   readonly value: string;
 }

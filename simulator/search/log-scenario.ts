@@ -17,7 +17,7 @@ export interface LogScenario {
    * messages.
    */
   readonly files?: readonly string[];
-  /** Replaces the scenario's seed. */
+  /** Random seed of the generated messages, instead of the scenario's seed. */
   readonly seed?: number;
   readonly from?: MomentScenario;
   readonly to?: MomentScenario;

@@ -6,7 +6,7 @@ import { pickFrom } from '../span.ts';
 import type { SearchSettings } from './search-settings.ts';
 
 export interface SearchSchedule {
-  /** Range [from, to). */
+  /** Start of the search job's range [from, to). */
   readonly fromMs: number;
   readonly toMs: number;
   /** Times at which the search job leaves NOT STARTED, finishes subqueries, completes the histogram, and ends. */

@@ -29,7 +29,7 @@ const placesByCode: Readonly<Record<string, string>> = {
   ART: 'America/Argentina/Buenos_Aires',
   WET: 'Europe/Lisbon',
   WEST: 'Europe/Lisbon',
-  // Britain, not Bangladesh.
+  // BST is British Summer Time, not the time of Bangladesh.
   BST: 'Europe/London',
   CET: 'Europe/Berlin',
   CEST: 'Europe/Berlin',
@@ -41,7 +41,7 @@ const placesByCode: Readonly<Record<string, string>> = {
   WAT: 'Africa/Lagos',
   CAT: 'Africa/Maputo',
   PKT: 'Asia/Karachi',
-  // India, not Israel or Ireland.
+  // IST is the time of India, not of Israel or Ireland.
   IST: 'Asia/Kolkata',
   ICT: 'Asia/Bangkok',
   WIB: 'Asia/Jakarta',

@@ -22,7 +22,7 @@ interface Ready {
   readonly controlURL: string;
 }
 
-/** Runs the command while `use` runs. */
+/** Runs `logfleet simulate` while `use` runs. */
 async function withSimulator(
   options: Partial<SimulateOptions>,
   use: (ready: Ready, client: HttpsClient) => Promise<void>,

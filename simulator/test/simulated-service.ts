@@ -12,7 +12,7 @@ export const root = '/api/v1/collectors/upgrades';
 export interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** `ID:KEY`. */
+  /** Credentials of the request as `ID:KEY`. */
   readonly credentials?: string;
 }
 
@@ -30,7 +30,7 @@ export interface Reply {
 export class SimulatedService {
   readonly model: ServiceModel;
   readonly journal: JournalEntry[] = [];
-  /** Time since the start. */
+  /** Time in ms since the start of the service. */
   elapsedMs = 0;
 
   constructor(scenario: Scenario, logData?: LogData) {

@@ -34,7 +34,7 @@ export interface Deployment {
 }
 
 export interface LogSample {
-  /** Query without an aggregation. */
+  /** Query without an aggregation, which finds messages. */
   readonly query: string;
   /**
    * Range [fromMs, toMs) of the sample in ms since the epoch, in whole seconds. The range is so old that all late

@@ -12,7 +12,7 @@ export interface HttpsClientOptions {
 }
 
 export interface SendOptions {
-  /** Body. A text is sent as UTF-8. */
+  /** Body of the request. A text is sent as UTF-8. */
   readonly body?: string | Uint8Array;
   /** Request headers to add. An undefined value removes a default header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
@@ -25,7 +25,7 @@ export interface SendOptions {
 export interface Received {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Values of `Set-Cookie`. */
+  /** Values of the answer's `Set-Cookie` headers. */
   readonly cookies: readonly string[];
   readonly text: string;
   /** Parsed body of the answer, or undefined if the body is not JSON. */
@@ -33,7 +33,7 @@ export interface Received {
   readonly json: any;
   /** Whether the connection closed before the end of the answer's body. */
   readonly broken: boolean;
-  /** Number of chunks of the body. */
+  /** Number of chunks in which the body of the answer arrived. */
   readonly pieces: number;
 }
 
@@ -46,7 +46,7 @@ export class HttpsClient {
     this.#agent = new Agent({ keepAlive: true, ...(options.ca === undefined ? {} : { ca: options.ca }) });
   }
 
-  /** Rejects if no answer begins. */
+  /** Sends a request. Rejects if no answer begins. */
   send(method: string, path: string, { body, headers = {}, signal, ...rest }: SendOptions = {}): Promise<Received> {
     const { baseURL = this.#options.baseURL, credentials = this.#options.credentials } = rest;
     const sent = {

@@ -30,7 +30,7 @@ export async function startJob(service: Deployment, changes: JobOrder = {}): Pro
   return session;
 }
 
-/** Status document (2.3). */
+/** Status of a search job as the service sends it (2.3). */
 export interface JobStatus {
   readonly state: string;
   readonly messageCount: number;

@@ -21,7 +21,7 @@ interface ReleaseIndex {
   >;
 }
 
-/** One archive of the index. */
+/** One archive of the release index. */
 export interface EnvtestArchive {
   readonly version: string;
   readonly url: string;

@@ -38,7 +38,7 @@ export function startStep(title: string): Step {
   };
 }
 
-/** `4m05s`, `12s` */
+/** Returns a duration in the form `4m05s` or `12s`. */
 function elapsed(durationMs: number): string {
   const seconds = Math.round(durationMs / 1000);
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;

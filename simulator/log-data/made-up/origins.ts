@@ -11,7 +11,7 @@ export interface Origin {
   readonly collectorId: string;
   readonly collector: string;
   readonly service: string;
-  /** Kind of the messages. */
+  /** Kind of the messages that the origin sends. */
   readonly kind: OriginKind;
 }
 

@@ -18,7 +18,7 @@ export interface LogLine {
 /** The problem of an invalid line. `column` counts from 1. */
 export interface LineProblem {
   readonly column: number;
-  /** The problem and its remedy. */
+  /** Description of the line's problem and its remedy. */
   readonly text: string;
 }
 

@@ -8,7 +8,7 @@ export interface Message {
   readonly at: number;
   readonly received?: number;
   readonly raw: string;
-  /** Other fields by name. */
+  /** Other fields of the message, by name. */
   readonly fields?: Readonly<Record<string, string>>;
 }
 

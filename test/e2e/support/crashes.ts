@@ -11,7 +11,7 @@ import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulato
 const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
 const lagMs = 800;
 
-/** Faults beside the crash. */
+/** Faults of a test in addition to the crash of the operator. */
 export interface Trouble {
   readonly failures?: boolean;
   readonly lagMs?: number;

@@ -22,7 +22,7 @@ export type ExportSpecPart = { readonly [M in keyof SearchExportSpec]?: unknown 
 export interface Place {
   /** The field `spec.destination` of the export's manifest. */
   readonly destination: object;
-  /** Flags for `logfleet run`. */
+  /** Flags of `logfleet run` that the destination needs. */
   readonly flags: readonly string[];
   /** Manifests of other resources that the destination needs. */
   readonly manifests: readonly object[];

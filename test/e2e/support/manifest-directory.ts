@@ -6,7 +6,7 @@ import type { CollectorVersionPolicySpec } from '../../../src/api/generated/coll
 import type { CollectorVersionPolicy, SearchExport } from '../../../src/api/kinds.ts';
 import { targetVersion } from './simulator.ts';
 
-/** Part of a spec. */
+/** Part of a policy's spec. */
 export type SpecPart = { readonly [M in keyof CollectorVersionPolicySpec]?: unknown };
 
 export class ManifestDirectory {

@@ -13,7 +13,7 @@ export interface Latency {
 }
 
 export interface SentRequest {
-  /** Process that sent the request. */
+  /** Id of the operator process that sent the request. */
   readonly pid: number;
   /** Time at which the request left the operator, on the clock of `performance.now`. */
   readonly atMs: number;

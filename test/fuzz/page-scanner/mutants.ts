@@ -5,7 +5,7 @@
 
 export interface Mutant {
   readonly name: string;
-  /** Path below `src/`. */
+  /** Path of the changed file below `src/`. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;

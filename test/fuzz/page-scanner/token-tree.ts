@@ -6,7 +6,7 @@ import { Tokenizer, TokenType } from '@streamparser/json';
 
 export interface TreeNode {
   readonly kind: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
-  /** Offset of the first byte. */
+  /** Offset of the first byte of the JSON value. */
   readonly start: number;
   /** Offset after the last byte of the JSON value. Undefined for an object or array without an end. */
   end?: number;

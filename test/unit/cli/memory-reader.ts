@@ -11,7 +11,7 @@ import type { ResourceKey } from '../../../src/host/host.ts';
 export class MemoryReader implements ResourceReader {
   readonly place = 'the test';
   readonly defaultNamespace: string | undefined;
-  /** Requested annotations. */
+  /** Annotations that the tested command has written. */
   readonly annotated: { readonly key: string; readonly annotation: Annotation }[] = [];
   closed = false;
   /** Error with which `follow` (the stream of resource changes) fails, or undefined if it succeeds. */
@@ -32,7 +32,7 @@ export class MemoryReader implements ResourceReader {
     this.defaultNamespace = everyNamespace ? undefined : 'logging';
   }
 
-  /** Replaces all resources. */
+  /** Replaces all resources in memory. */
   replace(resources: readonly AnyResource[]): void {
     this.#resources = resources;
     for (const follower of this.#followers) follower();

@@ -20,7 +20,7 @@ export interface Terminal {
   readonly colour?: boolean;
 }
 
-/** `terminal` undefined: a pipe. */
+/** Returns an output that records. It is a pipe if `terminal` is undefined. */
 export function recordingOutput(terminal?: Terminal): RecordingOutput {
   return {
     text: '',

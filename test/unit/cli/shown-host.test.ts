@@ -9,7 +9,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 import { recordingOutput } from './recording-context.ts';
 import { nowMs, rollingStatus, samplePolicy } from './sample-policy.ts';
 
-/** Directory with one policy. */
+/** Starts a run on a directory with one policy. */
 function start(left: CollectorVersionPolicy) {
   let policy: CollectorVersionPolicy | undefined = left;
   const listeners: ((key: ResourceKey) => void)[] = [];

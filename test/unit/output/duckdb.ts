@@ -6,7 +6,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 
 export type ReadRow = Readonly<Record<string, unknown>>;
 
-/** Cells as text. Empty cells are ''. */
+/** Reads the cells of a CSV file as text. Empty cells are ''. */
 export function readCsv(file: string): Promise<ReadRow[]> {
   const options = `header = true, all_varchar = true, delim = ',', quote = '"', escape = '"', new_line = '\\r\\n'`;
   return query(Buffer.from(file), (place) => `SELECT coalesce(COLUMNS(*), '') FROM read_csv('${place}', ${options})`);

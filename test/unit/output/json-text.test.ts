@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { nestedEnd, stringEnd, wordEnd, writeText } from '../../../src/output/json-text.ts';
 import { texts, values, writings, writtenRow } from './rows.ts';
 
-/** Content of a JSON string as UTF-8. */
+/** Returns the content of a JSON string, decoded as UTF-8. */
 function said(json: string): string {
   const bytes = Buffer.from(`${json},`);
   const target = Buffer.alloc(bytes.length, '?');

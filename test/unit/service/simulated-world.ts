@@ -19,7 +19,7 @@ import { InProcessTransport } from '../../support/in-process-transport.ts';
 import { everlastingRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
-/** Thirty collectors. */
+/** Scenario with thirty collectors. */
 export const usual: Scenario = {
   users: { ops: { keys: { id: 'key' } } },
   builds: ['19.500-1', '19.253-26'],
@@ -79,7 +79,7 @@ export class SimulatedWorld {
     return { query: '*', fromMs: this.model.startMs - 3_600_000, toMs: this.model.startMs, requiresRawMessages: true };
   }
 
-  /** Current counters. */
+  /** Returns the current counters of the simulated service. */
   counters() {
     this.model.advance(this.service.nowMs());
     return this.model.counters();

@@ -214,7 +214,7 @@ describe('after a start', () => {
       ...owners.slice(0, 100).map(({ name }) => `head of ${name}`),
       ...owners.slice(100).map(() => undefined),
     ]);
-    // Pages of 50 and 100.
+    // The Ledgers arrive in two pages of the list.
     expect(requestsOf(at)).toEqual(['list', 'list']);
   });
 

@@ -59,14 +59,14 @@ export class FakeJob implements OpenJob {
   readonly id = 'A1';
   warning: string | undefined;
   heardAtMs: number;
-  /** Time of each status request. */
+  /** Time in ms of each status request for the search job. */
   readonly asked: number[] = [];
   readonly options: StatusOptions[] = [];
   readonly queries: PageQuery[] = [];
   deletions = 0;
   /** Returns or throws the result of a status request. Each answered status request keeps the search job alive. */
   status: () => Promise<JobStatus> | JobStatus = () => running;
-  /** Passes rows to the receiver. */
+  /** Passes the rows of a page to the receiver. */
   page: (query: PageQuery, receiver: RowReceiver) => Promise<number> | number = () => 0;
   records: (query: PageQuery) => RecordPage = () => ({ fields: [], records: [], warning: undefined });
   deletion: () => void = () => {};

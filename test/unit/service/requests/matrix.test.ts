@@ -85,7 +85,7 @@ function expectedOf(operation: Operation, outcome: string): string | undefined {
 /** Faults that happen before the request has an effect. All other faults only damage the answer. */
 const ineffective: ReadonlySet<FaultScenario['kind']> = new Set(['redirect', 'status']);
 
-/** Number of deleted jobs. */
+/** Number of deleted search jobs. */
 function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { readonly effect?: boolean }): number {
   return operation === 'deleteJob' && (effect ?? !ineffective.has(kind)) ? 1 : 0;
 }
