@@ -33,7 +33,7 @@ export function addPersonCommands(program: Command, context: CommandContext, end
 function addForget(program: Command, context: CommandContext, ends: Ends): void {
   program
     .command('forget')
-    .description('Discard the state of a resource scope manifest was deleted from a directory.')
+    .description('Discard the state of a resource whose manifest was deleted from a directory.')
     .argument('<KIND/NAME>')
     .requiredOption('--dir <dir>', 'Directory of manifests.')
     .option('-n, --namespace <namespace>', 'Namespace (default: the only one with this name).')
