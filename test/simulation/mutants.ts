@@ -299,9 +299,9 @@ export const mutants: readonly Mutant[] = [
     'members',
     'percentages refer to the present fleet',
     'growing',
-    'policy/rollout/rollout-state.ts',
-    'const { selected = memberIndex.matched, unproven = false } = this.#header;',
-    'const { unproven = false } = this.#header, selected = memberIndex.matched;',
+    'policy/rollout/stages.ts',
+    'const { selected = matched, unproven = false } = header;',
+    'const { unproven = false } = header, selected = matched;',
   ),
   mutant(
     'members',

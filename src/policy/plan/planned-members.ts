@@ -14,6 +14,7 @@ import type { MemberState, SkipReason } from '../members/member-state.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { emptyCounts, type MutableCounts } from '../members/state-counts.ts';
 import {
+  choiceInput,
   chooseMembers,
   hasNoList,
   laterStage,
@@ -108,8 +109,8 @@ function assignStages(
   { header, started }: Decision,
   memberStateOf: (id: string) => MemberState | undefined,
 ): (id: string) => number {
-  const { stages = [], selected = memberIndex.matched, unproven = false } = header;
-  const choice = { spec, selected, unproven };
+  const { stages = [] } = header;
+  const choice = choiceInput(spec, header, memberIndex.matched);
   const chosen = new Map(started.map((id) => [id, stages.length - 1]));
   let rest = stages.findLastIndex(({ members }) => members === undefined);
   for (const [place, stage] of waitingStages(spec, header).entries()) {

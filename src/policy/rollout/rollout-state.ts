@@ -23,6 +23,7 @@ import { type Counts, outstanding, totalOf } from '../members/state-counts.ts';
 import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
 import { planRollback, type RollbackPlan } from './rollback.ts';
 import {
+  choiceInput,
   chooseMembers,
   hasMember,
   hasNoList,
@@ -334,9 +335,9 @@ class StageProgress {
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));
     if (held) return { ...stopped(this.#header), next: stage, gate: held };
     if (!this.#evaluation.mayStart) return { ...stopped(this.#header), next: stage };
-    const { selected = memberIndex.matched, unproven = false } = this.#header;
-    const members = chooseMembers(stage, this.#pending.candidates(), { spec: policy.spec, selected, unproven });
-    this.#start(stage, members, selected);
+    const choice = choiceInput(policy.spec, this.#header, memberIndex.matched);
+    const members = chooseMembers(stage, this.#pending.candidates(), choice);
+    this.#start(stage, members, choice.selected);
     if (members.length === 0) return this.#startNext();
     const started = hasNoList(stage) ? [] : members;
     return { header: this.#header, current: (this.#header.stages?.length ?? 0) - 1, started };

@@ -60,6 +60,19 @@ interface ChoiceInput {
   readonly unproven: boolean;
 }
 
+/**
+ * Input for the choice of a stage's members in the rollout of this ledger header.
+ * @param matched number of collectors that the policy selects now; counts until the rollout's first stage starts
+ */
+export function choiceInput(
+  spec: StagedSpec,
+  header: Pick<LedgerHeader, 'selected' | 'unproven'>,
+  matched: number,
+): ChoiceInput {
+  const { selected = matched, unproven = false } = header;
+  return { spec, selected, unproven };
+}
+
 /** Members that a stage would choose if it started now. Evaluates all candidates. */
 export function chooseMembers(
   stage: Stage,

@@ -23,7 +23,7 @@ import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { type Counts, totalOf, withdrawn } from '../members/state-counts.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
-import { chooseMembers, hasNoList, laterStage, waitingStages } from '../rollout/stages.ts';
+import { choiceInput, chooseMembers, hasNoList, laterStage, waitingStages } from '../rollout/stages.ts';
 import { eligibleMembers } from './health.ts';
 
 const maxStages = 10;
@@ -105,8 +105,8 @@ function describeWaiting(stage: Stage, { memberIndex, pending, spec, state: show
   const state = isNext && shown.gate ? 'AwaitingApproval' : 'Pending';
   const rest = pending.stageCounts(laterStage);
   if (hasNoList(stage)) return { name, members: totalOf(rest), updated: rest.updated, failed: rest.failed, state };
-  const { selected = memberIndex.matched, unproven = false } = shown.header;
-  const members = isNext ? chooseMembers(stage, pending.candidates(), { spec, selected, unproven }).length : 0;
+  const choice = choiceInput(spec, shown.header, memberIndex.matched);
+  const members = isNext ? chooseMembers(stage, pending.candidates(), choice).length : 0;
   return { name, members, updated: 0, failed: 0, state };
 }
 
