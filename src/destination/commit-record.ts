@@ -12,8 +12,9 @@ import type { Destination } from './destination.ts';
 import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { nameProblem } from './object-name.ts';
-import { type SliceSummary, sliceSummary } from './slice-figures.ts';
+import { sliceSummary } from './slice-figures.ts';
 import {
+  checked,
   choice,
   damaged,
   decodeStored,
@@ -24,7 +25,7 @@ import {
   moment,
   object,
   optional,
-  type Shape,
+  type Stored,
   text,
   trueOrAbsent,
 } from './stored-json.ts';
@@ -34,31 +35,35 @@ export const maxFiles = 10_000;
 const readsAtOnce = 16;
 const recordAdvice = 'restore the original record, or remove it to search its interval again';
 
-export interface CommittedFile {
+const committedFile = object({
   /** Name of the file relative to the export's folder: `data/…`. */
-  readonly name: string;
-  readonly rows: number;
+  name: text(),
+  rows: integer(),
   /** Size of the file as stored, after compression. */
-  readonly bytes: number;
+  bytes: integer(),
   /** Size of the file in bytes before compression. */
-  readonly encodedBytes: number;
+  encodedBytes: integer(),
   /** Number of values that do not have the type of their column. They are stored in the extra column for other members. */
-  readonly misfits: number;
+  misfits: integer(),
   /** SHA-256 of the stored file, in hexadecimal digits. */
-  readonly sha256: string;
-}
+  sha256: text(/^[0-9a-f]{64}$/),
+});
+export type CommittedFile = Stored<typeof committedFile>;
 
 /** Source of the expected number of rows of an interval (E6): the search job, an aggregation, or a histogram. */
-export type CountSource = 'Job' | 'Aggregate' | 'Histogram';
+const countSource = choice(['Job', 'Aggregate', 'Histogram']);
+export type CountSource = Stored<typeof countSource>;
 
 /** Figures of the written messages. An aggregation by the service computes the same figures for comparison (E6). */
-export interface MessageFigures {
+export const messageFigures = {
   /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
-  readonly bytes?: number;
+  bytes: optional(integer()),
   /** Smallest and largest `_messagetime` in milliseconds since the epoch. Absent if no message was written. */
-  readonly oldestMs?: number;
-  readonly newestMs?: number;
-}
+  oldestMs: optional(instant),
+  newestMs: optional(instant),
+};
+const figures = object(messageFigures);
+export type MessageFigures = Stored<typeof figures>;
 
 /** Adds up the figures of several lists of messages. */
 export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
@@ -76,46 +81,51 @@ export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
 }
 
 /** Message that occurred several times in the pages with the same bytes. It is written once (E9). */
-export interface RepeatedMessage {
-  readonly id: string;
+const repeatedMessage = object({
+  id: text(/^-?\d{1,19}$/),
   /** `_messagetime` in milliseconds since the epoch. */
-  readonly atMs: number;
+  atMs: instant,
   /** Size of the message in bytes (`_size`). Absent if the message has none. */
-  readonly bytes?: number;
+  bytes: optional(integer()),
   /** Number of extra copies of the message that were received. */
-  readonly times: number;
-}
+  times: integer(1),
+});
+export type RepeatedMessage = Stored<typeof repeatedMessage>;
 
 /** Maximum number of different repeated messages that a commit record lists. */
 export const maxRepeatedMessages = 100;
 
-export interface CommitRecord {
-  readonly segment: number;
+const recordForm = object({
+  segment: integer(),
   /** Interval `[fromMs, toMs)` in milliseconds since the epoch. */
-  readonly fromMs: number;
-  readonly toMs: number;
+  fromMs: moment,
+  toMs: moment,
   /** Number of rows that the service returned for the interval, including rows that were not written. */
-  readonly received: number;
-  readonly written: number;
+  received: integer(),
+  written: integer(),
   /** Number of received rows whose time is outside the interval (E10). They are not written. */
-  readonly outside: number;
+  outside: integer(),
   /** Number of received rows that repeat an earlier row (E9). They are not written again. */
-  readonly duplicates: number;
+  duplicates: integer(),
   /** Number of rows in the incomplete millisecond where the service cut the search. The next search finds these rows again (E4). */
-  readonly left: number;
-  readonly count: { readonly rows: number; readonly source: CountSource };
-  readonly files: readonly CommittedFile[];
+  left: integer(),
+  count: object({ rows: integer(), source: countSource }),
+  files: list(checked(committedFile, fileProblem)),
   /** Figures of the written messages. Absent if the rows are records of an aggregation. */
-  readonly figures?: MessageFigures;
+  figures: optional(figures),
   /** Figures of the written messages by slice of time. Absent for searches by receipt time, because slices use message time. */
-  readonly slices?: SliceSummary;
+  slices: optional(sliceSummary),
   /** Written messages that were received more than once. Absent if there are none, or more than a record can list. */
-  readonly repeated?: readonly RepeatedMessage[];
+  repeated: optional(list(repeatedMessage)),
   /** True if the rows showed that the service includes the end of a requested range (E10). Absent if no row has shown it. */
-  readonly endInclusive?: true;
+  endInclusive: trueOrAbsent,
   /** Reason why the figures do not prove the interval complete. Set only with `incompletePolicy: Keep`. */
-  readonly incomplete?: { readonly reason: string };
-}
+  incomplete: optional(object({ reason: text() })),
+});
+export type CommitRecord = Stored<typeof recordForm>;
+
+/** Stored form of a commit record, also used for the intervals of a manifest. */
+export const commitRecord = checked(recordForm, recordProblem);
 
 /** Key of an interval's record. No two records of an export have the same segment and end (E3). */
 export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toMs'>): string {
@@ -211,59 +221,11 @@ export function decodeRecord(name: string, content: Uint8Array): CommitRecord {
   return decodeStored({ name, advice: recordAdvice }, content, kind, commitRecord);
 }
 
-/** Stored form of message figures, in commit records and in proofs. */
-export const messageFigures: Shape<MessageFigures> = {
-  bytes: optional(integer()),
-  oldestMs: optional(instant),
-  newestMs: optional(instant),
-};
-
-const committedFile = object<CommittedFile>(
-  {
-    name: text(),
-    rows: integer(),
-    bytes: integer(),
-    encodedBytes: integer(),
-    misfits: integer(),
-    sha256: text(/^[0-9a-f]{64}$/),
-  },
-  ({ name }) => {
-    const problem = nameProblem(name);
-    if (problem !== undefined) return `/name: ${problem}`;
-    return name.startsWith('data/') ? undefined : '/name does not lie in data/';
-  },
-);
-
-/** Stored form of a commit record, also used for the intervals of a manifest. */
-export const commitRecord = object<CommitRecord>(
-  {
-    segment: integer(),
-    fromMs: moment,
-    toMs: moment,
-    received: integer(),
-    written: integer(),
-    outside: integer(),
-    duplicates: integer(),
-    left: integer(),
-    count: object<CommitRecord['count']>({ rows: integer(), source: choice(['Job', 'Aggregate', 'Histogram']) }),
-    files: list(committedFile),
-    figures: optional(object(messageFigures)),
-    slices: optional(sliceSummary),
-    repeated: optional(
-      list(
-        object<RepeatedMessage>({
-          id: text(/^-?\d{1,19}$/),
-          atMs: instant,
-          bytes: optional(integer()),
-          times: integer(1),
-        }),
-      ),
-    ),
-    endInclusive: trueOrAbsent,
-    incomplete: optional(object<{ readonly reason: string }>({ reason: text() })),
-  },
-  recordProblem,
-);
+function fileProblem({ name }: CommittedFile): string | undefined {
+  const problem = nameProblem(name);
+  if (problem !== undefined) return `/name: ${problem}`;
+  return name.startsWith('data/') ? undefined : '/name does not lie in data/';
+}
 
 /** Returns the first contradiction between the figures of a record (E6), or undefined. */
 function recordProblem(record: CommitRecord): string | undefined {

@@ -7,12 +7,13 @@
  * void.
  */
 
-import { type CommitRecord, type MessageFigures, messageFigures, sumOfFigures } from './commit-record.ts';
+import { type CommitRecord, messageFigures, sumOfFigures } from './commit-record.ts';
 import type { Destination } from './destination.ts';
 import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
-import { type SliceFigureName, sliceFigureNames } from './slice-figures.ts';
+import { sliceFigureNames } from './slice-figures.ts';
 import {
+  checked,
   choice,
   damaged,
   decodeStored,
@@ -22,60 +23,65 @@ import {
   moment,
   object,
   optional,
+  type Stored,
   trueOrAbsent,
 } from './stored-json.ts';
 
 /** Range `[fromMs, toMs)` in milliseconds since the epoch. */
-export interface TimeRange {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
+const range = { fromMs: moment, toMs: moment };
+const timeRange = object(range);
+export type TimeRange = Stored<typeof timeRange>;
 
-export interface RangeFigures extends MessageFigures {
-  readonly rows: number;
-}
+export const rangeFigures = object({ rows: integer(), ...messageFigures });
+export type RangeFigures = Stored<typeof rangeFigures>;
 
 /** Names of the figures, other than the number of rows, that a digest compares. */
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
 /** Rows that the service stores several times, with the number of extra copies. Each row was written once (E9). */
-export interface RepeatedRows {
-  readonly rows: number;
-  readonly bytes?: number;
-}
+const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
+export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/** Range of whole intervals in which the aggregation equals the written rows. */
-export interface ProvenRange extends TimeRange {
+/** Names of figures that differ in a slice of a range but are equal or unknown over the whole range. Absent if there are none. */
+export const inSlices = optional(list(choice(sliceFigureNames)));
+
+/** Members of a range of whole intervals in which the aggregation equals the written rows. */
+export const provenMembers = {
+  ...range,
   /** Figures of the rows that were written for this range. */
-  readonly figures: RangeFigures;
+  figures: rangeFigures,
   /** Figures that the aggregation returned exactly; the others were rounded or unknown. The number of rows is always exact. */
-  readonly compared: readonly ComparableFigure[];
+  compared: list(choice(comparableFigures)),
   /** Rows that the service stores several times; absent if there are none. */
-  readonly repeated?: RepeatedRows;
+  repeated: optional(repeatedRows),
   /** True if the figures of whole intervals were compared; absent if those of each slice were compared. */
-  readonly wholeIntervals?: true;
-}
+  wholeIntervals: trueOrAbsent,
+};
+const provenRange = object(provenMembers);
+export type ProvenRange = Stored<typeof provenRange>;
 
 /** Range of whole intervals in which the aggregation differs from the written rows. */
-export interface DifferingRange extends TimeRange {
+const differingRange = object({
+  ...range,
   /** Figures that the service's aggregation computed for this range, without figures that the service rounded. */
-  readonly counted: RangeFigures;
-  readonly written: RangeFigures;
-  /** Names of figures that differ in a slice of the range but are equal or unknown over the whole range. Absent if there are none. */
-  readonly inSlices?: readonly SliceFigureName[];
-}
+  counted: rangeFigures,
+  written: rangeFigures,
+  inSlices,
+});
+export type DifferingRange = Stored<typeof differingRange>;
 
-export interface DigestVerdict {
-  readonly round: number;
+const digestVerdict = object({
+  round: integer(1),
   /** Ranges in which the digest agrees with the written rows, in order of time. */
-  readonly proven: readonly ProvenRange[];
-  readonly differing: readonly DifferingRange[];
+  proven: list(checked(provenRange, rangeProblem)),
+  differing: list(checked(differingRange, rangeProblem)),
   /** Segments in which all differing ranges are searched again. */
-  readonly segments: readonly TimeRange[];
+  segments: list(checked(timeRange, rangeProblem)),
   /** Ranges that still differ after the last round. Their rows are kept and flagged as incomplete. */
-  readonly incomplete: readonly DifferingRange[];
-}
+  incomplete: list(checked(differingRange, rangeProblem)),
+});
+export type DigestVerdict = Stored<typeof digestVerdict>;
 
 const verdictAdvice = 'restore the original object, or move the folder of this export away to start it again';
 
@@ -119,38 +125,6 @@ export function decodeVerdict(name: string, content: Uint8Array, round: number):
   if (verdict.round === round) return verdict;
   throw damaged(stored, `it is of round ${verdict.round}`);
 }
-
-const range = { fromMs: moment, toMs: moment };
-
-/** Stored forms of figures and ranges in digest verdicts. Manifests use the same forms. */
-export const rangeFigures = object<RangeFigures>({ rows: integer(), ...messageFigures });
-export const repeatedRows = object<RepeatedRows>({ rows: integer(1), bytes: optional(integer()) });
-export const comparedFigures = list(choice(comparableFigures));
-export const figuresInSlices = optional(list(choice(sliceFigureNames)));
-
-const provenRange = object<ProvenRange>(
-  {
-    ...range,
-    figures: rangeFigures,
-    compared: comparedFigures,
-    repeated: optional(repeatedRows),
-    wholeIntervals: trueOrAbsent,
-  },
-  rangeProblem,
-);
-
-const differingRange = object<DifferingRange>(
-  { ...range, counted: rangeFigures, written: rangeFigures, inSlices: figuresInSlices },
-  rangeProblem,
-);
-
-const digestVerdict = object<DigestVerdict>({
-  round: integer(1),
-  proven: list(provenRange),
-  differing: list(differingRange),
-  segments: list(object<TimeRange>(range, rangeProblem)),
-  incomplete: list(differingRange),
-});
 
 function rangeProblem({ fromMs, toMs }: TimeRange): string | undefined {
   return fromMs < toMs ? undefined : `it ends at ${toMs}, which is not after its start, ${fromMs}`;

@@ -4,34 +4,37 @@
  */
 import { createHash } from 'node:crypto';
 import { canonicalText } from '../base/canonical-text.ts';
-import { boolean, choice, integer, list, moment, object, text } from './stored-json.ts';
+import { boolean, choice, integer, list, moment, object, type Stored, text } from './stored-json.ts';
 
 /** Version of the way in which exports produce files. Raise it when the same settings produce other rows or bytes than before. */
 const generation = 1;
 
-export interface ExportOutput {
-  readonly format: 'NDJSON' | 'CSV' | 'Parquet';
-  readonly compression: 'None' | 'Gzip' | 'Zstd';
+const exportOutput = object({
+  format: choice(['NDJSON', 'CSV', 'Parquet']),
+  compression: choice(['None', 'Gzip', 'Zstd']),
   /** Fields that the user chose for the export; empty means all fields. */
-  readonly fields: readonly string[];
-  readonly maxPartBytes: number;
-  readonly csv: { readonly formulaGuard: boolean };
-}
+  fields: list(text()),
+  maxPartBytes: integer(1),
+  csv: object({ formulaGuard: boolean }),
+});
+export type ExportOutput = Stored<typeof exportOutput>;
 
-export interface ExportIdentity {
-  readonly serviceHost: string;
-  readonly query: string;
+/** Stored form of an export's identity in a manifest. */
+export const exportIdentity = object({
+  serviceHost: text(),
+  query: text(),
   /** Range `[fromMs, toMs)` of the export in milliseconds since the epoch. */
-  readonly fromMs: number;
-  readonly toMs: number;
+  fromMs: moment,
+  toMs: moment,
   /** Time zone in which the query's functions compute days and hours. */
-  readonly timeZone: string;
-  readonly byReceiptTime: boolean;
-  readonly autoParsingMode: 'Manual' | 'AutoParse';
-  readonly results: 'Messages' | 'Records';
-  readonly requiresRawMessages: boolean;
-  readonly output: ExportOutput;
-}
+  timeZone: text(),
+  byReceiptTime: boolean,
+  autoParsingMode: choice(['Manual', 'AutoParse']),
+  results: choice(['Messages', 'Records']),
+  requiresRawMessages: boolean,
+  output: exportOutput,
+});
+export type ExportIdentity = Stored<typeof exportIdentity>;
 
 /** Fingerprint of an export: the SHA-256 of its identity, in hexadecimal digits. */
 export function fingerprintOf(identity: ExportIdentity): string {
@@ -49,23 +52,3 @@ export function plainIdentity(identity: ExportIdentity): ExportIdentity {
   const modes = { byReceiptTime, autoParsingMode, results, requiresRawMessages };
   return { serviceHost, query, fromMs, toMs, timeZone, ...modes, output };
 }
-
-/** Stored form of an export's identity in a manifest. */
-export const exportIdentity = object<ExportIdentity>({
-  serviceHost: text(),
-  query: text(),
-  fromMs: moment,
-  toMs: moment,
-  timeZone: text(),
-  byReceiptTime: boolean,
-  autoParsingMode: choice(['Manual', 'AutoParse']),
-  results: choice(['Messages', 'Records']),
-  requiresRawMessages: boolean,
-  output: object<ExportOutput>({
-    format: choice(['NDJSON', 'CSV', 'Parquet']),
-    compression: choice(['None', 'Gzip', 'Zstd']),
-    fields: list(text()),
-    maxPartBytes: integer(1),
-    csv: object<ExportOutput['csv']>({ formulaGuard: boolean }),
-  }),
-});

@@ -18,32 +18,45 @@ import { type ExportIdentity, exportIdentity, fingerprintOf, plainIdentity } fro
 import { nameProblem } from './object-name.ts';
 import { type ProofRange, possibleProofs, proofRange, proofRangesOf } from './proof-range.ts';
 import type { ListedFiles } from './recorded-files.ts';
-import { boolean, damaged, decodeStored, encodeStored, integer, list, object, text } from './stored-json.ts';
+import {
+  boolean,
+  damaged,
+  decodeStored,
+  encodeStored,
+  integer,
+  list,
+  object,
+  type Stored,
+  text,
+} from './stored-json.ts';
 
-export interface ManifestTotals {
-  readonly intervals: number;
-  readonly files: number;
+const manifestTotals = object({
+  intervals: integer(),
+  files: integer(),
   /** Number of rows in all files of the export. */
-  readonly rows: number;
-  readonly received: number;
-  readonly outside: number;
-  readonly duplicates: number;
-  readonly bytes: number;
-  readonly encodedBytes: number;
-  readonly misfits: number;
-}
+  rows: integer(),
+  received: integer(),
+  outside: integer(),
+  duplicates: integer(),
+  bytes: integer(),
+  encodedBytes: integer(),
+  misfits: integer(),
+});
+export type ManifestTotals = Stored<typeof manifestTotals>;
 
-export interface Manifest {
-  readonly fingerprint: string;
-  readonly export: ExportIdentity;
+/** Stored form of a manifest. Decoding checks only the form; `verify.ts` checks the figures against each other and against the files. */
+const exportManifest = object({
+  fingerprint: text(/^[0-9a-f]{64}$/),
+  export: exportIdentity,
   /** True if no interval of the export is flagged as incomplete. */
-  readonly complete: boolean;
-  readonly totals: ManifestTotals;
+  complete: boolean,
+  totals: manifestTotals,
   /** Levels of proof of the export's ranges (E6), ordered by time, without gaps. */
-  readonly proof: readonly ProofRange[];
+  proof: list(proofRange),
   /** Committed intervals in order of time. They cover the export's range without gaps. */
-  readonly intervals: readonly CommitRecord[];
-}
+  intervals: list(commitRecord),
+});
+export type Manifest = Stored<typeof exportManifest>;
 
 /** Creates the manifest of an export whose range is completely covered by commit records. */
 export function manifestOf(
@@ -167,26 +180,6 @@ export async function readManifest(destination: Destination, layout: ExportLayou
 }
 
 const kind = 'logfleet.dev/export-manifest';
-
-/** Stored form of a manifest. Decoding checks only the form; `verify.ts` checks the figures against each other and against the files. */
-const exportManifest = object<Manifest>({
-  fingerprint: text(/^[0-9a-f]{64}$/),
-  export: exportIdentity,
-  complete: boolean,
-  totals: object<ManifestTotals>({
-    intervals: integer(),
-    files: integer(),
-    rows: integer(),
-    received: integer(),
-    outside: integer(),
-    duplicates: integer(),
-    bytes: integer(),
-    encodedBytes: integer(),
-    misfits: integer(),
-  }),
-  proof: list(proofRange),
-  intervals: list(commitRecord),
-});
 
 export function encodeManifest(manifest: Manifest): Uint8Array {
   return encodeStored(kind, manifest);

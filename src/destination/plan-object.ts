@@ -6,7 +6,18 @@ import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';
 import { goneAgain } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
-import { damaged, decodeStored, encodeStored, list, moment, object, optional, text } from './stored-json.ts';
+import {
+  checked,
+  damaged,
+  decodeStored,
+  encodeStored,
+  list,
+  moment,
+  object,
+  optional,
+  type Stored,
+  text,
+} from './stored-json.ts';
 
 /**
  * Maximum number of segments of a plan. Each segment needs at least one interval, and the manifest, which lists all intervals, must stay
@@ -14,17 +25,16 @@ import { damaged, decodeStored, encodeStored, list, moment, object, optional, te
  */
 export const maxSegments = 10_000;
 
-export interface ExportPlan {
-  /** Boundaries of the segments in milliseconds since the epoch: segment `i` is `[boundariesMs[i], boundariesMs[i + 1])`. */
-  readonly boundariesMs: readonly number[];
-  /** Descriptions of the message fields by the service (2.4), for formats with columns. */
-  readonly describedFields?: readonly PlannedField[] | undefined;
-}
+const plannedField = object({ name: text(), fieldType: optional(text()) });
+export type PlannedField = Stored<typeof plannedField>;
 
-export interface PlannedField {
-  readonly name: string;
-  readonly fieldType: string | undefined;
-}
+const exportPlan = object({
+  /** Boundaries of the segments in milliseconds since the epoch: segment `i` is `[boundariesMs[i], boundariesMs[i + 1])`. */
+  boundariesMs: list(moment),
+  /** Descriptions of the message fields by the service (2.4), for formats with columns. */
+  describedFields: optional(list(plannedField)),
+});
+export type ExportPlan = Stored<typeof exportPlan>;
 
 export interface Segment {
   readonly index: number;
@@ -60,20 +70,12 @@ export async function readPlan(destination: Destination, layout: ExportLayout): 
 
 const kind = 'logfleet.dev/export-plan';
 
-const exportPlan = object<ExportPlan>(
-  {
-    boundariesMs: list(moment),
-    describedFields: optional(list(object<PlannedField>({ name: text(), fieldType: optional(text()) }))),
-  },
-  planProblem,
-);
-
 export function encodePlan(plan: ExportPlan): Uint8Array {
   return encodeStored(kind, plan);
 }
 
 export function decodePlan(name: string, content: Uint8Array): ExportPlan {
-  return decodeStored({ name }, content, kind, exportPlan);
+  return decodeStored({ name }, content, kind, checked(exportPlan, planProblem));
 }
 
 function planProblem({ boundariesMs }: ExportPlan): string | undefined {

@@ -4,23 +4,20 @@
  * Invariant: a verdict proves a range only while the commit records in the range have the sums that the verdict contains. An interval that
  * was searched again later is therefore not proven by an older verdict.
  */
-import type { CommitRecord } from './commit-record.ts';
+import { type CommitRecord, sumOfFigures } from './commit-record.ts';
 import {
   type ComparableFigure,
   comparableFigures,
-  comparedFigures,
   type DigestVerdict,
-  figuresInSlices,
   figuresOf,
+  inSlices,
   type ProvenRange,
-  type RangeFigures,
+  provenMembers,
   type RepeatedRows,
   rangeFigures,
-  repeatedRows,
   type TimeRange,
 } from './digest-verdict.ts';
-import type { SliceFigureName } from './slice-figures.ts';
-import { choice, moment, object, optional, trueOrAbsent } from './stored-json.ts';
+import { choice, object, optional, type Stored } from './stored-json.ts';
 
 /** Levels of proof that the rows of a range are complete, from the strongest to the weakest. */
 export const proofLevels = [
@@ -35,21 +32,15 @@ export const proofLevels = [
 ] as const;
 export type ProofLevel = (typeof proofLevels)[number];
 
-export interface ProofRange extends TimeRange {
-  readonly level: ProofLevel;
-  /** Figures of the rows that were written for the range. */
-  readonly figures: RangeFigures;
-  /** Names of the figures that were compared with an aggregation by the service. The number of rows is always compared and not listed. */
-  readonly compared: readonly ComparableFigure[];
-  /** Rows that the service stores several times. The files contain each of them once. */
-  readonly repeated?: RepeatedRows;
-  /** True if the digest compared the figures of whole intervals; absent if it compared those of each slice of time. */
-  readonly wholeIntervals?: true;
+/** Range of an export with its level of proof. */
+export const proofRange = object({
+  ...provenMembers,
+  level: choice(proofLevels),
   /** Figures of the service's aggregation that differ from the written rows. */
-  readonly counted?: RangeFigures;
-  /** Names of figures that differ in a slice of the range but not over the whole range (`DifferingRange`). */
-  readonly inSlices?: readonly SliceFigureName[];
-}
+  counted: optional(rangeFigures),
+  inSlices,
+});
+export type ProofRange = Stored<typeof proofRange>;
 
 /**
  * Converts commit records to ranges of proof, both ordered by time. Neighbouring intervals with the same kind of proof become one range.
@@ -184,7 +175,10 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   return {
     ...before,
     toMs: range.toMs,
-    figures: joinFigures(before.figures, range.figures),
+    figures: {
+      rows: before.figures.rows + range.figures.rows,
+      ...sumOfFigures([before.figures, range.figures]),
+    },
     ...(repeated && { repeated }),
   };
 }
@@ -194,36 +188,6 @@ function areComparedAlike(left: ProvenRange, right: ProvenRange): boolean {
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;
 }
 
-function joinFigures(left: RangeFigures, right: RangeFigures): RangeFigures {
-  const { bytes, oldestMs, newestMs, rows } = right;
-  const hasBytes = left.bytes !== undefined && bytes !== undefined;
-  const oldest = Math.min(left.oldestMs ?? Number.POSITIVE_INFINITY, oldestMs ?? Number.POSITIVE_INFINITY);
-  const newest = Math.max(left.newestMs ?? Number.NEGATIVE_INFINITY, newestMs ?? Number.NEGATIVE_INFINITY);
-  return {
-    rows: left.rows + rows,
-    ...(hasBytes ? { bytes: (left.bytes ?? 0) + bytes } : {}),
-    ...(Number.isFinite(oldest) ? { oldestMs: oldest, newestMs: newest } : {}),
-  };
-}
-
 function joinRepeated(left: RepeatedRows | undefined, right: RepeatedRows | undefined): RepeatedRows | undefined {
-  if (!left || !right) return left ?? right;
-  const hasBytes = left.bytes !== undefined && right.bytes !== undefined;
-  return {
-    rows: left.rows + right.rows,
-    ...(hasBytes ? { bytes: (left.bytes ?? 0) + (right.bytes ?? 0) } : {}),
-  };
+  return left && right ? { rows: left.rows + right.rows, ...sumOfFigures([left, right]) } : (left ?? right);
 }
-
-/** Stored form of a proof range in a manifest. */
-export const proofRange = object<ProofRange>({
-  fromMs: moment,
-  toMs: moment,
-  level: choice(proofLevels),
-  figures: rangeFigures,
-  compared: comparedFigures,
-  repeated: optional(repeatedRows),
-  wholeIntervals: trueOrAbsent,
-  counted: optional(rangeFigures),
-  inSlices: figuresInSlices,
-});

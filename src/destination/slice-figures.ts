@@ -6,21 +6,22 @@
  * slice, their figures for this slice can therefore be added.
  */
 import { createHash } from 'node:crypto';
-import { instant, integer, list, object, optional, text } from './stored-json.ts';
+import { instant, integer, list, object, optional, type Stored, text } from './stored-json.ts';
 
 /** Figures of the messages in one slice of time. Lists of slices omit slices without messages. */
-export interface SliceFigures {
+const sliceFigures = object({
   /** Start of the slice in milliseconds since the epoch. */
-  readonly fromMs: number;
-  readonly rows: number;
+  fromMs: instant,
+  rows: integer(1),
   /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
-  readonly bytes?: number;
+  bytes: optional(integer()),
   /** Smallest and largest `_messagetime` in milliseconds since the epoch. */
-  readonly oldestMs: number;
-  readonly newestMs: number;
+  oldestMs: instant,
+  newestMs: instant,
   /** Sum over all messages of the time in milliseconds from the start of the slice. Absent if the sum is not exact. */
-  readonly offsetsMs?: number;
-}
+  offsetsMs: optional(integer()),
+});
+export type SliceFigures = Stored<typeof sliceFigures>;
 
 export const sliceFigureNames = ['rows', 'bytes', 'oldestMs', 'newestMs', 'offsetsMs'] as const;
 export type SliceFigureName = (typeof sliceFigureNames)[number];
@@ -32,20 +33,23 @@ export interface SlicedFigures {
   readonly slices: readonly SliceFigures[];
 }
 
+const hash = text(/^[0-9a-f]{32}$/);
+
 /** Figures of one interval's slices of time, shortened so that their size is bounded. */
-export interface SliceSummary {
-  readonly lengthMs: number;
-  /**
-   * Slices that are partly outside the interval, so that a neighbouring interval may contain other messages of the slice. There are at most
-   * two.
-   */
-  readonly shared: readonly SliceFigures[];
-  /**
-   * One hash per figure over the slices that are completely inside the interval (`hashOfSlices`). `bytes` is absent if a message has no
-   * `_size`.
-   */
-  readonly whole: { readonly [name in SliceFigureName]?: string };
-}
+export const sliceSummary = object({
+  lengthMs: integer(1),
+  /** Slices that are partly outside the interval, so that a neighbouring interval may contain other messages of them. At most two. */
+  shared: list(sliceFigures),
+  /** One hash per figure over the slices that are completely inside the interval (`hashOfSlices`). Absent for unknown figures. */
+  whole: object({
+    rows: hash,
+    bytes: optional(hash),
+    oldestMs: hash,
+    newestMs: hash,
+    offsetsMs: optional(hash),
+  }),
+});
+export type SliceSummary = Stored<typeof sliceSummary>;
 
 interface Range {
   readonly fromMs: number;
@@ -186,30 +190,6 @@ export function hashOfSlices(values: readonly (readonly [fromMs: number, value: 
   }
   return createHash('sha256').update(pairs).digest('hex').slice(0, 32);
 }
-
-const hash = text(/^[0-9a-f]{32}$/);
-
-/** Stored form of the figures of an interval's slices. */
-export const sliceSummary = object<SliceSummary>({
-  lengthMs: integer(1),
-  shared: list(
-    object<SliceFigures>({
-      fromMs: instant,
-      rows: integer(1),
-      bytes: optional(integer()),
-      oldestMs: instant,
-      newestMs: instant,
-      offsetsMs: optional(integer()),
-    }),
-  ),
-  whole: object<SliceSummary['whole']>({
-    rows: hash,
-    bytes: optional(hash),
-    oldestMs: hash,
-    newestMs: hash,
-    offsetsMs: optional(hash),
-  }),
-});
 
 function byTime(left: SliceFigures, right: SliceFigures): number {
   return left.fromMs - right.fromMs;

@@ -3,7 +3,7 @@
  * error says what is wrong and where.
  *
  * Decoding is strict, since destinations are shared, and a proof must not depend on an object that is only partly understood. A form
- * is declared as a `Shape`, with one decoder for each member. ajv would take 17 MB of memory for the same.
+ * is declared once, with a decoder for each member; `Stored` derives its type. ajv would take 17 MB of memory for the same.
  */
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
@@ -24,8 +24,21 @@ interface ValuePlace {
 /** Decoder that checks a value of a stored object. Throws `destination.damaged` if the value has another form. */
 export type Decoder<T> = ((place: ValuePlace, value: unknown) => T) & { readonly isOptional?: true };
 
-/** Form of an object: one decoder for each member. Decoders of members that may be absent are `optional`. */
-export type Shape<T> = { readonly [Member in keyof T]-?: Decoder<Exclude<T[Member], undefined>> };
+/** Decoder of a member that may be absent. */
+type OptionalDecoder<T> = Decoder<T> & { readonly isOptional: true };
+
+/** Type of the values that a decoder accepts. */
+export type Stored<D> = D extends Decoder<infer T> ? T : never;
+
+/** Form of an object: one decoder for each member. */
+type Shape = Readonly<Record<string, Decoder<unknown>>>;
+
+type OptionalNames<S extends Shape> = { [N in keyof S]: S[N] extends OptionalDecoder<unknown> ? N : never }[keyof S];
+
+/** Object with the members of a form. */
+type ObjectOf<S extends Shape> = { readonly [N in keyof S as Exclude<N, OptionalNames<S>>]: Stored<S[N]> } & {
+  readonly [N in keyof S as Extract<N, OptionalNames<S>>]?: Stored<S[N]> | undefined;
+};
 
 /** Version of the JSON form that all objects stored by logfleet have. */
 const formVersion = 1;
@@ -58,9 +71,8 @@ export function damaged(object: StoredObject, problem: string, cause?: unknown):
   return destinationError('damaged', `${object.name} is damaged: ${problem}; ${adviceOf(object)}`, cause);
 }
 
-/** Decodes an object. `problemOf` returns a contradiction between its members, if any. */
-export function object<T>(shape: Shape<T>, problemOf: (value: T) => string | undefined = () => undefined): Decoder<T> {
-  const decoders = Object.entries(shape) as [string, Decoder<unknown>][];
+export function object<S extends Shape>(shape: S): Decoder<ObjectOf<S>> {
+  const decoders = Object.entries(shape);
   return (place, value) => {
     const members = membersOf(place, value);
     const decoded: Record<string, unknown> = {};
@@ -70,14 +82,22 @@ export function object<T>(shape: Shape<T>, problemOf: (value: T) => string | und
     }
     const unknown = Object.keys(members).find((name) => !Object.hasOwn(shape, name));
     if (unknown !== undefined) throw newer(place.object, `${place.path}/${unknown} is not known to this logfleet`);
-    const problem = problemOf(decoded as T);
-    if (problem === undefined) return decoded as T;
+    return decoded as ObjectOf<S>;
+  };
+}
+
+/** Adds a check to a decoder. `problemOf` returns a contradiction within the decoded value, if any. */
+export function checked<T>(decode: Decoder<T>, problemOf: (value: T) => string | undefined): Decoder<T> {
+  return (place, value) => {
+    const decoded = decode(place, value);
+    const problem = problemOf(decoded);
+    if (problem === undefined) return decoded;
     throw damaged(place.object, place.path === '' ? problem : `${place.path}: ${problem}`);
   };
 }
 
 /** Decoder of a member that may be absent. */
-export function optional<T>(decode: Decoder<T>): Decoder<T> {
+export function optional<T>(decode: Decoder<T>): OptionalDecoder<T> {
   return Object.assign((place: ValuePlace, value: unknown) => decode(place, value), { isOptional: true as const });
 }
 
@@ -102,7 +122,7 @@ export const moment: Decoder<number> = value(
 export const instant: Decoder<number> = value('a whole number of milliseconds', isTime);
 export const boolean: Decoder<boolean> = value('true or false', (flag) => typeof flag === 'boolean');
 /** Decoder of members that are true or absent. */
-export const trueOrAbsent: Decoder<true> = optional(value<true>('true or absent', (flag) => flag === true));
+export const trueOrAbsent: OptionalDecoder<true> = optional(value<true>('true or absent', (flag) => flag === true));
 
 export function text(form?: RegExp): Decoder<string> {
   const isText = (each: unknown) => typeof each === 'string' && (form === undefined || form.test(each));
@@ -110,7 +130,7 @@ export function text(form?: RegExp): Decoder<string> {
 }
 
 /** Decoder of texts that must be one of these choices. */
-export function choice<T extends string>(choices: readonly T[]): Decoder<T> {
+export function choice<const T extends string>(choices: readonly T[]): Decoder<T> {
   return value(choices.map(shown).join(' or '), (each) => choices.some((one) => one === each));
 }
 

@@ -20,7 +20,7 @@ export interface Column {
 /** Description of a field by the service (2.4). */
 export interface DescribedField {
   readonly name: string;
-  readonly fieldType: string | undefined;
+  readonly fieldType?: string | undefined;
 }
 
 export interface ColumnSet {
