@@ -89,8 +89,8 @@ function meaningOf({
   const bounds = [
     allowed && `One of \`${allowed.join('`, `')}\`.`,
     minimum !== undefined && maximum !== undefined && `From ${minimum} to ${maximum}.`,
-    maxItems !== undefined && `At most ${maxItems}.`,
-    maxProperties !== undefined && `At most ${maxProperties}.`,
+    maxItems !== undefined && `At most ${maxItems} items.`,
+    maxProperties !== undefined && `At most ${maxProperties} keys.`,
   ];
   return [description, ...bounds].filter(Boolean).join(' ');
 }

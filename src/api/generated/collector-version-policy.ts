@@ -333,13 +333,13 @@ export interface CollectorVersionPolicyStatus {
    * `matched`.
    */
   readonly collectors?: CollectorCounts;
-  /** Versions of the matched collectors, most frequent first, at most 50. */
+  /** Versions of the matched collectors, most frequent first. */
   readonly versions?: readonly VersionCount[];
-  /** Sample of the policy's upgrades: at most 50 upgrades that are running, and the 50 that ended last. */
+  /** Sample of the policy's upgrades: up to 50 upgrades that are running, and the 50 that ended last. */
   readonly tasks?: readonly TaskSample[];
-  /** Causes of failed upgrades, most frequent first, at most 20. */
+  /** Causes of failed upgrades, most frequent first. */
   readonly failureReasons?: readonly ReasonCount[];
-  /** Reasons why collectors are skipped, most frequent first, at most 20. */
+  /** Reasons why collectors are skipped, most frequent first. */
   readonly skippedReasons?: readonly ReasonCount[];
   /** Last ten ended rollouts, newest first. */
   readonly history?: readonly RolloutRecord[];
@@ -561,7 +561,7 @@ export interface ReasonCount {
   readonly reason: string;
   /** Number of collectors with this reason. */
   readonly count: number;
-  /** Names of up to five of these collectors. */
+  /** Names of some of these collectors. */
   readonly examples?: readonly string[];
 }
 

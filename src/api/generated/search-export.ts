@@ -277,18 +277,18 @@ export interface SearchExportStatus {
   readonly location?: string;
   /** Progress of the export: completed range, rows, bytes and speed. */
   readonly progress?: ProgressStatus;
-  /** Running search jobs, at most 50. */
+  /** Running search jobs. */
   readonly jobs?: readonly SearchJobStatus[];
   /**
    * Number of written rows in each sixtieth of `timeRange`, in order of time. The value is `-1` where the number is not
    * known. Empty until rows are written.
    */
   readonly rowHistogram?: readonly number[];
-  /** Sample of the intervals that could not be proven complete, newest first, at most 20. */
+  /** Sample of the intervals that could not be proven complete, newest first. */
   readonly incomplete?: readonly IncompleteInterval[];
-  /** Errors of search jobs, newest first, at most 10. */
+  /** Errors of search jobs, newest first. */
   readonly pendingErrors?: readonly string[];
-  /** Warnings of search jobs, newest first, at most 10. */
+  /** Warnings of search jobs, newest first. */
   readonly pendingWarnings?: readonly string[];
   /**
    * Manifest of the export. It lists every file with its number of rows and its SHA-256. Absent until the whole range
