@@ -1,6 +1,6 @@
 /**
  * Renders a module with the schema of a CRD as data, for defaults and validation without files. It leaves out descriptions and `status`,
- * which no manifest contains.
+ * which no manifest contains. It splits the messages of CEL rules into problem and remedy.
  */
 import type { CustomResourceDefinition } from './crd-definition.ts';
 
@@ -10,7 +10,11 @@ export function renderSchema(definition: CustomResourceDefinition, source: strin
   if (!schema) throw new Error(`${source}: the first version needs a schema`);
   const name = `${kind[0]?.toLowerCase()}${kind.slice(1)}Schema`;
   const withoutStatus = { ...schema, properties: { ...schema.properties, status: { type: 'object' } } };
-  const text = JSON.stringify(withoutStatus, (key, value: unknown) => (isLeftOut(key, value) ? undefined : value), 2);
+  const rendered = (key: string, value: unknown) => {
+    if (isLeftOut(key, value)) return undefined;
+    return key === 'x-kubernetes-validations' ? (value as CelRule[]).map(splitMessage) : value;
+  };
+  const text = JSON.stringify(withoutStatus, rendered, 2);
   return [
     `/** Generated from ${source} by \`make generate\`. Edit that file instead. */`,
     "import type { StructuralSchema } from '../structural-schema.ts';",
@@ -18,6 +22,17 @@ export function renderSchema(definition: CustomResourceDefinition, source: strin
     `export const ${name}: StructuralSchema = ${text};`,
     '',
   ].join('\n');
+}
+
+interface CelRule {
+  readonly message: string;
+}
+
+/** Splits the message of a rule, which is `problem: remedy` or only a remedy. A remedy begins with "write" or "leave". */
+function splitMessage({ message, ...rule }: CelRule): object {
+  const [, problem, remedy] = /^(?:(.+?): )?((?:write|leave) .+)$/s.exec(message) ?? [];
+  if (remedy === undefined) throw new Error(`no remedy that begins with "write" or "leave": ${message}`);
+  return { ...rule, problem, remedy };
 }
 
 /** True for texts in a schema. A field called `description` or `title` has a schema as its value. */

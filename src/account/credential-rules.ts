@@ -4,16 +4,13 @@
  * Invariant: no message contains a secret value.
  */
 import { X509Certificate } from 'node:crypto';
+import type { Explanation } from '../api/finding.ts';
 import { SecretText } from '../base/secret-text.ts';
 import { parseAllowedHosts } from '../service/requests/redirect.ts';
 import { parseServiceAddress, type ServiceAddress } from '../service/requests/service-address.ts';
 
-/**
- * Parsed value of a key, or the problem with its fix. The problem is the end of a sentence that begins with the name of the key.
- */
-export type Parsed<T> =
-  | { readonly kind: 'value'; readonly value: T }
-  | { readonly kind: 'problem'; readonly problem: string };
+/** Parsed value of a key, or its problem, as a clause that follows the name of the key. */
+export type Parsed<T> = { readonly kind: 'value'; readonly value: T } | ({ readonly kind: 'problem' } & Explanation);
 
 export type Rule<T> = (text: string) => Parsed<T>;
 
@@ -21,8 +18,8 @@ function value<T>(of: T): Parsed<T> {
   return { kind: 'value', value: of };
 }
 
-function problem(what: string): Parsed<never> {
-  return { kind: 'problem', problem: what };
+function problem(what: string, remedy: string): Parsed<never> {
+  return { kind: 'problem', problem: what, remedy };
 }
 
 export const requiredMembers = ['baseURL', 'accessId', 'accessKey'] as const;
@@ -31,7 +28,7 @@ export const requiredMembers = ['baseURL', 'accessId', 'accessKey'] as const;
 export const memberRules = {
   baseURL: (text: string): Parsed<ServiceAddress> => {
     const parsed = parseServiceAddress(text);
-    return parsed.kind === 'address' ? value(parsed.address) : problem(parsed.problem);
+    return parsed.kind === 'address' ? value(parsed.address) : parsed;
   },
   /**
    * Rule for the access id: HTTP Basic credentials cannot contain line breaks, and the user name cannot contain a colon (RFC
@@ -39,16 +36,16 @@ export const memberRules = {
    */
   accessId: (text: string) =>
     /[:\p{Cc}]/u.test(text)
-      ? problem('contains a colon or a control character; write only the access ID')
+      ? problem('contains a colon or a control character', 'write only the access ID')
       : value(text),
   accessKey: (text: string) =>
-    /\p{Cc}/u.test(text) ? problem('has more than one line; write only the access key') : value(new SecretText(text)),
+    /\p{Cc}/u.test(text) ? problem('has more than one line', 'write only the access key') : value(new SecretText(text)),
   'ca.crt': certificates,
   allowedHosts: (text: string): Parsed<readonly string[]> => {
     const hosts = parseAllowedHosts(text);
     const known = hosts.filter((host) => host !== undefined);
     if (known.length === hosts.length) return value(known);
-    return problem('has an entry that is not a host; write hosts separated by commas, as in api.example.com:8443');
+    return problem('has an entry that is not a host', 'write hosts separated by commas, as in api.example.com:8443');
   },
   user: (text: string) => value(text),
   requestsPerSecond: (text: string) => number(text, 'a number above 0, like 2 or 0.5', (found) => found > 0),
@@ -64,10 +61,13 @@ const certificateForm = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE
 function certificates(text: string): Parsed<string> {
   const found = text.match(certificateForm) ?? [];
   if (found.length === 0) {
-    return problem('contains no certificate; write PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----');
+    return problem(
+      'contains no certificate',
+      'write PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----',
+    );
   }
   if (found.every(isCertificate)) return value(found.join('\n'));
-  return problem('contains an invalid certificate; copy it again from the certificate authority');
+  return problem('contains an invalid certificate', 'copy it again from the certificate authority');
 }
 
 function isCertificate(pem: string): boolean {
@@ -82,5 +82,5 @@ function isCertificate(pem: string): boolean {
 function number(text: string, expected: string, accepts: (found: number) => boolean): Parsed<number> {
   const found = Number(text);
   const isNumber = Number.isFinite(found) && accepts(found);
-  return isNumber ? value(found) : problem(`is not ${expected}; correct it or leave it out`);
+  return isNumber ? value(found) : problem(`is not ${expected}`, 'correct it or leave it out');
 }

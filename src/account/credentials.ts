@@ -2,7 +2,9 @@
  * Decodes the content of a Secret into credentials for one access id of the service. Each possible problem has its own reason and
  * a message with the fix. No message contains a value of the Secret.
  */
+
 import { createHash } from 'node:crypto';
+import { renderExplanation } from '../api/finding.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { SecretText } from '../base/secret-text.ts';
 import type { ServiceAddress } from '../service/requests/service-address.ts';
@@ -55,7 +57,7 @@ export function decodeCredentials(place: CredentialPlace, members: Members | und
     const parsed = rule(text);
     if (parsed.kind === 'value') return parsed.value;
     const reason = name === 'baseURL' ? 'AddressInvalid' : 'SecretInvalid';
-    throw secretError(reason, `${nameOf(place, name)} ${parsed.problem}`);
+    throw secretError(reason, `${nameOf(place, name)} ${renderExplanation(parsed)}`);
   };
   const address = read('baseURL', memberRules.baseURL) as ServiceAddress;
   const accessId = read('accessId', memberRules.accessId) as string;

@@ -2,7 +2,7 @@
  * Checks the manifest of a Secret with credentials: the required keys and the form of their values. Only the service can tell
  * whether the credentials are valid.
  */
-import { error, explained, type Finding, warning } from '../api/finding.ts';
+import { error, type Finding, warning } from '../api/finding.ts';
 import type { JsonPath } from '../api/json-path.ts';
 import { checkSecret } from '../api/secret-manifest.ts';
 import { defaultBudgetSettings } from '../service/budget/request-budget.ts';
@@ -25,7 +25,7 @@ export function checkCredentialsSecret(secret: object): readonly Finding[] {
 function* checkMember(name: string, text: string, path: JsonPath): Generator<Finding> {
   const rule: Rule<unknown> = memberRules[name as CredentialMember];
   const parsed = rule(text);
-  if (parsed.kind === 'problem') yield error(path, 'Invalid', ...explained(parsed.problem));
+  if (parsed.kind === 'problem') yield error(path, 'Invalid', parsed.problem, parsed.remedy);
   else if (name === 'requestsPerSecond' || name === 'maxConcurrentRequests') yield* checkShare(name, text, path);
 }
 

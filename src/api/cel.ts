@@ -11,12 +11,12 @@
 import { Environment, type ParseResult } from '@marcbachmann/cel-js';
 import { parseQuantity } from '../base/quantity.ts';
 import { isRecord } from '../base/record.ts';
-import type { JsonPath } from './json-path.ts';
+import type { Explanation } from './finding.ts';
+import { type JsonPath, valueAt } from './json-path.ts';
 import type { StructuralSchema, ValidationRule } from './structural-schema.ts';
 
-export interface RuleViolation {
+export interface RuleViolation extends Explanation {
   readonly path: JsonPath;
-  readonly message: string;
 }
 
 /**
@@ -33,7 +33,7 @@ export function evaluateRules(
   visit({ schema, value, previous, path: [] }, (place) => {
     if (skip(place.path)) return;
     for (const rule of place.schema['x-kubernetes-validations'] ?? []) {
-      if (!holds(rule, place)) violations.push({ path: faultyPath(place.path, rule), message: rule.message });
+      if (!holds(rule, place)) violations.push(violationOf(rule, place.path, value));
     }
   });
   return violations;
@@ -141,6 +141,13 @@ function shortTime(text: string): string {
   return Number.isNaN(ms) ? text : new Date(ms).toISOString();
 }
 
-function faultyPath(path: JsonPath, { fieldPath }: ValidationRule): JsonPath {
-  return fieldPath === undefined ? path : [...path, ...fieldPath.split('.').filter((step) => step !== '')];
+function violationOf(
+  { fieldPath = '', problem, remedy }: ValidationRule,
+  outer: JsonPath,
+  root: unknown,
+): RuleViolation {
+  const path = [...outer, ...fieldPath.split('.').filter((step) => step !== '')];
+  const value = valueAt(root, path);
+  const isShort = typeof value === 'string' || typeof value === 'number';
+  return { path, problem: problem ?? (isShort ? `${JSON.stringify(value)} is not allowed` : 'is invalid'), remedy };
 }

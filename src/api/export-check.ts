@@ -3,7 +3,7 @@
  * a surprising effect. Reads the manifest as written, without defaults, after schema and rules have found no error.
  */
 import { parseDuration } from '../base/duration.ts';
-import { error, explained, type Finding, warning } from './finding.ts';
+import { error, type Finding, warning } from './finding.ts';
 import type {
   DestinationSpec,
   OutputSpec,
@@ -50,7 +50,7 @@ export function checkRange(spec: Pick<WrittenSpec, 'timeRange'>): readonly Findi
   const { from, to, timeZone } = spec.timeRange;
   const range = readTimeRange({ from, to, timeZone: timeZone ?? undefined });
   if (!('problem' in range)) return [];
-  return [error(['spec', 'timeRange', range.member], 'Invalid', ...explained(range.problem))];
+  return [error(['spec', 'timeRange', range.member], 'Invalid', range.problem, range.remedy)];
 }
 
 function* checkTimes(spec: WrittenSpec, wallMs: number | undefined): Generator<Finding> {
@@ -62,7 +62,9 @@ function* checkTimes(spec: WrittenSpec, wallMs: number | undefined): Generator<F
     yield* checkRange(spec);
     return;
   }
-  for (const { member, note } of clockChangesIn(text)) yield warning([...path, member], 'Risky', ...explained(note));
+  for (const { member, problem, remedy } of clockChangesIn(text)) {
+    yield warning([...path, member], 'Risky', problem, remedy);
+  }
   if (wallMs !== undefined) yield* checkAgainstNow(spec, range, wallMs);
 }
 
@@ -126,7 +128,8 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
   }
   const rewritten = rewrittenField(query);
   if (rewritten !== undefined) {
-    yield error(['spec', 'query'], 'Invalid', ...explained(rewrittenProblem(rewritten)));
+    const { problem, remedy } = rewrittenProblem(rewritten);
+    yield error(['spec', 'query'], 'Invalid', problem, remedy);
   }
   if (!split.isSplittable) {
     const instead = split.onlyChooses

@@ -46,6 +46,9 @@ export interface Finding {
   readonly remedy: string;
 }
 
+/** Problem of a value, and the instruction that fixes it. */
+export type Explanation = Pick<Finding, 'problem' | 'remedy'>;
+
 /** A finding with its place in a file. */
 export interface PlacedFinding extends Omit<Finding, 'path' | 'part'>, Position {
   readonly file: string;
@@ -87,14 +90,8 @@ export function fileError(file: string, reason: FindingReason, problem: string, 
   return { severity: 'error', file, line: 1, column: 1, path: '', reason, problem, remedy };
 }
 
-/** Splits a text such as `problem; remedy`, which parsers of values write, into problem and remedy. */
-export function explained(text: string): readonly [problem: string, remedy: string] {
-  const end = text.indexOf('; ');
-  return end === -1 ? [text, ''] : [text.slice(0, end), text.slice(end + 2)];
-}
-
-/** Renders the problem and the remedy of a finding as one text. */
-export function renderExplanation({ problem, remedy }: Pick<Finding, 'problem' | 'remedy'>): string {
+/** Renders a problem and its remedy as one text. */
+export function renderExplanation({ problem, remedy }: Explanation): string {
   return remedy === '' ? problem : `${problem}; ${remedy}`;
 }
 

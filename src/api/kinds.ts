@@ -78,5 +78,3 @@ export const kinds: { readonly [K in KindName]: KindInfo } = {
 /** Kind of the resources in which the operator stores ledgers, see `host/kubernetes/ledger-store.ts`. */
 export const ledgerKind = 'Ledger';
 export const ledgerPlural = 'ledgers';
-/** Finding about a manifest of the kind Ledger, which people must not write. */
-export const ledgerAmongManifests = 'only the operator writes Ledgers; remove it from the manifests';

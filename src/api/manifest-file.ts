@@ -22,7 +22,7 @@ import {
   visit,
   type YAMLParseError,
 } from 'yaml';
-import { explained, type Position } from './finding.ts';
+import type { Explanation, Position } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
 import { decodeManifestText } from './manifest-text.ts';
 
@@ -36,10 +36,7 @@ export interface ManifestDocument {
   locate(path: JsonPath, part?: 'key' | 'value'): Position;
 }
 
-export interface TextProblem extends Position {
-  readonly problem: string;
-  readonly remedy: string;
-}
+export type TextProblem = Position & Explanation;
 
 export interface ManifestFile {
   /** Documents of the file that could be parsed without problems. */
@@ -58,54 +55,48 @@ export const maxDocuments = 5_000;
 /** Maximum number of nodes that the aliases of a YAML file may expand to, as a multiple of its anchors. */
 const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
-const nestedTooDeeply = 'the file is nested too deeply; write a flatter one';
+const nestedTooDeeply: Explanation = { problem: 'the file is nested too deeply', remedy: 'write a flatter one' };
 
 /** Parses the bytes or the text of a manifest file. */
 export function parseManifestFile(content: string | Uint8Array): ManifestFile {
   const decoded = typeof content === 'string' ? { text: content } : decodeManifestText(content);
-  if ('refusal' in decoded) return refused(decoded.refusal);
-  const refusal = refusalOf(decoded.text);
-  if (refusal !== undefined) return refused(refusal);
-  const misplaced = unreadText(decoded.text);
-  return misplaced ? { documents: [], problems: [misplaced], isRefused: true } : parseDocuments(decoded.text);
-}
-
-function refused(text: string): ManifestFile {
-  return { documents: [], problems: [problemAt(start, ...explained(text))], isRefused: true };
+  const refused = 'problem' in decoded ? { ...start, ...decoded } : refusalOf(decoded.text);
+  if (refused) return { documents: [], problems: [refused], isRefused: true };
+  return parseDocuments('text' in decoded ? decoded.text : '');
 }
 
 function problemAt(position: Position, problem: string, remedy: string): TextProblem {
   return { ...position, problem, remedy };
 }
 
-/** Forms of YAML that the parser of Kubernetes' tools does not accept, with the error message for each. */
-const unreadForms: readonly (readonly [RegExp, string])[] = [
-  [/[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u, 'a control character; write text without it'],
-  [/^---[ \t]+[^#\s]/m, 'text on the line of a document marker; write it on the next line'],
-  [/^(?:#[^\n]*\n|\s*\n|---[ \t]*\n)*%/, 'a directive, such as %YAML; leave it out'],
+/** Forms of YAML that the parser of Kubernetes' tools does not accept. Each match ends with the refused character. */
+const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])[] = [
+  [
+    /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u,
+    'a control character',
+    'write text without it',
+  ],
+  [/^---(?=[ \t]+[^#\s])/m, 'text on the line of a document marker', 'write it on the next line'],
+  [/(?<=^(?:#[^\n]*\n|\s*\n|---[ \t]*\n)*)%/, 'a directive, such as %YAML', 'leave it out'],
 ];
 
-function unreadText(text: string): TextProblem | undefined {
-  for (const [form, message] of unreadForms) {
-    const found = form.exec(text);
-    if (!found) continue;
-    const before = text.slice(0, found.index + (message.startsWith('a directive') ? found[0].length - 1 : 0));
-    const line = before.split('\n').length;
-    return problemAt({ line, column: before.length - before.lastIndexOf('\n') }, ...explained(message));
-  }
-  return undefined;
-}
-
 /** Returns the reason for rejecting a text without parsing it, or undefined if it can be parsed. */
-function refusalOf(text: string): string | undefined {
+function refusalOf(text: string): TextProblem | undefined {
   if (text.length > maxManifestLength) {
-    return `the file has more than ${maxManifestLength} characters; write several files`;
+    return problemAt(start, `the file has more than ${maxManifestLength} characters`, 'write several files');
   }
   if (text.split('\n').every((line) => ['', '---', '...'].includes(line.trimEnd()))) {
-    return 'the file is empty; write a manifest, or delete the file';
+    return problemAt(start, 'the file is empty', 'write a manifest, or delete the file');
   }
   if ((text.match(/^---/gm)?.length ?? 0) > maxDocuments) {
-    return `the file has more than ${maxDocuments} documents; write several files`;
+    return problemAt(start, `the file has more than ${maxDocuments} documents`, 'write several files');
+  }
+  for (const [form, problem, remedy] of unreadForms) {
+    const found = form.exec(text);
+    if (!found) continue;
+    const before = text.slice(0, found.index);
+    const position = { line: before.split('\n').length, column: before.length - before.lastIndexOf('\n') };
+    return problemAt(position, problem, remedy);
   }
   return undefined;
 }
@@ -159,7 +150,7 @@ function parseText(text: string, lines: LineCounter, problems: TextProblem[]): D
     return 'empty' in parsed ? [] : parsed;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    problems.push(problemAt(start, ...explained(nestedTooDeeply)));
+    problems.push({ ...start, ...nestedTooDeeply });
     return [];
   }
 }
@@ -204,7 +195,7 @@ function textProblem(code: string, message: string, position: Position): TextPro
     case 'TAB_AS_INDENT':
       return problemAt(position, 'a tab as indentation', 'write spaces');
     case 'RESOURCE_EXHAUSTION':
-      return problemAt(position, ...explained(nestedTooDeeply));
+      return { ...position, ...nestedTooDeeply };
     default:
       return problemAt(position, lowerFirst(message), 'write valid YAML or JSON');
   }

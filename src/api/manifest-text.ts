@@ -2,8 +2,12 @@
  * Decodes the bytes of a manifest file. Accepts UTF-8, and UTF-16 with a byte order mark. Rejects other encodings, so that no
  * manifest is ignored because it is unreadable.
  */
+import type { Explanation } from './finding.ts';
 
-export type ManifestText = { readonly text: string } | { readonly refusal: string };
+/** Text of a manifest file, or the reason why it cannot be decoded. */
+export type ManifestText = { readonly text: string } | Explanation;
+
+const remedy = 'write it as UTF-8';
 
 interface Encoding {
   readonly mark: readonly number[];
@@ -21,10 +25,10 @@ export function decodeManifestText(bytes: Uint8Array): ManifestText {
   const encoding = marked.find(({ mark }) => mark.every((byte, index) => bytes[index] === byte));
   const label = encoding?.label ?? 'utf-8';
   const text = decode(bytes, label);
-  if (text === undefined) return { refusal: `the file is not valid ${label.toUpperCase()}; write it as UTF-8` };
+  if (text === undefined) return { problem: `the file is not valid ${label.toUpperCase()}`, remedy };
   if (!text.includes('\0')) return { text };
   const hint = encoding === undefined ? ', as UTF-16 without a byte order mark has' : '';
-  return { refusal: `the file contains NUL characters${hint}; write it as UTF-8` };
+  return { problem: `the file contains NUL characters${hint}`, remedy };
 }
 
 /** Decodes the text of a file. Returns undefined if the bytes are not valid in this encoding. */

@@ -5,7 +5,7 @@
 import { isRecord } from '../base/record.ts';
 import { annotations as ownAnnotationNames, parseApproval, parseRolloutRequest } from './annotations.ts';
 import { nearest } from './did-you-mean.ts';
-import { error, explained, type Finding, warning } from './finding.ts';
+import { type Explanation, error, type Finding, warning } from './finding.ts';
 import { apiGroup, apiVersionName } from './kinds.ts';
 
 const subdomainForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -101,13 +101,14 @@ function* checkNames({ name, generateName, namespace }: Members): Generator<Find
   }
   if (namespace === undefined) return;
   const problem = namespaceProblem(namespace);
-  if (problem !== undefined) yield error(['metadata', 'namespace'], 'Invalid', ...explained(problem));
+  if (problem) yield error(['metadata', 'namespace'], 'Invalid', problem.problem, problem.remedy);
 }
 
 /** Returns the problem of an invalid namespace, or undefined. */
-export function namespaceProblem(namespace: unknown): string | undefined {
+export function namespaceProblem(namespace: unknown): Explanation | undefined {
   if (typeof namespace === 'string' && namespace.length <= 63 && labelForm.test(namespace)) return undefined;
-  return `${JSON.stringify(namespace)} is not a namespace; write at most 63 lower-case letters, digits and "-"`;
+  const remedy = 'write at most 63 lower-case letters, digits and "-"';
+  return { problem: `${JSON.stringify(namespace)} is not a namespace`, remedy };
 }
 
 const isText = (value: unknown) => typeof value === 'string';
@@ -210,24 +211,25 @@ function* checkOwnAnnotations(annotations: unknown, known: readonly string[]): G
       yield warning(path, 'Unknown', 'logfleet has no such annotation', `did you mean ${meant}?`, 'key');
     } else if (typeof value === 'string') {
       const odd = oddValue(name, value);
-      if (odd !== undefined) yield warning(path, 'NoEffect', ...explained(odd));
+      if (odd) yield warning(path, 'NoEffect', odd.problem, odd.remedy);
     }
   }
 }
 
 /** Returns the problem of an annotation's value that would have no effect. Returns undefined if the value has an effect. */
-function oddValue(name: string, value: string): string | undefined {
+function oddValue(name: string, value: string): Explanation | undefined {
+  const shown = JSON.stringify(value);
   switch (name) {
     case ownAnnotationNames.paused:
       if (value === 'true' || value === 'false') return undefined;
-      return `only "true" pauses, and this is ${JSON.stringify(value)}; write "true", or delete the annotation`;
+      return { problem: `only "true" pauses, and this is ${shown}`, remedy: 'write "true", or delete the annotation' };
     case ownAnnotationNames.approve:
       if (parseApproval(value)) return undefined;
-      return `${JSON.stringify(value)} approves nothing; write ROLLOUT/STAGE, as in 3-19.500-1/canary`;
+      return { problem: `${shown} approves nothing`, remedy: 'write ROLLOUT/STAGE, as in 3-19.500-1/canary' };
     case ownAnnotationNames.retry:
     case ownAnnotationNames.abort:
       if (parseRolloutRequest(value)) return undefined;
-      return `${JSON.stringify(value)} names no rollout; write the id in status.rollout, as in 3-19.500-1`;
+      return { problem: `${shown} names no rollout`, remedy: 'write the id in status.rollout, as in 3-19.500-1' };
     default:
       return undefined;
   }

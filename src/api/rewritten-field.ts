@@ -6,6 +6,7 @@
  * is a key that an operator turns into a field. It counts as hidden if `fields -` names it. Operators that take all names from the
  * messages, such as `json auto`, are not detected.
  */
+import type { Explanation } from './finding.ts';
 
 /**
  * Names of the fields that prove an export complete, as alternatives of a regular expression. Field names are
@@ -84,7 +85,8 @@ function groupIn(texts: readonly string[]): string | undefined {
   return texts.map((text) => group.exec(text)?.[1]).find((field) => field !== undefined);
 }
 
-/** Problem and fix of a query that overwrites or hides this field, without a full stop. */
-export function rewrittenProblem(field: string): string {
-  return `overwrites or hides ${field}, which the proof that no row is missing needs; write another name`;
+/** Explains why a query must not overwrite or hide this field. */
+export function rewrittenProblem(field: string): Explanation {
+  const problem = `overwrites or hides ${field}, which the proof that no row is missing needs`;
+  return { problem, remedy: 'write another name' };
 }

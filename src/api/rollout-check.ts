@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { parseDuration, renderDuration } from '../base/duration.ts';
-import { error, explained, type Finding, warning } from './finding.ts';
+import { error, type Finding, warning } from './finding.ts';
 import type {
   Exclusion,
   FailurePolicy,
@@ -239,9 +239,9 @@ function* checkWindow(
   path: JsonPath,
 ): Generator<Finding> {
   const unreadable = isWritten(schedule) ? scheduleProblem(schedule) : undefined;
-  if (unreadable !== undefined) yield error([...path, 'schedule'], 'Invalid', ...explained(unreadable));
+  if (unreadable) yield error([...path, 'schedule'], 'Invalid', unreadable.problem, unreadable.remedy);
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
-  if (unknown !== undefined) yield error([...path, 'timeZone'], 'Invalid', ...explained(unknown));
+  if (unknown) yield error([...path, 'timeZone'], 'Invalid', unknown.problem, unknown.remedy);
   // Windows that the `cutoff` leaves empty are already rejected by an API server.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;

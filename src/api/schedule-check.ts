@@ -2,6 +2,7 @@
 import { CronSchedule, cronFields } from '../base/cron.ts';
 import { timeZone } from '../base/time-zone.ts';
 import { nearest } from './did-you-mean.ts';
+import type { Explanation } from './finding.ts';
 
 interface FieldForm {
   readonly name: string;
@@ -31,26 +32,32 @@ const fieldCount = 5;
 const example = '"0 22 * * 1-5"';
 
 /**
- * Returns the problem of a schedule, as a text that follows the word "schedule". Undefined if the schedule is valid and occurs at
- * some time.
+ * Returns the problem of a schedule, as a clause that follows the word "schedule". Undefined if the schedule is valid
+ * and occurs at some time.
  */
-export function scheduleProblem(schedule: string): string | undefined {
+export function scheduleProblem(schedule: string): Explanation | undefined {
   const fields = cronFields(schedule);
   if (fields.length !== fieldCount) {
     const names = forms.map(({ name }) => name).join(', ');
-    return `${JSON.stringify(schedule)} has ${fields.length} field${fields.length === 1 ? '' : 's'}; write five: ${names}, as in ${example}`;
+    const problem = `${JSON.stringify(schedule)} has ${fields.length} field${fields.length === 1 ? '' : 's'}`;
+    return { problem, remedy: `write five: ${names}, as in ${example}` };
   }
   for (const [index, form] of forms.entries()) {
     const field = fields[index] as string;
     const alone = forms.map((_, place) => (place === index ? field : '*')).join(' ');
-    if (!readSchedule(alone))
-      return `the ${form.name} ${JSON.stringify(field)} cannot be read; ${adviceFor(field, form)}`;
+    if (!readSchedule(alone)) {
+      return { problem: `the ${form.name} ${JSON.stringify(field)} cannot be read`, remedy: adviceFor(field, form) };
+    }
   }
+  const shown = JSON.stringify(schedule);
   const read = readSchedule(schedule);
-  if (!read) return `${JSON.stringify(schedule)} cannot be read; write five fields, as in ${example}`;
+  if (!read) return { problem: `${shown} cannot be read`, remedy: `write five fields, as in ${example}` };
   // A search from any day of a leap year is enough: each valid schedule occurs within the following 400-year cycle.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
-    return `${JSON.stringify(schedule)} never occurs, since no such month has that day; write a day that the month has`;
+    return {
+      problem: `${shown} never occurs, since no such month has that day`,
+      remedy: 'write a day that the month has',
+    };
   }
   return undefined;
 }
@@ -80,13 +87,13 @@ function range(from: number, to: number): string {
   return from === to ? `${from}` : `${from}-${to}`;
 }
 
-/** Returns the problem of a time zone name, as a text that follows the word "timeZone". Undefined if the zone is known. */
-export function timeZoneProblem(zone: string): string | undefined {
+/** Returns the problem of a time zone name, as a clause that follows the word "timeZone". Undefined if the zone is known. */
+export function timeZoneProblem(zone: string): Explanation | undefined {
   const spelling = spellingOf(zone);
   if (timeZone(zone) && spelling === undefined) return undefined;
   const meant = spelling ?? meantZone(zone);
-  const advice = meant === undefined ? 'write an IANA time zone, as in Europe/Berlin' : `write ${meant}`;
-  return `${JSON.stringify(zone)} is not a known time zone; ${advice}`;
+  const remedy = meant === undefined ? 'write an IANA time zone, as in Europe/Berlin' : `write ${meant}`;
+  return { problem: `${JSON.stringify(zone)} is not a known time zone`, remedy };
 }
 
 /**

@@ -3,7 +3,9 @@
 /** CEL rule about the value of the schema that contains it (`x-kubernetes-validations`). */
 export interface ValidationRule {
   readonly rule: string;
-  readonly message: string;
+  /** Problem of a value that breaks the rule. Undefined if the value itself shows the problem. */
+  readonly problem?: string;
+  readonly remedy: string;
   /**
    * Path of the member to report as invalid, as in `.values`. Without it, the error is about the value itself.
    */

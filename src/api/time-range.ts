@@ -8,6 +8,7 @@
  * Problems include what to write instead. Times in the future are valid here.
  */
 import { timeZone } from '../base/time-zone.ts';
+import type { Explanation } from './finding.ts';
 import { timeZoneProblem } from './schedule-check.ts';
 
 export interface TimeRangeText {
@@ -23,51 +24,41 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-export interface TimeRangeProblem {
+export interface TimeRangeProblem extends Explanation {
   /** Member of the time range that must be corrected. */
   readonly member: keyof TimeRangeText;
-  /** Problem and fix of the time range, without a full stop. */
-  readonly problem: string;
 }
 
 export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem {
   const unknown = text.timeZone === undefined ? undefined : timeZoneProblem(text.timeZone);
-  if (unknown !== undefined) return { member: 'timeZone', problem: unknown };
+  if (unknown) return { member: 'timeZone', ...unknown };
   const zone = zoneOf(text);
   const fromMs = readInstant(text.from, zone);
-  if (typeof fromMs !== 'number') return { member: fromMs.member ?? 'from', problem: fromMs.problem };
+  if (typeof fromMs !== 'number') return { member: 'from', ...fromMs };
   const toMs = readInstant(text.to, zone);
-  if (typeof toMs !== 'number') return { member: toMs.member ?? 'to', problem: toMs.problem };
+  if (typeof toMs !== 'number') return { member: 'to', ...toMs };
   if (toMs > fromMs) return { fromMs, toMs };
   const [from, to] = [fromMs, toMs].map((instantMs) => new Date(instantMs).toISOString());
   const [change] = fromMs - toMs <= maxClockChangeMs ? clockChangesIn(text) : [];
-  return {
-    member: 'to',
-    problem: `to is ${to}, which is not after from, ${from}${change ? `: ${change.note}` : '; write a later time'}`,
-  };
+  const problem = `to is ${to}, which is not after from, ${from}`;
+  if (!change) return { member: 'to', problem, remedy: 'write a later time' };
+  return { member: 'to', problem: `${problem}: ${change.problem}`, remedy: change.remedy };
 }
 
-/** A local time that a clock change makes ambiguous or invalid. */
-export interface ClockChange {
-  readonly member: 'from' | 'to';
-  /**
-   * Explanation how logfleet interprets the local time and how to make it unambiguous, as a text that follows the name
-   * of the member.
-   */
-  readonly note: string;
-}
-
-/** Finds local times in a valid time range that occur twice or that a clock change skips. */
-export function clockChangesIn(text: TimeRangeText): readonly ClockChange[] {
+/**
+ * Finds local times in a valid time range that occur twice or that a clock change skips. The problem tells how logfleet
+ * interprets the local time.
+ */
+export function clockChangesIn(text: TimeRangeText): readonly TimeRangeProblem[] {
   const zone = zoneOf(text);
   if (!zone) return [];
   return (['from', 'to'] as const).flatMap((member) => {
-    const note = changeNote(text[member], zone);
-    return note === undefined ? [] : [{ member, note }];
+    const problem = clockChangeAt(text[member], zone);
+    return problem ? [{ member, ...problem }] : [];
   });
 }
 
-function changeNote(text: string, zone: Zone): string | undefined {
+function clockChangeAt(text: string, zone: Zone): Explanation | undefined {
   const [, date, time, fraction = '', offset] = dateTimeForm.exec(text) ?? [];
   if (date === undefined || offset !== undefined) return undefined;
   const localMs = readReading(`${date}T${time}.${fraction.padEnd(3, '0')}Z`);
@@ -75,11 +66,11 @@ function changeNote(text: string, zone: Zone): string | undefined {
   const instantMs = zone.instantOf(localMs);
   const readAs = new Date(instantMs).toISOString();
   if (zone.localMs(instantMs) !== localMs) {
-    return `a clock change skips ${text}, which is read as ${readAs}; write an existing time`;
+    return { problem: `a clock change skips ${text}, which is read as ${readAs}`, remedy: 'write an existing time' };
   }
   if (!occursTwice(localMs, instantMs, zone)) return undefined;
-  const offsets = `write an offset to say which, as in ${text}${renderOffset(localMs - instantMs)} for the first`;
-  return `${text} occurs twice, and is read as the first, ${readAs}; ${offsets}`;
+  const remedy = `write an offset to say which, as in ${text}${renderOffset(localMs - instantMs)} for the first`;
+  return { problem: `${text} occurs twice, and is read as the first, ${readAs}`, remedy };
 }
 
 /**
@@ -102,11 +93,8 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
   return name === undefined ? undefined : timeZone(name);
 }
 
-interface InstantProblem {
-  readonly problem: string;
-  /** Member of the time range that must be corrected, if it is not the parsed time itself. */
-  readonly member?: keyof TimeRangeText;
-}
+/** Problem of a time, with the member to correct if that is not the time itself. */
+type InstantProblem = Explanation & Partial<TimeRangeProblem>;
 
 type Zone = NonNullable<ReturnType<typeof timeZone>>;
 
@@ -133,26 +121,27 @@ const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 function readInstant(text: string, zone: Zone | undefined): number | InstantProblem {
   const instantMs = readForm(text, zone);
   if (typeof instantMs !== 'number' || (instantMs >= 0 && instantMs <= latestMs)) return instantMs;
-  return { problem: `${JSON.stringify(text)} is not between the years 1970 and 9999; write ${forms}` };
+  return { problem: `${JSON.stringify(text)} is not between the years 1970 and 9999`, remedy: `write ${forms}` };
 }
 
 function readForm(text: string, zone: Zone | undefined): number | InstantProblem {
   const shown = JSON.stringify(text);
-  if (secondsForm.test(text)) return { problem: `${shown} looks like seconds; write milliseconds, ${text}000` };
+  if (secondsForm.test(text))
+    return { problem: `${shown} looks like seconds`, remedy: `write milliseconds, ${text}000` };
   if (millisecondsForm.test(text)) return Number(text);
-  if (dateForm.test(text)) return { problem: `${shown} has no time of day; write ${text}T00:00:00` };
+  if (dateForm.test(text)) return { problem: `${shown} has no time of day`, remedy: `write ${text}T00:00:00` };
   const [, date, time, fraction = '', offset] = dateTimeForm.exec(text) ?? [];
-  if (date === undefined || time === undefined) return { problem: `${shown} is not a time; write ${forms}` };
+  if (date === undefined || time === undefined) return { problem: `${shown} is not a time`, remedy: `write ${forms}` };
   if (fraction.length > 3) {
     const rounded = text.replace(`.${fraction}`, `.${fraction.slice(0, 3)}`);
-    return { problem: `${shown} is finer than a millisecond; write ${rounded}` };
+    return { problem: `${shown} is finer than a millisecond`, remedy: `write ${rounded}` };
   }
   const localMs = readReading(`${date}T${time}.${fraction.padEnd(3, '0')}Z`);
-  if (localMs === undefined) return { problem: `${shown} does not exist; write ${forms}` };
+  if (localMs === undefined) return { problem: `${shown} does not exist`, remedy: `write ${forms}` };
   if (offset !== undefined) return withOffset(shown, localMs, offset);
   if (zone) return zone.instantOf(localMs);
-  const problem = `${shown} is a local time without a time zone; write one such as Europe/Berlin or UTC`;
-  return { member: 'timeZone', problem };
+  const problem = `${shown} is a local time without a time zone`;
+  return { member: 'timeZone', problem, remedy: 'write one such as Europe/Berlin or UTC' };
 }
 
 /**
@@ -166,7 +155,8 @@ function readReading(text: string): number | undefined {
 function withOffset(shown: string, localMs: number, offset: string): number | InstantProblem {
   if (offset.toUpperCase() === 'Z') return localMs;
   const [hours = 0, minutes = 0] = offset.slice(1).split(':').map(Number);
-  if (hours > 23 || minutes > 59) return { problem: `${shown} has an invalid offset; write one such as +01:00` };
+  if (hours > 23 || minutes > 59)
+    return { problem: `${shown} has an invalid offset`, remedy: 'write one such as +01:00' };
   const offsetMs = (hours * 60 + minutes) * 60_000;
   return offset.startsWith('-') ? localMs + offsetMs : localMs - offsetMs;
 }

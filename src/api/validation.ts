@@ -10,9 +10,9 @@ import { isRecord } from '../base/record.ts';
 import { evaluateRules } from './cel.ts';
 import { nearest } from './did-you-mean.ts';
 import { checkExport, checkRange } from './export-check.ts';
-import { error, explained, type Finding, warning } from './finding.ts';
+import { type Explanation, error, type Finding, warning } from './finding.ts';
 import { isWithin, type JsonPath, valueAt } from './json-path.ts';
-import { apiGroup, type KindName, kinds, ledgerAmongManifests, ledgerKind } from './kinds.ts';
+import { apiGroup, type KindName, kinds, ledgerKind } from './kinds.ts';
 import { checkMetadata } from './metadata-check.ts';
 import { checkPolicy } from './policy-check.ts';
 import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
@@ -54,7 +54,9 @@ export function misnamedKind(document: unknown): Finding | undefined {
     );
   }
   const written = String(kind ?? '');
-  if (written === ledgerKind) return error(['kind'], 'Unknown', ...explained(ledgerAmongManifests));
+  if (written === ledgerKind) {
+    return error(['kind'], 'Unknown', 'only the operator writes Ledgers', 'remove it from the manifests');
+  }
   const meant = nearest(written, kindNames) ?? kindNames.join(' or ');
   return error(['kind'], 'Unknown', `${apiGroup} has no kind ${JSON.stringify(written)}`, `did you mean ${meant}?`);
 }
@@ -74,10 +76,9 @@ export function validateResource(
   const refused = findings.map(({ path }) => path);
   const older = previous === undefined ? undefined : applyDefaults(kind, previous);
   const violations = evaluateRules(schemaOf(kind), resource, older, (path) => overlaps(path, refused));
-  for (const { path, message } of violations) {
-    const value = valueAt(resource, path);
-    const exact = scheduleMessage(path, value);
-    const [problem, remedy] = exact === undefined ? explainRule(message, value) : explained(exact);
+  for (const violation of violations) {
+    const { path } = violation;
+    const { problem, remedy } = scheduleExplanation(path, valueAt(resource, path)) ?? violation;
     // Several rules about one schedule can report the same problem, which is shown only once.
     if (findings.some((known) => known.problem === problem && overlaps(path, [known.path]))) continue;
     findings.push(error(path, 'Invalid', problem, remedy));
@@ -122,25 +123,11 @@ function overlaps(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));
 }
 
-/**
- * Returns a more precise message than that of the CEL rule, for schedules and time zones. Returns undefined for other
- * values.
- */
-function scheduleMessage(path: JsonPath, value: unknown): string | undefined {
+/** Explains a schedule or time zone more precisely than the CEL rule does. Returns undefined for other values. */
+function scheduleExplanation(path: JsonPath, value: unknown): Explanation | undefined {
   const [, parent] = path;
   if (typeof value !== 'string') return undefined;
   if (parent === 'maintenance' && path.at(-1) === 'schedule') return scheduleProblem(value);
   if ((parent === 'maintenance' || parent === 'timeRange') && path.at(-1) === 'timeZone') return timeZoneProblem(value);
   return undefined;
-}
-
-/**
- * Splits the message of a CEL rule into problem and remedy. If the message has no problem part, the problem quotes the
- * value.
- */
-function explainRule(message: string, value: unknown): readonly [problem: string, remedy: string] {
-  const [, what, remedy] = /^(?:(.+?): )?((?:write|leave) .+)$/s.exec(message) ?? [];
-  if (remedy === undefined) return explained(message);
-  const isShort = typeof value === 'string' || typeof value === 'number';
-  return [what ?? (isShort ? `${JSON.stringify(value)} is not allowed` : 'is invalid'), remedy];
 }

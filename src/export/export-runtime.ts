@@ -10,6 +10,7 @@
 import type { Account, Accounts } from '../account/accounts.ts';
 import { annotations } from '../api/annotations.ts';
 import { type Condition, findCondition, reasons } from '../api/conditions.ts';
+import { renderExplanation } from '../api/finding.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -243,7 +244,7 @@ export class ExportRuntime {
     try {
       const account = await this.#options.accounts.resolve(secretOf(resource));
       const task = exportTask(requestOf(resource), new URL(account.serviceId).host);
-      if ('problem' in task) return unreadable(`spec.${task.member}: ${task.problem}`);
+      if ('problem' in task) return unreadable(`spec.${task.member}: ${renderExplanation(task)}`);
       return { account, task, chosen: await this.#destination.current(resource) };
     } catch (error) {
       if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;

@@ -9,7 +9,8 @@ export const collectorVersionPolicySchema: StructuralSchema = {
   "x-kubernetes-validations": [
     {
       "rule": "!has(self.metadata.name) || size(self.metadata.name) <= 190",
-      "message": "the name has more than 190 characters: write a shorter one, since other objects are named after it"
+      "problem": "the name has more than 190 characters",
+      "remedy": "write a shorter one, since other objects are named after it"
     }
   ],
   "properties": {
@@ -46,7 +47,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                  "message": "write the name of a Secret in the policy's namespace: lower-case letters, digits, '-' and '.', as in log-service"
+                  "remedy": "write the name of a Secret in the policy's namespace: lower-case letters, digits, '-' and '.', as in log-service"
                 }
               ]
             }
@@ -65,7 +66,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^[0-9]{1,9}[.][0-9]{1,9}-[0-9]{1,9}$\")",
-                  "message": "write the version as MAJOR.MINOR-BUILD, as in 19.500-1"
+                  "remedy": "write the version as MAJOR.MINOR-BUILD, as in 19.500-1"
                 }
               ]
             },
@@ -83,7 +84,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^[0-9.*?-]+$\")",
-                  "message": "write a glob for versions: digits, \".\", \"-\", * for any characters and ? for one, as in 19.*"
+                  "remedy": "write a glob for versions: digits, \".\", \"-\", * for any characters and ? for one, as in 19.*"
                 }
               ]
             },
@@ -94,11 +95,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                  "message": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                  "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
                 },
                 {
                   "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"2160h\"))",
-                  "message": "write a duration from 0s to 2160h"
+                  "remedy": "write a duration from 0s to 2160h"
                 }
               ]
             }
@@ -106,17 +107,19 @@ export const collectorVersionPolicySchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "has(self.version) != has(self.channel)",
-              "message": "write exactly one of the two: version, as in {version: 19.500-1}, or channel, as in {channel: Latest}"
+              "remedy": "write exactly one of the two: version, as in {version: 19.500-1}, or channel, as in {channel: Latest}"
             },
             {
               "rule": "!has(self.versionPattern) || has(self.channel)",
-              "message": "versionPattern chooses among the builds of a channel: leave it out, or write channel: Latest instead of version",
-              "fieldPath": ".versionPattern"
+              "fieldPath": ".versionPattern",
+              "problem": "versionPattern chooses among the builds of a channel",
+              "remedy": "leave it out, or write channel: Latest instead of version"
             },
             {
               "rule": "!has(self.minAge) || has(self.channel)",
-              "message": "minAge is about the builds of a channel: leave it out, or write channel: Latest instead of version",
-              "fieldPath": ".minAge"
+              "fieldPath": ".minAge",
+              "problem": "minAge is about the builds of a channel",
+              "remedy": "leave it out, or write channel: Latest instead of version"
             }
           ]
         },
@@ -155,11 +158,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.all(key, key in [\"name\", \"hostName\", \"timeZone\", \"ephemeral\", \"sourceSyncMode\", \"collectorType\", \"collectorVersion\", \"osName\", \"osVersion\", \"osArch\", \"alive\"])",
-                  "message": "write fields of a collector only: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
+                  "remedy": "write fields of a collector only: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
                 },
                 {
                   "rule": "self.all(key, !(key in [\"alive\", \"ephemeral\"]) || self[key] in [\"true\", \"false\"])",
-                  "message": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
+                  "remedy": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
                 }
               ]
             },
@@ -216,26 +219,30 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                 "x-kubernetes-validations": [
                   {
                     "rule": "!(self.operator in [\"In\", \"NotIn\"]) || (has(self.values) && size(self.values) > 0)",
-                    "message": "In and NotIn need values: write at least one, as in values: [Linux]"
+                    "problem": "In and NotIn need values",
+                    "remedy": "write at least one, as in values: [Linux]"
                   },
                   {
                     "rule": "!(self.operator in [\"Exists\", \"DoesNotExist\"]) || !has(self.values) || size(self.values) == 0",
-                    "message": "Exists and DoesNotExist take no values: leave values out, or write operator: In",
-                    "fieldPath": ".values"
+                    "fieldPath": ".values",
+                    "problem": "Exists and DoesNotExist take no values",
+                    "remedy": "leave values out, or write operator: In"
                   },
                   {
                     "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || self.key == \"collectorVersion\"",
-                    "message": "Lt, Lte, Gt and Gte order versions only: write key: collectorVersion, or operator: In",
-                    "fieldPath": ".key"
+                    "fieldPath": ".key",
+                    "problem": "Lt, Lte, Gt and Gte order versions only",
+                    "remedy": "write key: collectorVersion, or operator: In"
                   },
                   {
                     "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || (has(self.values) && size(self.values) == 1 && self.values[0].matches(\"^[0-9]{1,9}[.][0-9]{1,9}-[0-9]{1,9}$\"))",
-                    "message": "Lt, Lte, Gt and Gte need exactly one version: write it as MAJOR.MINOR-BUILD, as in values: [19.400-1]"
+                    "problem": "Lt, Lte, Gt and Gte need exactly one version",
+                    "remedy": "write it as MAJOR.MINOR-BUILD, as in values: [19.400-1]"
                   },
                   {
                     "rule": "!(self.key in [\"alive\", \"ephemeral\"]) || !has(self.values) || self.values.all(value, value in [\"true\", \"false\"])",
-                    "message": "write \"true\" or \"false\", in quotes, for alive and ephemeral",
-                    "fieldPath": ".values"
+                    "fieldPath": ".values",
+                    "remedy": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
                   }
                 ]
               }
@@ -268,11 +275,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                 "x-kubernetes-validations": [
                   {
                     "rule": "self.all(key, key in [\"name\", \"hostName\", \"timeZone\", \"ephemeral\", \"sourceSyncMode\", \"collectorType\", \"collectorVersion\", \"osName\", \"osVersion\", \"osArch\", \"alive\"])",
-                    "message": "write fields of a collector only: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
+                    "remedy": "write fields of a collector only: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
                   },
                   {
                     "rule": "self.all(key, !(key in [\"alive\", \"ephemeral\"]) || self[key] in [\"true\", \"false\"])",
-                    "message": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
+                    "remedy": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
                   }
                 ]
               },
@@ -329,26 +336,30 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "!(self.operator in [\"In\", \"NotIn\"]) || (has(self.values) && size(self.values) > 0)",
-                      "message": "In and NotIn need values: write at least one, as in values: [Linux]"
+                      "problem": "In and NotIn need values",
+                      "remedy": "write at least one, as in values: [Linux]"
                     },
                     {
                       "rule": "!(self.operator in [\"Exists\", \"DoesNotExist\"]) || !has(self.values) || size(self.values) == 0",
-                      "message": "Exists and DoesNotExist take no values: leave values out, or write operator: In",
-                      "fieldPath": ".values"
+                      "fieldPath": ".values",
+                      "problem": "Exists and DoesNotExist take no values",
+                      "remedy": "leave values out, or write operator: In"
                     },
                     {
                       "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || self.key == \"collectorVersion\"",
-                      "message": "Lt, Lte, Gt and Gte order versions only: write key: collectorVersion, or operator: In",
-                      "fieldPath": ".key"
+                      "fieldPath": ".key",
+                      "problem": "Lt, Lte, Gt and Gte order versions only",
+                      "remedy": "write key: collectorVersion, or operator: In"
                     },
                     {
                       "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || (has(self.values) && size(self.values) == 1 && self.values[0].matches(\"^[0-9]{1,9}[.][0-9]{1,9}-[0-9]{1,9}$\"))",
-                      "message": "Lt, Lte, Gt and Gte need exactly one version: write it as MAJOR.MINOR-BUILD, as in values: [19.400-1]"
+                      "problem": "Lt, Lte, Gt and Gte need exactly one version",
+                      "remedy": "write it as MAJOR.MINOR-BUILD, as in values: [19.400-1]"
                     },
                     {
                       "rule": "!(self.key in [\"alive\", \"ephemeral\"]) || !has(self.values) || self.values.all(value, value in [\"true\", \"false\"])",
-                      "message": "write \"true\" or \"false\", in quotes, for alive and ephemeral",
-                      "fieldPath": ".values"
+                      "fieldPath": ".values",
+                      "remedy": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
                     }
                   ]
                 }
@@ -382,11 +393,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-              "message": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+              "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
             },
             {
               "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"10s\") && duration(self) <= duration(\"24h\"))",
-              "message": "write a duration from 10s to 24h"
+              "remedy": "write a duration from 10s to 24h"
             }
           ]
         },
@@ -401,7 +412,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "type(self) == int ? (self >= 1 && self <= 1000) : self.matches(\"^(100|[1-9][0-9]?)%$\")",
-                  "message": "write a number of collectors from 1 to 1000, or a percentage from 1% to 100%, as in 5%; to start nothing, write paused: true"
+                  "remedy": "write a number of collectors from 1 to 1000, or a percentage from 1% to 100%, as in 5%; to start nothing, write paused: true"
                 }
               ]
             },
@@ -444,7 +455,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "self.matches(\"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$\")",
-                        "message": "write lower-case letters, digits and '-', as in canary"
+                        "remedy": "write lower-case letters, digits and '-', as in canary"
                       }
                     ]
                   },
@@ -455,7 +466,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "type(self) == int ? (self >= 1 && self <= 1000000) : self.matches(\"^(100|[1-9][0-9]?)%$\")",
-                        "message": "write a number of collectors from 1 to 1000000, or a percentage from 1% to 100%, as in 5%; for all that is left, leave size out of the last stage"
+                        "remedy": "write a number of collectors from 1 to 1000000, or a percentage from 1% to 100%, as in 5%; for all that is left, leave size out of the last stage"
                       }
                     ]
                   },
@@ -487,11 +498,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                         "x-kubernetes-validations": [
                           {
                             "rule": "self.all(key, key in [\"name\", \"hostName\", \"timeZone\", \"ephemeral\", \"sourceSyncMode\", \"collectorType\", \"collectorVersion\", \"osName\", \"osVersion\", \"osArch\", \"alive\"])",
-                            "message": "write fields of a collector only: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
+                            "remedy": "write fields of a collector only: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
                           },
                           {
                             "rule": "self.all(key, !(key in [\"alive\", \"ephemeral\"]) || self[key] in [\"true\", \"false\"])",
-                            "message": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
+                            "remedy": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
                           }
                         ]
                       },
@@ -548,26 +559,30 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "!(self.operator in [\"In\", \"NotIn\"]) || (has(self.values) && size(self.values) > 0)",
-                              "message": "In and NotIn need values: write at least one, as in values: [Linux]"
+                              "problem": "In and NotIn need values",
+                              "remedy": "write at least one, as in values: [Linux]"
                             },
                             {
                               "rule": "!(self.operator in [\"Exists\", \"DoesNotExist\"]) || !has(self.values) || size(self.values) == 0",
-                              "message": "Exists and DoesNotExist take no values: leave values out, or write operator: In",
-                              "fieldPath": ".values"
+                              "fieldPath": ".values",
+                              "problem": "Exists and DoesNotExist take no values",
+                              "remedy": "leave values out, or write operator: In"
                             },
                             {
                               "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || self.key == \"collectorVersion\"",
-                              "message": "Lt, Lte, Gt and Gte order versions only: write key: collectorVersion, or operator: In",
-                              "fieldPath": ".key"
+                              "fieldPath": ".key",
+                              "problem": "Lt, Lte, Gt and Gte order versions only",
+                              "remedy": "write key: collectorVersion, or operator: In"
                             },
                             {
                               "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || (has(self.values) && size(self.values) == 1 && self.values[0].matches(\"^[0-9]{1,9}[.][0-9]{1,9}-[0-9]{1,9}$\"))",
-                              "message": "Lt, Lte, Gt and Gte need exactly one version: write it as MAJOR.MINOR-BUILD, as in values: [19.400-1]"
+                              "problem": "Lt, Lte, Gt and Gte need exactly one version",
+                              "remedy": "write it as MAJOR.MINOR-BUILD, as in values: [19.400-1]"
                             },
                             {
                               "rule": "!(self.key in [\"alive\", \"ephemeral\"]) || !has(self.values) || self.values.all(value, value in [\"true\", \"false\"])",
-                              "message": "write \"true\" or \"false\", in quotes, for alive and ephemeral",
-                              "fieldPath": ".values"
+                              "fieldPath": ".values",
+                              "remedy": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
                             }
                           ]
                         }
@@ -581,7 +596,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "type(self) == int ? (self >= 1 && self <= 1000) : self.matches(\"^(100|[1-9][0-9]?)%$\")",
-                        "message": "write a number of collectors from 1 to 1000, or a percentage from 1% to 100%, as in 5%; to start nothing, write paused: true"
+                        "remedy": "write a number of collectors from 1 to 1000, or a percentage from 1% to 100%, as in 5%; to start nothing, write paused: true"
                       }
                     ]
                   },
@@ -592,7 +607,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "type(self) == int ? (self >= 0 && self <= 1000000) : self.matches(\"^(100|[1-9]?[0-9])%$\")",
-                        "message": "write a number of failures from 0 to 1000000, or a percentage from 0% to 100%, as in 2%"
+                        "remedy": "write a number of failures from 0 to 1000000, or a percentage from 0% to 100%, as in 2%"
                       }
                     ]
                   },
@@ -603,11 +618,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                        "message": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                        "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
                       },
                       {
                         "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"720h\"))",
-                        "message": "write a duration from 0s to 720h"
+                        "remedy": "write a duration from 0s to 720h"
                       }
                     ]
                   },
@@ -621,14 +636,15 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                 "x-kubernetes-validations": [
                   {
                     "rule": "!has(self.size) || !has(self.selector)",
-                    "message": "write size or selector, not both: a stage for some of a selection is two stages"
+                    "remedy": "write size or selector, not both: a stage for some of a selection is two stages"
                   }
                 ]
               },
               "x-kubernetes-validations": [
                 {
                   "rule": "self.all(stage, has(stage.size) || has(stage.selector) || stage.name == self[size(self) - 1].name)",
-                  "message": "a stage with neither size nor selector takes all that is left: write it as the last, or give it a size, as in size: 10%"
+                  "problem": "a stage with neither size nor selector takes all that is left",
+                  "remedy": "write it as the last, or give it a size, as in size: 10%"
                 }
               ]
             }
@@ -649,7 +665,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "type(self) == int ? (self >= 0 && self <= 1000000) : self.matches(\"^(100|[1-9]?[0-9])%$\")",
-                  "message": "write a number of failures from 0 to 1000000, or a percentage from 0% to 100%, as in 2%"
+                  "remedy": "write a number of failures from 0 to 1000000, or a percentage from 0% to 100%, as in 2%"
                 }
               ]
             },
@@ -708,31 +724,37 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "self.matches(\"^ *[^ ]+( +[^ ]+){4} *$\")",
-                        "message": "write five fields: minute, hour, day of month, month, day of week, as in \"0 22 * * 1-5\""
+                        "remedy": "write five fields: minute, hour, day of month, month, day of week, as in \"0 22 * * 1-5\""
                       },
                       {
                         "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[0]).matches( \"^(,([*?](/0?([1-9]|[1-5][0-9]|60))?|[0-5]?[0-9](-[0-5]?[0-9](/0?([1-9]|[1-5][0-9]|60))?)?))+$\")",
-                        "message": "the minute cannot be read: write 0 to 59, as in 0, 15,45 or */10"
+                        "problem": "the minute cannot be read",
+                        "remedy": "write 0 to 59, as in 0, 15,45 or */10"
                       },
                       {
                         "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[1]).matches( \"^(,([*?](/0?([1-9]|1[0-9]|2[0-4]))?|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3])\" + \"(/0?([1-9]|1[0-9]|2[0-4]))?)?))+$\")",
-                        "message": "the hour cannot be read: write 0 to 23, as in 22, 8-17 or */2"
+                        "problem": "the hour cannot be read",
+                        "remedy": "write 0 to 23, as in 22, 8-17 or */2"
                       },
                       {
                         "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[2]).matches( \"^(,[Ll][Ww]|(,([*?](/(0?[1-9]|[12][0-9]|3[01]))?|(0?[1-9]|[12][0-9]|3[01])\" + \"(-(0?[1-9]|[12][0-9]|3[01])(/(0?[1-9]|[12][0-9]|3[01]))?)?|\" + \"(0?[1-9]|[12][0-9]|3[01])[Ww]|[Ll]))+)$\")",
-                        "message": "the day of month cannot be read: write 1 to 31, as in 1, 1-7 or L for the last"
+                        "problem": "the day of month cannot be read",
+                        "remedy": "write 1 to 31, as in 1, 1-7 or L for the last"
                       },
                       {
                         "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[3]).matches( \"^(,([*?](/(0?[1-9]|1[0-2]))?|(0?[1-9]|1[0-2]|\" + \"(?i:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC))(-(0?[1-9]|1[0-2]|\" + \"(?i:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC))(/(0?[1-9]|1[0-2]))?)?))+$\")",
-                        "message": "the month cannot be read: write 1 to 12, as in 6, 1-11 or MAR,SEP"
+                        "problem": "the month cannot be read",
+                        "remedy": "write 1 to 12, as in 6, 1-11 or MAR,SEP"
                       },
                       {
                         "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[4]).matches( \"^(,([*?](/0?[1-7])?|(0?[0-7]|(?i:SUN|MON|TUE|WED|THU|FRI|SAT))((-(0?[0-7]|\" + \"(?i:SUN|MON|TUE|WED|THU|FRI|SAT)))?(#[1-5Ll])?|-(0?[0-7]|\" + \"(?i:SUN|MON|TUE|WED|THU|FRI|SAT))/0?[1-7]|[Ll])))+$\")",
-                        "message": "the day of week cannot be read: write 0 (Sunday) to 6, as in 1-5, SAT,SUN or 2#1 for the first Tuesday"
+                        "problem": "the day of week cannot be read",
+                        "remedy": "write 0 (Sunday) to 6, as in 1-5, SAT,SUN or 2#1 for the first Tuesday"
                       },
                       {
                         "rule": "self.findAll(\"[0-9]+-[0-9]+\").all(range, int(range.split(\"-\")[0]) <= int(range.split(\"-\")[1]))",
-                        "message": "a range runs backwards: write it in two, as in 22-23,0-5"
+                        "problem": "a range runs backwards",
+                        "remedy": "write it in two, as in 22-23,0-5"
                       }
                     ]
                   },
@@ -743,11 +765,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                        "message": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                        "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
                       },
                       {
                         "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"1m\") && duration(self) <= duration(\"168h\"))",
-                        "message": "write a duration from 1m to 168h"
+                        "remedy": "write a duration from 1m to 168h"
                       }
                     ]
                   },
@@ -759,7 +781,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "self.matches(\"^[A-Z][A-Za-z0-9_+/-]*$\") && self != \"Local\" && timestamp(\"2000-01-01T00:00:00Z\").getHours(self) >= 0",
-                        "message": "write a time zone of the IANA database, as in Europe/Berlin"
+                        "remedy": "write a time zone of the IANA database, as in Europe/Berlin"
                       }
                     ]
                   },
@@ -773,7 +795,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                 "x-kubernetes-validations": [
                   {
                     "rule": "!has(self.timeZone) || !has(self.timeZoneSource)",
-                    "message": "write timeZone, as in Europe/Berlin, or timeZoneSource: Collector, not both"
+                    "remedy": "write timeZone, as in Europe/Berlin, or timeZoneSource: Collector, not both"
                   }
                 ]
               }
@@ -812,8 +834,9 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                 "x-kubernetes-validations": [
                   {
                     "rule": "timestamp(self.startTime) < timestamp(self.endTime)",
-                    "message": "ends before it begins: write an endTime after startTime",
-                    "fieldPath": ".endTime"
+                    "fieldPath": ".endTime",
+                    "problem": "ends before it begins",
+                    "remedy": "write an endTime after startTime"
                   }
                 ]
               }
@@ -825,11 +848,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                  "message": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                  "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
                 },
                 {
                   "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"24h\"))",
-                  "message": "write a duration from 0s to 24h"
+                  "remedy": "write a duration from 0s to 24h"
                 }
               ]
             }
@@ -837,8 +860,9 @@ export const collectorVersionPolicySchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "!has(self.windows) || !self.cutoff.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || self.windows.all(window, !window.duration.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || duration(window.duration) > duration(self.cutoff))",
-              "message": "a window is no longer than cutoff (30m where it is left out), so that nothing could start in it: write a longer duration",
-              "fieldPath": ".windows"
+              "fieldPath": ".windows",
+              "problem": "a window is no longer than cutoff (30m where it is left out), so that nothing could start in it",
+              "remedy": "write a longer duration"
             }
           ]
         },
@@ -868,11 +892,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                      "message": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                      "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
                     },
                     {
                       "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"1s\") && duration(self) <= duration(\"24h\"))",
-                      "message": "write a duration from 1s to 24h"
+                      "remedy": "write a duration from 1s to 24h"
                     }
                   ]
                 },
@@ -890,11 +914,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                      "message": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                      "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
                     },
                     {
                       "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"1s\") && duration(self) <= duration(\"24h\"))",
-                      "message": "write a duration from 1s to 24h"
+                      "remedy": "write a duration from 1s to 24h"
                     }
                   ]
                 }
@@ -902,8 +926,9 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "!self.duration.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || !self.cap.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || duration(self.cap) >= duration(self.duration)",
-                  "message": "cap is shorter than duration: write a cap (1h where it is left out) that is at least as long",
-                  "fieldPath": ".cap"
+                  "fieldPath": ".cap",
+                  "problem": "cap is shorter than duration",
+                  "remedy": "write a cap (1h where it is left out) that is at least as long"
                 }
               ]
             }

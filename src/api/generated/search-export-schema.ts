@@ -9,7 +9,8 @@ export const searchExportSchema: StructuralSchema = {
   "x-kubernetes-validations": [
     {
       "rule": "!has(self.metadata.name) || size(self.metadata.name) <= 190",
-      "message": "the name has more than 190 characters: write a shorter one, since the folder of the files is named after it"
+      "problem": "the name has more than 190 characters",
+      "remedy": "write a shorter one, since the folder of the files is named after it"
     }
   ],
   "properties": {
@@ -47,7 +48,7 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                  "message": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in log-service"
+                  "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in log-service"
                 }
               ]
             }
@@ -60,11 +61,13 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self.matches(\"[^ \\t\\r\\n]\")",
-              "message": "is blank: write what to search for, as in _sourceCategory=prod/* error; * finds everything"
+              "problem": "is blank",
+              "remedy": "write what to search for, as in _sourceCategory=prod/* error; * finds everything"
             },
             {
               "rule": "self == oldSelf",
-              "message": "cannot be changed, since it decides what the files hold: write a new SearchExport, with another name"
+              "problem": "cannot be changed, since it decides what the files hold",
+              "remedy": "write a new SearchExport, with another name"
             }
           ]
         },
@@ -87,11 +90,12 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,3})?([Zz]|[+-][0-9]{2}:[0-9]{2})?)$\")",
-                  "message": "write a local time as in 2026-11-01T00:00:00 with a time zone, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
+                  "remedy": "write a local time as in 2026-11-01T00:00:00 with a time zone, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
                 },
                 {
                   "rule": "!self.matches(\"^[0-9]{10}$\")",
-                  "message": "looks like seconds: write milliseconds, which have three digits more, as in \"1793491200000\""
+                  "problem": "looks like seconds",
+                  "remedy": "write milliseconds, which have three digits more, as in \"1793491200000\""
                 }
               ]
             },
@@ -102,11 +106,12 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,3})?([Zz]|[+-][0-9]{2}:[0-9]{2})?)$\")",
-                  "message": "write a local time as in 2026-11-01T00:00:00 with a time zone, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
+                  "remedy": "write a local time as in 2026-11-01T00:00:00 with a time zone, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
                 },
                 {
                   "rule": "!self.matches(\"^[0-9]{10}$\")",
-                  "message": "looks like seconds: write milliseconds, which have three digits more, as in \"1793491200000\""
+                  "problem": "looks like seconds",
+                  "remedy": "write milliseconds, which have three digits more, as in \"1793491200000\""
                 }
               ]
             },
@@ -118,7 +123,7 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^[A-Z][A-Za-z0-9_+/-]*$\") && self != \"Local\" && timestamp(\"2000-01-01T00:00:00Z\").getHours(self) >= 0",
-                  "message": "write a time zone of the IANA database, as in Europe/Berlin"
+                  "remedy": "write a time zone of the IANA database, as in Europe/Berlin"
                 }
               ]
             }
@@ -126,11 +131,13 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "has(self.timeZone) || [self.from, self.to].all(text, !text.matches(\"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]+$\"))",
-              "message": "a local time, and nothing says where: write the zone, as in Europe/Berlin or UTC, or give the times an offset"
+              "problem": "a local time, and nothing says where",
+              "remedy": "write the zone, as in Europe/Berlin or UTC, or give the times an offset"
             },
             {
               "rule": "self == oldSelf",
-              "message": "cannot be changed, since it decides what the files hold: write a new SearchExport, with another name"
+              "problem": "cannot be changed, since it decides what the files hold",
+              "remedy": "write a new SearchExport, with another name"
             }
           ]
         },
@@ -140,7 +147,8 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self == oldSelf",
-              "message": "cannot be changed, since it decides what the files hold: write a new SearchExport, with another name"
+              "problem": "cannot be changed, since it decides what the files hold",
+              "remedy": "write a new SearchExport, with another name"
             }
           ]
         },
@@ -154,7 +162,8 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self == oldSelf",
-              "message": "cannot be changed, since it decides what the files hold: write a new SearchExport, with another name"
+              "problem": "cannot be changed, since it decides what the files hold",
+              "remedy": "write a new SearchExport, with another name"
             }
           ]
         },
@@ -168,7 +177,8 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self == oldSelf",
-              "message": "cannot be changed, since it decides what the files hold: write a new SearchExport, with another name"
+              "problem": "cannot be changed, since it decides what the files hold",
+              "remedy": "write a new SearchExport, with another name"
             }
           ]
         },
@@ -221,11 +231,11 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\")",
-                  "message": "write a number of bytes, with k, M, G, T or P for powers of 1000 or Ki, Mi, Gi, Ti or Pi for powers of 1024, as in 256Mi"
+                  "remedy": "write a number of bytes, with k, M, G, T or P for powers of 1000 or Ki, Mi, Gi, Ti or Pi for powers of 1024, as in 256Mi"
                 },
                 {
                   "rule": "!self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\") || (quantity(self).compareTo(quantity(\"1Mi\")) >= 0 && quantity(self).compareTo(quantity(\"32Gi\")) <= 0)",
-                  "message": "write a size from 1Mi to 32Gi"
+                  "remedy": "write a size from 1Mi to 32Gi"
                 }
               ]
             },
@@ -245,12 +255,14 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "!has(self.csv) || self.format == \"CSV\"",
-              "message": "csv is for format CSV alone: leave it out, or write format: CSV",
-              "fieldPath": ".csv"
+              "fieldPath": ".csv",
+              "problem": "csv is for format CSV alone",
+              "remedy": "leave it out, or write format: CSV"
             },
             {
               "rule": "self == oldSelf",
-              "message": "cannot be changed, since it decides what the files hold: write a new SearchExport, with another name"
+              "problem": "cannot be changed, since it decides what the files hold",
+              "remedy": "write a new SearchExport, with another name"
             }
           ]
         },
@@ -279,7 +291,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$\")",
-                      "message": "write the NAME of one of the operator's --volume NAME=DIR: lower-case letters, digits and '-', as in exports"
+                      "remedy": "write the NAME of one of the operator's --volume NAME=DIR: lower-case letters, digits and '-', as in exports"
                     }
                   ]
                 },
@@ -290,7 +302,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
-                      "message": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                      "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
                     }
                   ]
                 }
@@ -315,7 +327,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$\")",
-                      "message": "write the name of a bucket: 3 to 63 lower-case letters, digits, '.' and '-', as in log-exports"
+                      "remedy": "write the name of a bucket: 3 to 63 lower-case letters, digits, '.' and '-', as in log-exports"
                     }
                   ]
                 },
@@ -326,7 +338,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
-                      "message": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                      "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
                     }
                   ]
                 },
@@ -337,7 +349,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[a-z0-9-]+$\")",
-                      "message": "write a region: lower-case letters, digits and '-', as in eu-central-1"
+                      "remedy": "write a region: lower-case letters, digits and '-', as in eu-central-1"
                     }
                   ]
                 },
@@ -348,7 +360,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^https?://([A-Za-z0-9.-]+|\\\\[[0-9A-Fa-f:.]+\\\\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$\")",
-                      "message": "write an address without user, password, ? and #, as in https://store.example.com; credentials belong into the Secret"
+                      "remedy": "write an address without user, password, ? and #, as in https://store.example.com; credentials belong into the Secret"
                     }
                   ]
                 },
@@ -372,7 +384,7 @@ export const searchExportSchema: StructuralSchema = {
                       "x-kubernetes-validations": [
                         {
                           "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                          "message": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in export-store"
+                          "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in export-store"
                         }
                       ]
                     }
@@ -406,8 +418,9 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "!has(self.kmsKeyID) || self.type != \"AES256\"",
-                      "message": "kmsKeyID is for keys of the key management: leave it out, or write type: aws:kms",
-                      "fieldPath": ".kmsKeyID"
+                      "fieldPath": ".kmsKeyID",
+                      "problem": "kmsKeyID is for keys of the key management",
+                      "remedy": "leave it out, or write type: aws:kms"
                     }
                   ]
                 },
@@ -418,7 +431,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[A-Za-z0-9_-]+$\")",
-                      "message": "write a storage class of the store, as in STANDARD_IA"
+                      "remedy": "write a storage class of the store, as in STANDARD_IA"
                     }
                   ]
                 },
@@ -430,8 +443,9 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
-                  "message": "not encrypted: write https://, or set insecure if that is meant",
-                  "fieldPath": ".endpoint"
+                  "fieldPath": ".endpoint",
+                  "problem": "not encrypted",
+                  "remedy": "write https://, or set insecure if that is meant"
                 }
               ]
             }
@@ -439,11 +453,12 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "has(self.volume) != has(self.s3)",
-              "message": "write exactly one of the two: volume, as in {name: exports}, or s3, as in {bucket: log-exports}"
+              "remedy": "write exactly one of the two: volume, as in {name: exports}, or s3, as in {bucket: log-exports}"
             },
             {
               "rule": "self == oldSelf",
-              "message": "cannot be changed, since files lie there already: write a new SearchExport, with another name"
+              "problem": "cannot be changed, since files lie there already",
+              "remedy": "write a new SearchExport, with another name"
             }
           ]
         },
@@ -467,11 +482,11 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\")",
-                  "message": "write a number of bytes, with k, M, G, T or P for powers of 1000 or Ki, Mi, Gi, Ti or Pi for powers of 1024, as in 256Mi"
+                  "remedy": "write a number of bytes, with k, M, G, T or P for powers of 1000 or Ki, Mi, Gi, Ti or Pi for powers of 1024, as in 256Mi"
                 },
                 {
                   "rule": "!self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\") || (quantity(self).compareTo(quantity(\"1Mi\")) >= 0 && quantity(self).compareTo(quantity(\"1Pi\")) <= 0)",
-                  "message": "write a size from 1Mi to 1Pi"
+                  "remedy": "write a size from 1Mi to 1Pi"
                 }
               ]
             }
@@ -506,11 +521,11 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-              "message": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+              "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
             },
             {
               "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"24h\"))",
-              "message": "write a duration from 0s to 24h"
+              "remedy": "write a duration from 0s to 24h"
             }
           ]
         },
@@ -528,8 +543,9 @@ export const searchExportSchema: StructuralSchema = {
       "x-kubernetes-validations": [
         {
           "rule": "(has(self.requiresRawMessages) ? self.requiresRawMessages : self.results == \"Messages\") == (has(oldSelf.requiresRawMessages) ? oldSelf.requiresRawMessages : oldSelf.results == \"Messages\") || self.results != oldSelf.results",
-          "message": "cannot be changed, since it decides what the files hold: write a new SearchExport, with another name",
-          "fieldPath": ".requiresRawMessages"
+          "fieldPath": ".requiresRawMessages",
+          "problem": "cannot be changed, since it decides what the files hold",
+          "remedy": "write a new SearchExport, with another name"
         }
       ]
     },

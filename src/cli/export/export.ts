@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { decodeCredentials } from '../../account/credentials.ts';
+import { renderExplanation } from '../../api/finding.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { namespaceProblem } from '../../api/metadata-check.ts';
@@ -63,7 +64,7 @@ export async function exportCommand(
 ): Promise<number> {
   keepHeapSmall();
   const problem = options.namespace === undefined ? undefined : namespaceProblem(options.namespace);
-  if (problem !== undefined) throw new UsageError(`-n: ${problem}`);
+  if (problem) throw new UsageError(`-n: ${renderExplanation(problem)}`);
   const secrets = await readSources(options.secret ?? [], context);
   if (file !== undefined) {
     const sources = await readSources([file], context);

@@ -4,6 +4,7 @@
  *
  * Not here: the destination, parallelism, and everything learned during the export.
  */
+import type { Explanation } from '../../api/finding.ts';
 import { rewrittenField, rewrittenProblem } from '../../api/rewritten-field.ts';
 import { splittability } from '../../api/splittable.ts';
 import { readTimeRange, type TimeRangeText } from '../../api/time-range.ts';
@@ -44,11 +45,9 @@ export interface ExportTask {
 }
 
 /** Reason why a request cannot become an export. */
-export interface RequestProblem {
+export interface RequestProblem extends Explanation {
   /** Member of the spec. */
   readonly member: string;
-  /** Message for users, without full stop. */
-  readonly problem: string;
 }
 
 /** Builds the task. `serviceHost` is the host of the service's address, with its port if any. */
@@ -56,7 +55,7 @@ export function exportTask(request: ExportRequest, serviceHost: string): ExportT
   const range = readTimeRange(request.timeRange);
   if ('problem' in range) return { ...range, member: `timeRange.${range.member}` };
   const rewritten = request.results === 'Messages' ? rewrittenField(request.query) : undefined;
-  if (rewritten !== undefined) return { member: 'query', problem: rewrittenProblem(rewritten) };
+  if (rewritten !== undefined) return { member: 'query', ...rewrittenProblem(rewritten) };
   const { query, byReceiptTime, autoParsingMode, results, output } = request;
   const identity: ExportIdentity = {
     serviceHost,

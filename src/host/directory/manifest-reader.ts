@@ -247,7 +247,7 @@ export class ManifestReader {
   #decodeText(directory: string, path: string, bytes: Uint8Array, previousOf: PreviousOf): DecodedFile {
     const file = join(directory, path);
     const read = decodeManifestText(bytes);
-    if ('refusal' in read) return decodeManifest(file, bytes, previousOf);
+    if ('problem' in read) return decodeManifest(file, bytes, previousOf);
     const memory = this.#memoryOf(directory).get(path);
     if (memory && memory.ids.length > 0 && isCut(read.text, memory.print)) return cutOff(file, read.text);
     const decoded = decodeManifest(file, read.text, previousOf);

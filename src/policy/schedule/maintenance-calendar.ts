@@ -6,6 +6,8 @@
  * The calendar is asked about every collector, up to four times a second. So a verdict is computed once for each time zone and
  * kept until it changes. The current time is an argument.
  */
+
+import { renderExplanation } from '../../api/finding.ts';
 import type { Exclusion, Maintenance, MaintenanceWindow } from '../../api/generated/collector-version-policy.ts';
 import { scheduleProblem, timeZoneProblem } from '../../api/schedule-check.ts';
 import { CronSchedule } from '../../base/cron.ts';
@@ -220,9 +222,9 @@ function problemOf(
 ): string | undefined {
   for (const { schedule, duration, timeZone: zone } of windows) {
     const ofSchedule = scheduleProblem(schedule);
-    if (ofSchedule !== undefined) return `schedule: ${ofSchedule}`;
+    if (ofSchedule) return `schedule: ${renderExplanation(ofSchedule)}`;
     const ofZone = zone === undefined ? undefined : timeZoneProblem(zone);
-    if (ofZone !== undefined) return `timeZone: ${ofZone}`;
+    if (ofZone) return `timeZone: ${renderExplanation(ofZone)}`;
     if (!parseDuration(duration)) return durationProblem('duration', duration);
   }
   for (const { name, startTime, endTime } of exclusions) {

@@ -12,11 +12,8 @@ export interface ServiceAddress {
 
 export type ParsedAddress =
   | { readonly kind: 'address'; readonly address: ServiceAddress }
-  /**
-   * Problem of an address and its fix, as the end of a sentence that begins with the name of the
-   * setting.
-   */
-  | { readonly kind: 'problem'; readonly problem: string };
+  /** Problem of an address and its fix. The problem is a clause that follows the name of the setting. */
+  | { readonly kind: 'problem'; readonly problem: string; readonly remedy: string };
 
 const example = 'write an address like https://api.example.com/api';
 
@@ -25,16 +22,17 @@ const example = 'write an address like https://api.example.com/api';
  * pasted a key into this field by mistake.
  */
 export function parseServiceAddress(text: string): ParsedAddress {
-  const problem = (what: string): ParsedAddress => ({ kind: 'problem', problem: `${what}; ${example}` });
+  const problem = (what: string, remedy = example): ParsedAddress => ({ kind: 'problem', problem: what, remedy });
   const url = URL.parse(text.trim());
   if (!url) return problem('is not an address with a scheme and a host');
   if (url.protocol === 'http:') return problem('starts with http://, but the service is only available over https://');
   if (url.protocol !== 'https:') return problem('does not start with https://');
   if (url.username || url.password)
-    return problem('contains a user name or password; write them into accessId and accessKey');
+    return problem('contains a user name or password', `write them into accessId and accessKey; ${example}`);
   if (url.search || url.hash) return problem('has a query or a fragment');
   const basePath = url.pathname.replace(/\/+$/, '');
-  if (/\/v\d+(\/|$)/.test(basePath)) return problem('continues after its /api prefix; leave out /v1 and the rest');
+  if (/\/v\d+(\/|$)/.test(basePath))
+    return problem('continues after its /api prefix', `leave out /v1 and the rest; ${example}`);
   return { kind: 'address', address: { origin: url.origin, basePath } };
 }
 

@@ -3,7 +3,7 @@ import { evaluateRules } from '../../../src/api/cel.ts';
 import type { StructuralSchema } from '../../../src/api/structural-schema.ts';
 
 const rule = (text: string, extra: object = {}) => ({
-  'x-kubernetes-validations': [{ rule: text, message: text, ...extra }],
+  'x-kubernetes-validations': [{ rule: text, remedy: text, ...extra }],
 });
 const object = (properties: Record<string, StructuralSchema>, extra: object = {}): StructuralSchema => ({
   type: 'object',

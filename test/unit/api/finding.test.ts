@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import {
   error,
-  explained,
   fileError,
   type PlacedFinding,
   placeFinding,
@@ -33,9 +32,4 @@ test.each<[PlacedFinding, string]>([
   [fileError('a.yaml', 'Unreadable', 'cannot write', ''), 'a.yaml:1:1: cannot write'],
 ])('%j', (finding, text) => {
   expect(renderFinding(finding)).toBe(text);
-});
-
-test('a text of a parser is split into problem and remedy', () => {
-  expect(explained('is not a time; write one; or two')).toEqual(['is not a time', 'write one; or two']);
-  expect(explained('is not a time')).toEqual(['is not a time', '']);
 });

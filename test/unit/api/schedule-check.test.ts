@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { renderExplanation } from '../../../src/api/finding.ts';
 import { scheduleProblem, timeZoneProblem } from '../../../src/api/schedule-check.ts';
 
 describe('a schedule', () => {
@@ -28,7 +29,8 @@ describe('a schedule', () => {
     ['0 0 30 2 *', '"0 0 30 2 *" never occurs'],
     ['0 0 31 4,6,9,11 *', 'never occurs'],
   ])('%j: %s', (schedule, message) => {
-    expect(scheduleProblem(schedule)).toContain(message);
+    const problem = scheduleProblem(schedule);
+    expect(problem && renderExplanation(problem)).toContain(message);
   });
 
   test('proposed for another one is valid', () => {
@@ -55,6 +57,9 @@ describe('a time zone', () => {
     ['W. Europe Standard Time', 'write an IANA time zone, as in Europe/Berlin'],
     ['', 'write an IANA time zone, as in Europe/Berlin'],
   ])('%j is not: %s', (zone, advice) => {
-    expect(timeZoneProblem(zone)).toBe(`${JSON.stringify(zone)} is not a known time zone; ${advice}`);
+    expect(timeZoneProblem(zone)).toEqual({
+      problem: `${JSON.stringify(zone)} is not a known time zone`,
+      remedy: advice,
+    });
   });
 });

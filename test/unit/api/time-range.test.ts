@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { renderExplanation } from '../../../src/api/finding.ts';
 import { clockChangesIn, readTimeRange } from '../../../src/api/time-range.ts';
 
 const end = '2030-01-01T00:00:00Z';
 
 function from(text: string, timeZone?: string): string {
   const range = readTimeRange({ from: text, to: end, timeZone });
-  return 'problem' in range ? `${range.member}: ${range.problem}` : new Date(range.fromMs).toISOString();
+  return 'problem' in range ? `${range.member}: ${renderExplanation(range)}` : new Date(range.fromMs).toISOString();
 }
 
 describe('a time', () => {
@@ -66,6 +67,7 @@ describe('a range', () => {
     expect(readTimeRange({ from: first, to: last })).toEqual({
       member: 'to',
       problem: expect.stringContaining('which is not after from'),
+      remedy: 'write a later time',
     });
   });
 
@@ -76,7 +78,9 @@ describe('a range', () => {
 
 describe('a change of the clocks (E12)', () => {
   function notes(from: string, timeZone: string | undefined): readonly string[] {
-    return clockChangesIn({ from, to: end, timeZone }).map(({ member, note }) => `${member}: ${note}`);
+    return clockChangesIn({ from, to: end, timeZone }).map(
+      ({ member, ...explanation }) => `${member}: ${renderExplanation(explanation)}`,
+    );
   }
 
   test.each([
@@ -116,16 +120,17 @@ describe('a change of the clocks (E12)', () => {
   });
 
   test('explains a range that ends before it begins only because of the change', () => {
-    const problem = (to: string) =>
-      (readTimeRange({ from: '2026-10-25T02:30:00', to, timeZone: 'Europe/Berlin' }) as { problem: string }).problem;
-    expect(problem('2026-10-25T02:15:00')).toContain('occurs twice');
-    expect(problem('2026-10-20T00:00:00')).toBe(
-      'to is 2026-10-19T22:00:00.000Z, which is not after from, 2026-10-25T00:30:00.000Z; write a later time',
-    );
+    const rangeUntil = (to: string) => readTimeRange({ from: '2026-10-25T02:30:00', to, timeZone: 'Europe/Berlin' });
+    expect(rangeUntil('2026-10-25T02:15:00')).toMatchObject({ problem: expect.stringContaining('occurs twice') });
+    expect(rangeUntil('2026-10-20T00:00:00')).toEqual({
+      member: 'to',
+      problem: 'to is 2026-10-19T22:00:00.000Z, which is not after from, 2026-10-25T00:30:00.000Z',
+      remedy: 'write a later time',
+    });
   });
 
   test('is reported for the end as well', () => {
     const text = { from: '2026-10-25T00:00:00', to: '2026-10-25T02:00:00', timeZone: 'Europe/Berlin' };
-    expect(clockChangesIn(text)).toEqual([{ member: 'to', note: expect.stringContaining('occurs twice') }]);
+    expect(clockChangesIn(text)).toMatchObject([{ member: 'to', problem: expect.stringContaining('occurs twice') }]);
   });
 });
