@@ -159,7 +159,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const searched = bytesOf(forecast, ofFirst, scannedBytes);
   const wholeBytes = forecast.segments.length > 1 ? scannedBytes : ofFirst;
   const digest =
-    limits.proof === 'Digest' ? digestOf(task, forecast, searched === undefined ? undefined : wholeBytes) : undefined;
+    limits.proof === 'Digest' ? digestOf(task, searched === undefined ? undefined : wholeBytes) : undefined;
   const bytesToScan = searched === undefined ? undefined : searched + (digest?.bytes ?? 0);
   const figures = figuresOf(forecast, account, limits, { planningMs, digest });
   const planned = { ...forecast, ...figures, settledMs: Math.min(toMs, settledMs), toMs, bytesToScan, digest };
@@ -180,15 +180,10 @@ function endingAt({ spec, ...rest }: SearchExport, toMs: number): SearchExport {
   return { ...rest, spec: { ...spec, timeRange: { ...spec.timeRange, to: new Date(toMs).toISOString() } } };
 }
 
-/** Cost of computing the digest of an export: one aggregation over the whole range, or one for each interval. */
-function digestOf(
-  { identity, isSplittable }: ExportTask,
-  { segments }: ExportForecast,
-  bytes: number | undefined,
-): PlannedDigest | undefined {
+/** Cost of computing the digest of an export, which is one aggregation over the whole range. */
+function digestOf({ identity, isSplittable }: ExportTask, bytes: number | undefined): PlannedDigest | undefined {
   if (identity.results === 'Records' || !isSplittable) return undefined;
-  const jobs = identity.byReceiptTime ? segments.length : 1;
-  return { jobs, requests: jobs * requestsOfCount, bytes };
+  return { jobs: 1, requests: requestsOfCount, bytes };
 }
 
 interface KnownBeforehand {

@@ -1,11 +1,11 @@
 /**
- * Requests the digest of the written rows from the service, and compares both (E6, `digest.ts`). By message time, one aggregation covers
- * each contiguous unproven range. By receipt time, one aggregation covers one interval, because the service slices by message time.
+ * Requests the digest of the written rows from the service, and compares both (E6, `digest.ts`). One aggregation covers each contiguous
+ * unproven range. By receipt time only the figures of the whole range are compared, because the service slices by message time. If they
+ * differ, the range is halved until the differing intervals are found.
  *
  * Invariant: the digest of a range starts after the last search of that range has ended. Proving writes nothing.
  */
 import { LogfleetError } from '../../base/errors.ts';
-import { inParallel } from '../../base/parallel.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
 import type { DifferingRange, DigestVerdict, ProvenRange, TimeRange } from '../../destination/digest-verdict.ts';
 import { joinProven } from '../../destination/proof-range.ts';
@@ -35,8 +35,6 @@ export interface ProvingOptions {
   readonly intervals: readonly CommitRecord[];
   /** Number of the digest round, counted from 1. */
   readonly round: number;
-  /** Maximum number of concurrent aggregations. */
-  readonly parallelism: number;
   readonly onNews: () => void;
 }
 
@@ -89,18 +87,13 @@ export class Proving {
    */
   async run(): Promise<DigestResult> {
     const { task, quirks } = this.#tools;
-    const { intervals, parallelism, round } = this.#options;
+    const { intervals, round } = this.#options;
     const { byReceiptTime } = task.identity;
     // A former process may have learned that the service includes the end of a range, and its commit records say so.
     if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
-    const runs = byReceiptTime ? intervals.map((interval) => [interval]) : runsOf(intervals);
     try {
-      const comparedRuns: (readonly ComparedGroup[])[] = [];
-      const compareRun = async (index: number) => {
-        comparedRuns[index] = await this.#compareRun(runs[index] ?? []);
-      };
-      await inParallel([...runs.keys()], () => parallelism, compareRun);
-      const compared = comparedRuns.flat();
+      const compared: ComparedGroup[] = [];
+      for (const run of runsOf(intervals)) compared.push(...(await this.#compareRun(run)));
       const differing = compared.flatMap(({ group, comparison }) =>
         comparison.kind === 'differs' ? [{ range: comparison.range, group }] : [],
       );
@@ -119,11 +112,15 @@ export class Proving {
   async #compareRun(run: readonly CommitRecord[]): Promise<readonly ComparedGroup[]> {
     const range = rangeOf(run);
     const slices = await this.#digest(range);
-    // By receipt time, the aggregation covers one interval, and all its messages belong to this interval whatever their message times are.
-    const groups = this.#byReceiptTime ? [{ intervals: run, slices }] : groupsOf(run, slices);
     const compared: ComparedGroup[] = [];
-    for (const group of groups) compared.push(await this.#compare(group));
-    return compared;
+    if (!this.#byReceiptTime) {
+      for (const group of groupsOf(run, slices)) compared.push(await this.#compare(group));
+      return compared;
+    }
+    const whole = await this.#compare({ intervals: run, slices });
+    if (whole.comparison.kind === 'same' || run.length === 1) return [whole];
+    const middle = run.length >> 1;
+    return [...(await this.#compareRun(run.slice(0, middle))), ...(await this.#compareRun(run.slice(middle)))];
   }
 
   async #compare(group: DigestGroup): Promise<ComparedGroup> {

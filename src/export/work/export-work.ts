@@ -282,7 +282,7 @@ export class ExportWork {
         return { run: () => this.#readRecords(task.isDoubted) };
       case 'prove': {
         const { intervals, round } = task;
-        const options = { intervals, round, parallelism: this.#parallelism, onNews: this.#options.onProgress };
+        const options = { intervals, round, onNews: this.#options.onProgress };
         const jobs = new Proving(this.#options, options);
         return { jobs, run: () => this.#prove(jobs, round) };
       }

@@ -6,6 +6,8 @@ import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { Message } from '../../../simulator/test/search/row-data.ts';
 import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
+import { type Row, small } from './lies/corpus.ts';
+import { LyingService } from './lies/lying-service.ts';
 
 const fromMs = startMs - 2 * hourMs;
 const search: Scenario['search'] = { duration: '4s', onlyReceived: true };
@@ -121,12 +123,34 @@ describe('a digest', () => {
     expect(world.manifest().proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 } }]);
   });
 
-  test('by receipt time covers one interval each', async () => {
+  test('by receipt time proves all intervals with one aggregation', async () => {
     const limited = { ...search, messageLimit: 200 };
     const world = new ExportWorld({ messages: messages(600), scenario: { search: limited } });
     await exported(world, { byReceiptTime: true });
     expect(world.rows()).toHaveLength(600);
-    expect(world.manifest().proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 }, wholeIntervals: true }]);
+    const { proof, intervals } = world.manifest();
+    expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 }, wholeIntervals: true }]);
+    expect(intervals.length).toBeGreaterThan(3);
+    // One search was cut, and one aggregation counted the rows for the plan.
+    expect(world.jobsCreated).toBe(intervals.length + 3);
+  });
+
+  test('by receipt time finds the interval that differs', async () => {
+    const lost = small.truth[300];
+    const world = new ExportWorld({
+      messages: small.messages,
+      scenario: { search: { duration: '1s', pages: { maxMessages: small.pageRows }, messageLimit: 500 } },
+      service: (...options) => {
+        const rows = (all: readonly Row[]) => all.filter(({ _messageid }) => _messageid !== lost?.['_messageid']);
+        return new LyingService({ rows, isCounted: true }, small, ...options);
+      },
+    });
+    world.add({ byReceiptTime: true });
+    world.start();
+    expect(await world.untilReason('IntervalIncomplete')).toBe(true);
+    const lengthsMs = world.status?.incomplete?.map(({ from, to }) => Date.parse(to) - Date.parse(from)) ?? [];
+    expect(lengthsMs).toHaveLength(1);
+    expect(lengthsMs[0]).toBeLessThan(hourMs / 2);
   });
 });
 
