@@ -16,6 +16,7 @@ import { limitsOf, requestOf } from '../../export/export-spec.ts';
 import { type ExportForecast, proposePlan } from '../../export/plan/export-planning.ts';
 import { requestsOfCount } from '../../export/plan/first-segments.ts';
 import { type ExportTask, exportTask } from '../../export/search/export-task.ts';
+import { JobSet } from '../../export/search/job-set.ts';
 import { ServiceQuirks } from '../../export/search/service-quirks.ts';
 import { usualLimit } from '../../export/work/export-decision.ts';
 import type { WorkLimits } from '../../export/work/work-view.ts';
@@ -149,13 +150,13 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const account = await accounts.resolve({ namespace, name: resource.spec.credentialsSecretRef.name });
   const task = taskOf(endingAt(resource, Math.min(toMs, settledMs)), account.serviceId);
   const quirks = new ServiceQuirks();
-  const tools = { jobs: account.searches, task, quirks, clock, log: silentLogger };
+  const jobs = new JobSet({ jobs: account.searches, quirks, clock, signal, onNews: () => {} });
   const startedMs = clock.monotonic();
-  const { first, forecast, scannedBytes } = await proposePlan(tools, { settleDelayMs: 0, signal });
-  const { job } = first.opened;
+  const proposing = proposePlan({ task, quirks, log: silentLogger }, { settleDelayMs: 0, jobs });
+  const { first, forecast } = await proposing.finally(() => jobs.closeAll());
   const planningMs = clock.monotonic() - startedMs;
-  const { scannedBytes: ofFirst } = job.progress;
-  await job.close();
+  const { scannedBytes: ofFirst } = first.opened.job.progress;
+  const scannedBytes = jobs.scannedBytes - (ofFirst ?? 0);
   const searched = bytesOf(forecast, ofFirst, scannedBytes);
   const wholeBytes = forecast.segments.length > 1 ? scannedBytes : ofFirst;
   const digest =

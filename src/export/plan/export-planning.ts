@@ -17,9 +17,9 @@ import { sleep } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import { type ExportPlan, type PlannedField, settlePlan } from '../../destination/plan-object.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
-import { JobSet, noTurnCode } from '../search/job-set.ts';
+import { type JobSet, noTurnCode } from '../search/job-set.ts';
 import { cutSign, type Interval, wholeBuckets } from '../search/message-limit.ts';
-import type { JobView, OpenedJob, SearchOrder, SearchTools } from '../search/search-tools.ts';
+import type { OpenedJob, SearchOrder, SearchTools } from '../search/search-tools.ts';
 import { dateRoundingMs } from '../search/service-quirks.ts';
 import { settlingMs } from '../search/settling.ts';
 import {
@@ -33,33 +33,26 @@ import {
 import { countFinely } from './slice-counts.ts';
 
 /** Only `planExport` writes to the destination. */
-export type PlanningTools = Pick<SearchTools, 'jobs' | 'task' | 'quirks' | 'clock' | 'log'>;
+export type PlanningTools = Pick<SearchTools, 'task' | 'quirks' | 'log'>;
 
 export interface PlanOptions {
   /** Minimum age in ms of rows that may be searched, because newer rows may still arrive (E11). */
   readonly settleDelayMs: number;
-  /** Signal that ends the planning. All search jobs are closed when the promise rejects. */
-  readonly signal: AbortSignal;
-  /** Called when the `PlanningView` changes. */
-  readonly onNews?: (view: PlanningView) => void;
+  /** Search jobs of the planning. Their signal ends the planning. If it fails, the caller closes the jobs that are still open. */
+  readonly jobs: JobSet;
+  /** Called when the `PlanningWait` changes. */
+  readonly onWait?: (wait: PlanningWait) => void;
 }
 
-/** State of a running planning, as shown to users. */
-export interface PlanningView {
-  /** Search jobs of this planning that are not closed. */
-  readonly jobs: readonly JobView[];
-  /** Bytes scanned by jobs of this planning. */
-  readonly scannedBytes: number;
-  /** Wall time at which enough of the range is old enough to be searched (E11); undefined if planning does not wait for that. */
+/** Wait of a planning until the range is old enough to be searched (E11). */
+export interface PlanningWait {
+  /** Wall time at which enough of the range is old enough; undefined if planning does not wait. */
   readonly settlesAtMs: number | undefined;
   /** True if a test search showed that the service accepts credentials and query. */
   readonly isTried: boolean;
 }
 
-/**
- * A search job that planning opened and left open, with the range that it covers. The receiver uses the job as its first search and closes
- * it.
- */
+/** A search job that planning opened and left open, with the range that it covers. The receiver closes the job. */
 export interface FirstSearch {
   readonly order: SearchOrder;
   readonly opened: OpenedJob;
@@ -69,8 +62,6 @@ export interface ProposedPlan {
   readonly plan: ExportPlan;
   readonly first: FirstSearch;
   readonly forecast: ExportForecast;
-  /** Bytes scanned by closed search jobs of this planning. */
-  readonly scannedBytes: number;
 }
 
 /** Expected effort of an export: its segments, rows and requests. */
@@ -90,43 +81,27 @@ export interface PlannedExport {
   readonly plan: ExportPlan;
   /** First search of the plan; undefined if another process wrote a different plan. */
   readonly first: FirstSearch | undefined;
-  /** Bytes scanned by closed search jobs of this planning. */
-  readonly scannedBytes: number;
 }
 
 /** Plans an export and writes the plan. Rejects with a `LogfleetError` or the signal's reason. */
 export async function planExport(tools: SearchTools, options: PlanOptions): Promise<PlannedExport> {
   const { destination, task } = tools;
-  const { plan, first, scannedBytes } = await proposePlan(tools, options);
+  const { plan, first } = await proposePlan(tools, options);
   const { job } = first.opened;
-  try {
-    const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
-    // The existing plan can be used with the open search job if it equals the new plan. Either an earlier attempt wrote it and its answer
-    // was lost, or another process wrote an equal plan.
-    if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) return { plan: existing, first, scannedBytes };
-    await job.close();
-    return { plan: existing, first: undefined, scannedBytes: scannedBytes + scannedBy(job) };
-  } catch (error) {
-    await job.close();
-    const scanned = scannedBytes + scannedBy(job);
-    options.onNews?.({ jobs: [], scannedBytes: scanned, settlesAtMs: undefined, isTried: false });
-    throw error;
+  const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
+  // The existing plan can be used with the open search job if it equals the new plan. Either an earlier attempt wrote it and its answer
+  // was lost, or another process wrote an equal plan.
+  if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) {
+    options.jobs.release(job);
+    return { plan: existing, first };
   }
-}
-
-function scannedBy({ progress }: SearchJob): number {
-  return progress.scannedBytes ?? 0;
+  await options.jobs.close(job);
+  return { plan: existing, first: undefined };
 }
 
 /** Returns the plan that `planExport` would write. Rejects like `planExport`. */
-export async function proposePlan(tools: PlanningTools, options: PlanOptions): Promise<ProposedPlan> {
-  const planning = new RangePlanning(tools, options);
-  try {
-    return await planning.propose();
-  } catch (error) {
-    await planning.jobs.closeAll();
-    throw error;
-  }
+export function proposePlan(tools: PlanningTools, options: PlanOptions): Promise<ProposedPlan> {
+  return new RangePlanning(tools, options).propose();
 }
 
 /** Maximum wait in ms for the first search of the range. A search that takes longer becomes the only search of its range. */
@@ -152,10 +127,8 @@ const trialMs = 1_000;
 const longestSleepMs = 60_000;
 
 class RangePlanning {
-  readonly jobs: JobSet;
   readonly #tools: PlanningTools;
   readonly #options: PlanOptions;
-  #settlesAtMs: number | undefined;
   #isTried = false;
   /** Duration in ms of the first search, from the creation of its job until planning saw it finished. */
   #firstTookMs = 0;
@@ -163,7 +136,6 @@ class RangePlanning {
   constructor(tools: PlanningTools, options: PlanOptions) {
     this.#tools = tools;
     this.#options = options;
-    this.jobs = new JobSet({ ...tools, signal: options.signal, onNews: () => this.#tell() });
   }
 
   async propose(): Promise<ProposedPlan> {
@@ -175,7 +147,6 @@ class RangePlanning {
     const boundariesMs = [range.fromMs, ...segments.map(({ toMs }) => toMs)];
     // The recent part of the range, which is too new to be searched, becomes a segment of its own and is searched later.
     if (range.toMs < task.identity.toMs) boundariesMs.push(task.identity.toMs);
-    this.jobs.release(job);
     const segment = segments.length - 1;
     const { fromMs, toMs, rows } = segments[segment] as SegmentCount;
     const isProven = areCounted && !task.identity.byReceiptTime && rows < job.progress.messageCount;
@@ -189,7 +160,6 @@ class RangePlanning {
         limit: quirks.smallestLimit,
         requests: this.#requestsOf(job, segments, areCounted) + (describedFields ? 1 : 0),
       },
-      scannedBytes: this.jobs.scannedBytes,
     };
   }
 
@@ -201,9 +171,9 @@ class RangePlanning {
     const { task, quirks } = this.#tools;
     for (;;) {
       const range = await this.#settledRange();
-      const job = await this.jobs.open(task.order(range, quirks.isEndInclusive), 'Rows');
+      const job = await this.#options.jobs.open(task.order(range, quirks.isEndInclusive), 'Rows');
       if (range.toMs <= this.#settledMs(quirks.clockBehindMs)) return { job, range };
-      await this.jobs.close(job);
+      await this.#options.jobs.close(job);
     }
   }
 
@@ -212,7 +182,9 @@ class RangePlanning {
    * range.
    */
   async #settledRange(): Promise<Interval> {
-    const { task, quirks, clock } = this.#tools;
+    const { task, quirks } = this.#tools;
+    const { onWait, jobs } = this.#options;
+    const { clock, signal } = jobs;
     const { fromMs, toMs } = task.identity;
     for (;;) {
       const settledMs = this.#settledMs(quirks.clockBehindMs + dateRoundingMs);
@@ -222,11 +194,10 @@ class RangePlanning {
       const halfMs = Math.ceil((toMs - fromMs) / 2);
       const isHalfSooner = task.isSplittable && halfMs > shortWaitMs && missingMs > halfMs;
       const waitMs = isHalfSooner ? missingMs - halfMs : missingMs;
-      this.#settlesAtMs = isEnough ? undefined : clock.now() + waitMs;
-      this.#tell();
+      onWait?.({ settlesAtMs: isEnough ? undefined : clock.now() + waitMs, isTried: this.#isTried });
       if (isEnough) return { fromMs, toMs: Math.min(toMs, settledMs) };
       const mostMs = Math.min(waitMs, longestSleepMs);
-      if (this.#isTried || waitMs <= shortWaitMs) await sleep(clock, mostMs, this.#options.signal);
+      if (this.#isTried || waitMs <= shortWaitMs) await sleep(clock, mostMs, signal);
       else await this.#tryOut(Math.min(toMs, settledMs), mostMs);
     }
   }
@@ -239,9 +210,9 @@ class RangePlanning {
     const { task, quirks } = this.#tools;
     const order = task.order({ fromMs: toMs - trialMs, toMs }, quirks.isEndInclusive);
     try {
-      const job = await this.jobs.open(order, 'Rows', { turnMs });
+      const job = await this.#options.jobs.open(order, 'Rows', { turnMs });
       this.#isTried = true;
-      await this.jobs.close(job);
+      await this.#options.jobs.close(job);
     } catch (thrown) {
       if (asLogfleetError(thrown).code !== noTurnCode) throw thrown;
     }
@@ -249,16 +220,16 @@ class RangePlanning {
 
   /** Latest time in ms whose rows are old enough to be searched. Planning searches no newer rows. */
   #settledMs(clockBehindMs: number): number {
-    const { settleDelayMs } = this.#options;
-    return Math.floor(this.#tools.clock.now() - settlingMs({ settleDelayMs, clockBehindMs }));
+    const { settleDelayMs, jobs } = this.#options;
+    return Math.floor(jobs.clock.now() - settlingMs({ settleDelayMs, clockBehindMs }));
   }
 
   /** Waits until the first search finishes. Returns false if the search takes so long that it should stay the only search of its range. */
   async #finishedInTime(job: SearchJob): Promise<boolean> {
-    const { clock, quirks, task } = this.#tools;
+    const { quirks, task } = this.#tools;
+    const { clock, signal } = this.#options.jobs;
     const patience = new AbortController();
     const timer = clock.after(longestWaitMs, () => patience.abort());
-    const { signal } = this.#options;
     try {
       const progress = await job.whenFinished(AbortSignal.any([signal, patience.signal]));
       this.#firstTookMs = clock.monotonic() - job.createdAtMs;
@@ -276,12 +247,13 @@ class RangePlanning {
   async #describedFields(job: SearchJob): Promise<readonly PlannedField[] | undefined> {
     const { results, output } = this.#tools.task.identity;
     if (results === 'Records' || output.format === 'NDJSON') return undefined;
-    const fields = await crossing('export.readPage', () => job.describeFields(this.#options.signal));
+    const fields = await crossing('export.readPage', () => job.describeFields(this.#options.jobs.signal));
     return fields.map(({ name, fieldType }) => ({ name, fieldType }));
   }
 
   async #segmentsOf(job: SearchJob, range: Interval): Promise<Segmentation> {
-    const { task, quirks, log, clock } = this.#tools;
+    const { task, quirks, log } = this.#tools;
+    const { jobs } = this.#options;
     const { progress } = job;
     const isCut = cutSign(progress, quirks.smallestLimit) !== undefined;
     if (!isCut || !task.isSplittable) return asOne(job, range);
@@ -292,11 +264,10 @@ class RangePlanning {
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) return guessed([{ ...range, rows: rest.rows + newest.rows }]);
     const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
-    const { signal } = this.#options;
     // The counting query covers the whole range of the export. It is therefore expected to take at least as long as the search that was
     // cut.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
-    const counts = await countFinely(range, limit, { order, jobs: this.jobs, clock, signal, ...wishes });
+    const counts = await countFinely(range, limit, { order, jobs, wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
       // The count of rows found is reduced by one. The oldest row found then lies before the newest segment and proves that the segment is
@@ -322,11 +293,6 @@ class RangePlanning {
   /** Message limit of the service. If the service cut the search without saying so, the number of rows found is the limit. */
   #limitOf(job: SearchJob): number {
     return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
-  }
-
-  #tell(): void {
-    const { views: jobs, scannedBytes } = this.jobs;
-    this.#options.onNews?.({ jobs, scannedBytes, settlesAtMs: this.#settlesAtMs, isTried: this.#isTried });
   }
 }
 

@@ -7,7 +7,8 @@
  */
 import { asLogfleetError } from '../../base/errors.ts';
 import type { JobOrder, RecordPage } from '../../service/jobs/search-service.ts';
-import { type AggregationTools, aggregate, figureOf } from '../search/aggregation.ts';
+import { aggregate, figureOf } from '../search/aggregation.ts';
+import type { JobSet, OpenWishes } from '../search/job-set.ts';
 import type { Interval } from '../search/message-limit.ts';
 import { sliceLength } from '../search/slice-length.ts';
 import type { SliceCount } from './first-segments.ts';
@@ -25,9 +26,11 @@ export type SliceCounts =
 
 type CountedSlices = Extract<SliceCounts, { kind: 'counted' }>;
 
-export interface SliceTools extends AggregationTools {
+export interface SliceTools {
   /** Returns the job order for the rows of an interval. */
   readonly order: (interval: Interval) => JobOrder;
+  readonly jobs: JobSet;
+  readonly wishes: OpenWishes;
 }
 
 /** Maximum number of aggregations that count one range. It bounds the requests for a range with uneven density. */
@@ -56,12 +59,13 @@ export async function countFinely(interval: Interval, limit: number, tools: Slic
 async function countSlices(interval: Interval, tools: SliceTools): Promise<SliceCounts> {
   const { text, lengthMs } = sliceLength(interval);
   try {
-    const counted = await aggregate(tools.order(interval), `timeslice ${text} | count by _timeslice`, tools);
+    const operators = `timeslice ${text} | count by _timeslice`;
+    const counted = await aggregate(tools.order(interval), operators, tools.jobs, tools.wishes);
     if (counted.kind === 'errors') return { kind: 'none', reason: counted.errors.slice(0, 3).join('; ') };
     const slices = slicesOf(counted.records, interval);
     return slices ? { kind: 'counted', slices, lengthMs } : { kind: 'none', reason: 'its records are no counts' };
   } catch (thrown) {
-    tools.signal.throwIfAborted();
+    tools.jobs.signal.throwIfAborted();
     const error = asLogfleetError(thrown);
     if (error.handling.kind === 'bug') throw error;
     return { kind: 'none', reason: error.message };

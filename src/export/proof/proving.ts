@@ -12,8 +12,8 @@ import { joinProven } from '../../destination/proof-range.ts';
 import type { JobOrder } from '../../service/jobs/search-service.ts';
 import type { ServiceError } from '../../service/requests/service-error.ts';
 import { type Aggregated, aggregate, isRefused, notCounted } from '../search/aggregation.ts';
-import { JobSet } from '../search/job-set.ts';
-import type { JobView, SearchTools } from '../search/search-tools.ts';
+import type { JobSet } from '../search/job-set.ts';
+import type { SearchTools } from '../search/search-tools.ts';
 import { sliceLength } from '../search/slice-length.ts';
 import {
   againOf,
@@ -28,14 +28,9 @@ import {
   repeatedOf,
 } from './digest.ts';
 
-export type ProvingTools = Pick<SearchTools, 'jobs' | 'task' | 'quirks' | 'clock'>;
-
-export interface ProvingOptions {
-  /** Intervals to prove, in order of time. */
-  readonly intervals: readonly CommitRecord[];
-  /** Number of the digest round, counted from 1. */
-  readonly round: number;
-  readonly onNews: () => void;
+export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
+  /** Search jobs of the aggregations. Their signal ends the proving. */
+  readonly jobs: JobSet;
 }
 
 /** Result of the digest of all unproven intervals. */
@@ -54,62 +49,41 @@ interface ComparedGroup {
 /** Slices for a digest by receipt time. Their length does not matter, because their figures are added up. */
 const receiptSlice = { text: '1d', lengthMs: 86_400_000 };
 
-export class Proving {
-  readonly jobs: JobSet;
+/**
+ * Requests the digests of intervals in order of time, and compares them with the written rows. `round` counts the digests of the export
+ * from 1. Rejects with the service's error or an `AbortError`.
+ */
+export async function prove(
+  intervals: readonly CommitRecord[],
+  round: number,
+  tools: ProvingTools,
+): Promise<DigestResult> {
+  const { task, quirks } = tools;
+  const { byReceiptTime } = task.identity;
+  // A former process may have learned that the service includes the end of a range, and its commit records say so.
+  if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
+  const proving = new Proving(tools);
+  const compared: ComparedGroup[] = [];
+  for (const run of runsOf(intervals)) compared.push(...(await proving.compareRun(run)));
+  const differing = compared.flatMap(({ group, comparison }) =>
+    comparison.kind === 'differs' ? [{ range: comparison.range, group }] : [],
+  );
+  return {
+    proven: joinProven(compared.flatMap(({ comparison }) => (comparison.kind === 'same' ? [comparison.range] : []))),
+    differing: differing.map(({ range }) => range),
+    segments: differing.flatMap(({ group }) => againOf(group, { byReceiptTime, round })),
+  };
+}
+
+class Proving {
   readonly #tools: ProvingTools;
-  readonly #options: ProvingOptions;
-  readonly #abort = new AbortController();
 
-  constructor(tools: ProvingTools, options: ProvingOptions) {
+  constructor(tools: ProvingTools) {
     this.#tools = tools;
-    this.#options = options;
-    this.jobs = new JobSet({ ...tools, signal: this.#abort.signal, onNews: options.onNews });
   }
 
-  get views(): readonly JobView[] {
-    return this.jobs.views;
-  }
-
-  get scannedBytes(): number {
-    return this.jobs.scannedBytes;
-  }
-
-  get isAborted(): boolean {
-    return this.#abort.signal.aborted;
-  }
-
-  abort(): void {
-    this.#abort.abort();
-  }
-
-  /**
-   * Requests the digests and compares them. Rejects with the service's error or an `AbortError`, after all search jobs have been closed.
-   */
-  async run(): Promise<DigestResult> {
-    const { task, quirks } = this.#tools;
-    const { intervals, round } = this.#options;
-    const { byReceiptTime } = task.identity;
-    // A former process may have learned that the service includes the end of a range, and its commit records say so.
-    if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
-    try {
-      const compared: ComparedGroup[] = [];
-      for (const run of runsOf(intervals)) compared.push(...(await this.#compareRun(run)));
-      const differing = compared.flatMap(({ group, comparison }) =>
-        comparison.kind === 'differs' ? [{ range: comparison.range, group }] : [],
-      );
-      return {
-        proven: joinProven(
-          compared.flatMap(({ comparison }) => (comparison.kind === 'same' ? [comparison.range] : [])),
-        ),
-        differing: differing.map(({ range }) => range),
-        segments: differing.flatMap(({ group }) => againOf(group, { byReceiptTime, round })),
-      };
-    } finally {
-      await this.jobs.closeAll();
-    }
-  }
-
-  async #compareRun(run: readonly CommitRecord[]): Promise<readonly ComparedGroup[]> {
+  /** Compares adjacent intervals with an aggregation that covers all of them. */
+  async compareRun(run: readonly CommitRecord[]): Promise<readonly ComparedGroup[]> {
     const range = rangeOf(run);
     const slices = await this.#digest(range);
     const compared: ComparedGroup[] = [];
@@ -120,7 +94,7 @@ export class Proving {
     const whole = await this.#compare({ intervals: run, slices });
     if (whole.comparison.kind === 'same' || run.length === 1) return [whole];
     const middle = run.length >> 1;
-    return [...(await this.#compareRun(run.slice(0, middle))), ...(await this.#compareRun(run.slice(middle)))];
+    return [...(await this.compareRun(run.slice(0, middle))), ...(await this.compareRun(run.slice(middle)))];
   }
 
   async #compare(group: DigestGroup): Promise<ComparedGroup> {
@@ -169,9 +143,7 @@ export class Proving {
   }
 
   async #aggregate(order: JobOrder, operators: string): Promise<Extract<Aggregated, { kind: 'records' }>> {
-    const { clock } = this.#tools;
-    const tools = { jobs: this.jobs, clock, signal: this.#abort.signal };
-    const aggregated = await aggregate(order, operators, tools).catch((thrown: unknown) => {
+    const aggregated = await aggregate(order, operators, this.#tools.jobs).catch((thrown: unknown) => {
       throw isRefused(thrown) ? digestRefused(thrown) : thrown;
     });
     if (aggregated.kind === 'records') return aggregated;

@@ -4,27 +4,17 @@
  */
 
 import { crossing } from '../../base/boundary.ts';
-import { type Clock, sleep } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, LogfleetError, mayPass } from '../../base/errors.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { JobOrder, RecordPage } from '../../service/jobs/search-service.ts';
 import { ServiceError } from '../../service/requests/service-error.ts';
 import { withOperators } from './export-task.ts';
-import type { JobSet } from './job-set.ts';
+import type { JobSet, OpenWishes } from './job-set.ts';
 
 /** Maximum number of attempts to run an aggregation, for cases in which its search job or a status answer was lost. */
 const maxTries = 3;
 const retryDelayMs = 2_000;
-
-export interface AggregationTools {
-  readonly jobs: JobSet;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** Maximum wait in ms until the aggregation's search job can be created; unlimited if absent. */
-  readonly turnMs?: number;
-  /** Expected duration of the aggregation in ms; by default the duration of the previous search job. */
-  readonly expectedMs?: number;
-}
 
 export type Aggregated =
   | {
@@ -40,12 +30,17 @@ export type Aggregated =
  * Aggregates an interval. `order` is the job order for the interval's rows, and `operators` is the aggregation appended to its query.
  * Rejects with the signal's reason, with the error of the service, or with `export.notCounted` when several jobs gave no reliable result.
  */
-export async function aggregate(order: JobOrder, operators: string, tools: AggregationTools): Promise<Aggregated> {
-  const { clock, signal } = tools;
+export async function aggregate(
+  order: JobOrder,
+  operators: string,
+  jobs: JobSet,
+  wishes?: OpenWishes,
+): Promise<Aggregated> {
+  const { clock, signal } = jobs;
   const aggregating: JobOrder = { ...withOperators(order, operators), requiresRawMessages: false };
   for (let tries = 1; ; tries++) {
     try {
-      const aggregated = await aggregateOnce(aggregating, tools);
+      const aggregated = await aggregateOnce(aggregating, jobs, wishes);
       if (aggregated) return aggregated;
     } catch (thrown) {
       signal.throwIfAborted();
@@ -57,19 +52,16 @@ export async function aggregate(order: JobOrder, operators: string, tools: Aggre
 }
 
 /** Runs the aggregation once. Returns undefined if its search job gives no reliable result. */
-async function aggregateOnce(
-  order: JobOrder,
-  { jobs, signal, turnMs, expectedMs }: AggregationTools,
-): Promise<Aggregated | undefined> {
-  const job = await jobs.open(order, 'Count', { turnMs, expectedMs });
+async function aggregateOnce(order: JobOrder, jobs: JobSet, wishes?: OpenWishes): Promise<Aggregated | undefined> {
+  const job = await jobs.open(order, 'Count', wishes);
   try {
-    const { state, isTainted, isLimitReached, messageCount } = await job.whenFinished(signal);
+    const { state, isTainted, isLimitReached, messageCount } = await job.whenFinished(jobs.signal);
     jobs.counted(job);
     if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
     if (isTainted || isLimitReached || state !== 'doneGatheringResults') return undefined;
     const pages: RecordPage[] = [];
     const take = (page: RecordPage) => void pages.push(page);
-    await crossing('export.readPage', () => job.readRecords({ offset: 0, take, signal }));
+    await crossing('export.readPage', () => job.readRecords({ offset: 0, take, signal: jobs.signal }));
     // Keep-alive statuses may also have reported errors (E5).
     if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
     return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
@@ -112,8 +104,8 @@ export type IntervalCount =
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
 /** Counts an interval. `order` is the job order for its rows. Rejects like `aggregate`, or with `export.countRefused`. */
-export async function countInterval(order: JobOrder, tools: AggregationTools): Promise<IntervalCount> {
-  const counted = await aggregate(order, 'count', tools).catch((thrown: unknown) => {
+export async function countInterval(order: JobOrder, jobs: JobSet): Promise<IntervalCount> {
+  const counted = await aggregate(order, 'count', jobs).catch((thrown: unknown) => {
     throw isRefused(thrown) ? countRefused(thrown) : thrown;
   });
   if (counted.kind === 'errors') return counted;

@@ -286,11 +286,11 @@ export class IntervalSearch implements RunningSearch {
   }
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
-    const { task, quirks, clock } = this.#tools;
+    const { task, quirks } = this.#tools;
     // All rows of the search job have been read. The job is therefore closed while an aggregation counts the interval's rows.
     const closing = this.#jobs.close(judged.job);
     const order = task.order(interval, quirks.isEndInclusive);
-    const count = await countInterval(order, { jobs: this.#jobs, clock, signal: this.#stop.signal });
+    const count = await countInterval(order, this.#jobs);
     if (count.kind === 'counted') judged.reading.counts({ interval, rows: count.rows, source: 'Aggregate' });
     else judged.errors = count.errors;
     await closing;

@@ -1,4 +1,4 @@
-/** The search jobs that belong to one owner, such as a search, from creation to closing: their views and scanned bytes. */
+/** The search jobs of one owner, such as a search: creation, views, scanned bytes and closing. */
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
@@ -25,12 +25,17 @@ export interface OpenWishes {
 }
 
 export class JobSet {
+  readonly clock: Clock;
+  /** Signal that ends the work for which these search jobs are created. */
+  readonly signal: AbortSignal;
   readonly #options: JobSetOptions;
   readonly #open = new Map<SearchJob, JobView['purpose']>();
   /** Bytes scanned by the closed search jobs. */
   #scannedBytes = 0;
 
   constructor(options: JobSetOptions) {
+    this.clock = options.clock;
+    this.signal = options.signal;
     this.#options = options;
   }
 

@@ -14,7 +14,9 @@ import { asLogfleetError } from '../../base/errors.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import { recordKey } from '../../destination/commit-record.ts';
 import type { Destination } from '../../destination/destination.ts';
-import { type DigestResult, Proving, verdictOf } from '../proof/proving.ts';
+import type { PlanningWait, planExport } from '../plan/export-planning.ts';
+import { type DigestResult, prove, verdictOf } from '../proof/proving.ts';
+import { JobSet } from '../search/job-set.ts';
 import {
   ChosenFields,
   type OpenedJob,
@@ -32,14 +34,7 @@ import {
 } from './export-decision.ts';
 import { ExportDelays } from './export-delays.ts';
 import { figuresText, rangeText, slicesText } from './figure-text.ts';
-import {
-  delayBeforePlan,
-  type Plan,
-  PlanningStep,
-  type UnplannedFacts,
-  waitBeforePlan,
-  waitBeforeSearch,
-} from './planning-step.ts';
+import { delayBeforePlan, type UnplannedFacts, waitBeforePlan, waitBeforeSearch } from './planning-wait.ts';
 import { NewestTexts, RunningSearches, type Search, waitingSearches } from './running-searches.ts';
 import { StoredExport } from './stored-export.ts';
 import {
@@ -66,7 +61,7 @@ type ToolOfWork =
 export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
   /** Opens the destination without changing anything. */
   readonly openDestination: () => Promise<Destination>;
-  readonly plan: Plan;
+  readonly plan: typeof planExport;
   readonly search: (order: SearchOrder, tools: SearchTools, start: SearchStart) => Search;
   /** Bytes that former processes scanned for this export, as far as this process knows. */
   readonly scannedBytes: number;
@@ -87,10 +82,14 @@ const noLimits: WorkLimits = {
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
 };
 
-/** A running task and its search jobs, if it uses any. */
+/** A running task and its search jobs. */
 interface RunningTask {
-  readonly jobs?: PlanningStep | Proving;
-  readonly run: () => Promise<void>;
+  readonly kind: Task['kind'];
+  readonly jobs: JobSet;
+  readonly abort: AbortController;
+  readonly settleDelayMs: number;
+  /** Wall time at which enough of the range is old enough for planning (E11); undefined if the task does not wait for that. */
+  settlesAtMs: number | undefined;
 }
 
 export class ExportWork {
@@ -123,7 +122,10 @@ export class ExportWork {
 
   /** True while planning has open search jobs. Stopping the planning would lose their results. */
   get isPlanning(): boolean {
-    return this.#planning?.isCostly ?? false;
+    const planning = this.#planning;
+    // A test search during the wait does not count, because its results are not used.
+    if (!planning || planning.settlesAtMs !== undefined || planning.jobs.signal.aborted) return false;
+    return planning.jobs.views.length > 0;
   }
 
   /** Starts all work on the export that the limits allow, and returns the current view of the work. */
@@ -147,7 +149,7 @@ export class ExportWork {
   /** Ends all work: search jobs are closed and unfinished files are discarded. Resolves when no work is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#task?.jobs?.abort();
+    this.#task?.abort.abort();
     await Promise.all([this.#taskEnded, this.#searches.stop('ShutDown')]);
     await this.#state.stored?.destination.close();
   }
@@ -188,8 +190,8 @@ export class ExportWork {
     return this.#delays.lastError ? 1 : this.#limits.parallelism;
   }
 
-  get #planning(): PlanningStep | undefined {
-    return this.#task?.jobs instanceof PlanningStep ? this.#task.jobs : undefined;
+  get #planning(): RunningTask | undefined {
+    return this.#task?.kind === 'plan' ? this.#task : undefined;
   }
 
   #follow(decision: ExportDecision<Search>): void {
@@ -224,14 +226,16 @@ export class ExportWork {
 
   /** Bytes scanned by search jobs that have ended; jobs of running searches are not included. */
   get #endedBytes(): number {
-    return this.#scannedBefore + this.#searches.endedBytes + (this.#task?.jobs?.scannedBytes ?? 0);
+    return this.#scannedBefore + this.#searches.endedBytes + (this.#task?.jobs.scannedBytes ?? 0);
   }
 
-  /** Aborts the running task if the limits no longer allow it. */
+  /** Aborts the planning or the digest if the limits no longer allow it. */
   #abortTask(decision: ExportDecision | undefined): void {
+    const { kind, abort, settleDelayMs } = this.#task ?? {};
     const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
-    const mustReplan = waitBeforePlan(this.#limits, this.#unplanned) || this.#planning?.isOutdated(this.#limits);
-    if (this.#planning ? mustReplan : isOver) this.#task?.jobs?.abort();
+    // With another settle delay, another part of the range can be searched (E11).
+    const isOutdated = settleDelayMs !== this.#limits.settleDelayMs || waitBeforePlan(this.#limits, this.#unplanned);
+    if ((kind === 'plan' && isOutdated) || (kind === 'prove' && isOver)) abort?.abort();
   }
 
   #facts(decision: ExportDecision | undefined): TaskFacts {
@@ -253,41 +257,40 @@ export class ExportWork {
   }
 
   #begin(task: Task): void {
-    const running = this.#runningOf(task);
+    const abort = new AbortController();
+    const jobs = new JobSet({ ...this.#options, signal: abort.signal, onNews: this.#options.onProgress });
+    const { settleDelayMs } = this.#limits;
+    const running: RunningTask = { kind: task.kind, jobs, abort, settleDelayMs, settlesAtMs: undefined };
     this.#task = running;
-    this.#taskEnded = running
-      .run()
+    this.#taskEnded = this.#run(task, running)
+      .finally(() => jobs.closeAll())
       .then(() => this.#succeeded(task.kind))
       .catch((thrown: unknown) => this.#failed(task.kind, thrown))
       .finally(() => {
-        this.#scannedBefore += running.jobs?.scannedBytes ?? 0;
+        this.#scannedBefore += jobs.scannedBytes;
         this.#task = undefined;
         this.#options.onChange();
       });
   }
 
-  #runningOf(task: Task): RunningTask {
+  async #run(task: Task, running: RunningTask): Promise<void> {
     switch (task.kind) {
       case 'load':
-        return { run: () => this.#load() };
+        return this.#load();
       case 'tidy':
-        return { run: () => this.#stored.tidy() };
+        return this.#stored.tidy();
       case 'probe':
-        return { run: () => this.#probe() };
-      case 'plan': {
-        const jobs = new PlanningStep(this.#limits.settleDelayMs);
-        return { jobs, run: () => this.#plan(jobs) };
-      }
+        return this.#probe();
+      case 'plan':
+        return this.#plan(running);
       case 'readRecords':
-        return { run: () => this.#readRecords(task.isDoubted) };
+        return this.#readRecords(task.isDoubted);
       case 'prove': {
-        const { intervals, round } = task;
-        const options = { intervals, round, onNews: this.#options.onProgress };
-        const jobs = new Proving(this.#options, options);
-        return { jobs, run: () => this.#prove(jobs, round) };
+        const found = await prove(task.intervals, task.round, { ...this.#options, jobs: running.jobs });
+        return this.#judge(found, task.round);
       }
       case 'finish':
-        return { run: () => this.#stored.finish(task.coverage) };
+        return this.#stored.finish(task.coverage);
     }
   }
 
@@ -300,7 +303,7 @@ export class ExportWork {
   #failed(task: Task['kind'], thrown: unknown): void {
     const { clock, log } = this.#options;
     this.#apply({ kind: 'failed', task, atMs: clock.monotonic() });
-    if (this.#isClosed || this.#task?.jobs?.isAborted) return;
+    if (this.#isClosed || this.#task?.jobs.signal.aborted) return;
     const error = asLogfleetError(thrown);
     log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
     // A failure to remove leftovers is ignored. The export continues without that task, and no later success would clear the failure.
@@ -321,12 +324,15 @@ export class ExportWork {
     this.#delays.probedAfter(lastError);
   }
 
-  async #plan(planning: PlanningStep): Promise<void> {
-    const onNews = () => {
-      if (planning.isTaken) this.#delays.searched();
+  async #plan(planning: RunningTask): Promise<void> {
+    const { settleDelayMs, jobs } = planning;
+    const onWait = ({ settlesAtMs, isTried }: PlanningWait) => {
+      planning.settlesAtMs = settlesAtMs;
+      // A test search showed that the service accepts credentials and query.
+      if (settlesAtMs !== undefined && isTried) this.#delays.searched();
       this.#options.onProgress();
     };
-    const { plan, first } = await planning.run(this.#options.plan, this.#tools(), onNews);
+    const { plan, first } = await this.#options.plan(this.#tools(), { settleDelayMs, jobs, onWait });
     this.#stored.adopt(plan);
     if (first && this.#isClosed) await first.opened.job.close();
     else if (first) this.#search(first.order, first.opened);
@@ -338,8 +344,8 @@ export class ExportWork {
     for (const record of this.#stored.records) this.#searches.forget(record);
   }
 
-  async #prove(proving: Proving, round: number): Promise<void> {
-    const shown = await proving.run();
+  /** Stores the result of a digest round as a verdict. After the last round, remaining differences wait for a user. */
+  async #judge(shown: DigestResult, round: number): Promise<void> {
     const { maxRounds } = this.#state as PlannedState;
     const isLast = shown.differing.length > 0 && round > maxRounds;
     if (isLast && this.#limits.incompletePolicy !== 'Keep') this.#differs(shown);
@@ -366,7 +372,7 @@ export class ExportWork {
       scannedBytes: this.#endedBytes,
       isLoaded: this.#state.kind !== 'unread',
       hasFailed: this.#delays.lastError !== undefined,
-      settlesAtMs: this.#planning?.view.settlesAtMs,
+      settlesAtMs: this.#planning?.settlesAtMs,
     };
   }
 
@@ -376,7 +382,7 @@ export class ExportWork {
     const manifest = state.kind === 'complete' ? state.manifest : undefined;
     const { trouble, lastError, isLasting: isTroubleLasting, unproven } = this.#delays;
     const { list, written } = this.#searches;
-    const jobs = [...(this.#task?.jobs?.views ?? []), ...list.flatMap((search) => search.jobs)];
+    const jobs = [...(this.#task?.jobs.views ?? []), ...list.flatMap((search) => search.jobs)];
     for (const text of jobs.flatMap(({ warnings }) => warnings)) this.#warnings.keep(text);
     const waitsFor = decision || manifest ? decision?.waitsFor : waitBeforeSearch(this.#limits, this.#unplanned);
     const waiting = waitingSearches(list, clock.monotonic());

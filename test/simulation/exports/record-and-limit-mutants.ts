@@ -177,7 +177,7 @@ export const limitMutants: readonly Mutant[] = [
     'limits',
     'planning continues beyond the maximum of scanned bytes',
     'scannedEarly',
-    'export/work/planning-step.ts',
+    'export/work/planning-wait.ts',
     'return isScannedOut(limits, scannedBytes) ?',
     'return isScannedOut(limits, -1) ?',
   ),

@@ -9,8 +9,9 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { readPlan, segmentsOf, settlePlan } from '../../../src/destination/plan-object.ts';
 import { Writer } from '../../../src/destination/writer.ts';
-import { type PlannedExport, type PlanningView, planExport } from '../../../src/export/plan/export-planning.ts';
+import { type PlannedExport, type PlanningWait, planExport } from '../../../src/export/plan/export-planning.ts';
 import { type ExportRequest, type ExportTask, exportTask } from '../../../src/export/search/export-task.ts';
+import { JobSet } from '../../../src/export/search/job-set.ts';
 import { ChosenFields } from '../../../src/export/search/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
@@ -38,8 +39,12 @@ class PlanningWorld {
   readonly simulated: SimulatedWorld;
   readonly destination = new MemoryDestination();
   readonly quirks = new ServiceQuirks();
-  readonly views: PlanningView[] = [];
+  readonly waits: PlanningWait[] = [];
+  /** Purposes of the open search jobs after each change. */
+  readonly purposes: string[] = [];
   readonly stop = new AbortController();
+  /** Search jobs of the planning, once it has begun. */
+  jobs: JobSet | undefined;
   /** Time in ms by which the service's clock is behind. */
   serviceBehindMs = 0;
   readonly fromMs: number;
@@ -68,7 +73,7 @@ class PlanningWorld {
   }
 
   begin(): Promise<PlannedExport> {
-    const { simulated, destination, quirks, task, views } = this;
+    const { simulated, destination, quirks, task } = this;
     const { client, clock, budget } = simulated;
     const service: SearchService = {
       createJob: async (...call) => {
@@ -87,7 +92,13 @@ class PlanningWorld {
       isScannedOut: () => false,
       searchesAtOnce: () => 4,
     };
-    return planExport(tools, { settleDelayMs, signal: this.stop.signal, onNews: (view) => views.push(view) });
+    const onNews = () => this.purposes.push(jobs.views.map(({ purpose }) => purpose).join(' and '));
+    const jobs = new JobSet({ ...tools, signal: this.stop.signal, onNews });
+    this.jobs = jobs;
+    return planExport(tools, { settleDelayMs, jobs, onWait: (wait) => this.waits.push(wait) }).catch(async (error: unknown) => {
+      await jobs.closeAll();
+      throw error;
+    });
   }
 
   plan(): Promise<PlannedExport> {
@@ -115,13 +126,13 @@ const limitOf = (messageLimit: number): Scenario => ({ search: { duration: '1s',
 describe('a range that one search returns', () => {
   test('is one segment, and costs no request more', async () => {
     const world = new PlanningWorld(evenly(200), limitOf(250));
-    const { plan, first, scannedBytes } = await world.plan();
+    const { plan, first } = await world.plan();
     expect(plan).toEqual({ boundariesMs: [world.fromMs, world.toMs] });
     expect(first?.order).toEqual({ segment: 0, fromMs: world.fromMs, toMs: world.toMs });
     expect(first?.opened).toMatchObject({ countedRows: undefined });
     expect(first?.opened.job.progress).toMatchObject({ state: 'doneGatheringResults', messageCount: 200 });
     expect(world.requests()).toEqual(['createJob', 'getJob']);
-    expect(scannedBytes).toBe(0);
+    expect(world.jobs?.scannedBytes).toBe(0);
     expect(await readPlan(world.destination, world.task.layout)).toEqual(plan);
   });
 
@@ -147,7 +158,7 @@ describe('a range that the message limit cuts', () => {
       expect(planned.first?.opened.countedRows).toBe(99);
       expect(world.requests()).toEqual(['createJob', 'getJob', 'createJob', 'getJob', 'listRecords', 'deleteJob']);
       expect(world.simulated.counters().jobsActive).toBe(1);
-      expect(planned.scannedBytes).toBeGreaterThan(0);
+      expect(world.jobs?.scannedBytes).toBeGreaterThan(0);
     },
   );
 
@@ -250,10 +261,10 @@ describe('what is not settled yet (E11)', () => {
     const planned = world.begin();
     await world.simulated.clock.advance(5_000);
     expect(world.requests()).toEqual([]);
-    expect(world.views.at(-1)?.settlesAtMs).toBeGreaterThanOrEqual(world.toMs + settleDelayMs);
+    expect(world.waits.at(-1)?.settlesAtMs).toBeGreaterThanOrEqual(world.toMs + settleDelayMs);
     expect(world.rowsOf(await world.simulated.run(planned))).toEqual([100]);
     expect(world.createdAtMs()).toBeGreaterThanOrEqual(world.toMs + settleDelayMs);
-    expect(world.views.at(-1)?.settlesAtMs).toBeUndefined();
+    expect(world.waits.at(-1)?.settlesAtMs).toBeUndefined();
   });
 
   test('is waited for until half of the range is settled, and that is said', async () => {
@@ -261,7 +272,7 @@ describe('what is not settled yet (E11)', () => {
     const planned = world.begin();
     await world.simulated.clock.advance(1_000);
     expect(world.requests()).toEqual(['createJob', 'deleteJob']);
-    const saidMs = world.views.at(-1)?.settlesAtMs ?? 0;
+    const saidMs = world.waits.at(-1)?.settlesAtMs ?? 0;
     const { first } = await world.simulated.run(planned);
     expect(world.createdAtMs()).toBeGreaterThanOrEqual(saidMs);
     expect(world.createdAtMs()).toBeLessThan(saidMs + 5_000);
@@ -284,14 +295,14 @@ describe('what is not settled yet (E11)', () => {
     jobs.admit = (signal) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     void world.begin();
     await world.simulated.clock.advance(70_000);
-    expect(world.views.at(-1)?.settlesAtMs).toBeGreaterThan(world.toMs - 30 * 60_000);
-    expect(world.views.at(-1)?.isTried).toBe(false);
+    expect(world.waits.at(-1)?.settlesAtMs).toBeGreaterThan(world.toMs - 30 * 60_000);
+    expect(world.waits.at(-1)?.isTried).toBe(false);
     expect(world.requests()).toEqual([]);
     // The test search found no free job slot, so it has tested nothing and is repeated.
     jobs.admit = admit;
     await world.simulated.clock.advance(70_000);
     expect(world.requests()).toEqual(['createJob', 'deleteJob']);
-    expect(world.views.at(-1)?.isTried).toBe(true);
+    expect(world.waits.at(-1)?.isTried).toBe(true);
   });
 
   test('is a segment of its own where the other part is no less', async () => {
@@ -353,7 +364,7 @@ describe('jobs that were opened', () => {
     await settlePlan(world.destination, world.task.layout, standing);
     const planned = await world.plan();
     expect(planned).toMatchObject({ plan: standing, first: undefined });
-    expect(planned.scannedBytes).toBeGreaterThan(0);
+    expect(world.jobs?.scannedBytes).toBeGreaterThan(0);
     expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
   });
 
@@ -378,14 +389,13 @@ describe('jobs that were opened', () => {
     world.simulated.clock.after(afterMs, () => world.stop.abort(new Error('given up')));
     expect(await failure).toMatchObject({ message: 'given up' });
     expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
-    expect(world.views.at(-1)?.jobs).toEqual([]);
+    expect(world.jobs?.views).toEqual([]);
   });
 
   test('are shown while they are alive', async () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100));
     await world.plan();
-    const purposes = world.views.map(({ jobs }) => jobs.map(({ purpose }) => purpose).join(' and '));
-    expect([...new Set(purposes)]).toEqual(['', 'Rows', 'Rows and Count']);
+    expect([...new Set(world.purposes)]).toEqual(['Rows', 'Rows and Count', '']);
   });
 
   test('go on as the one search of the range where that takes very long', async () => {

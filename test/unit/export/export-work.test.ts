@@ -8,13 +8,15 @@ import { destinationError } from '../../../src/destination/destination-error.ts'
 import { decodeManifest, encodeManifest, type Manifest, totalsOf } from '../../../src/destination/manifest.ts';
 import { settlePlan } from '../../../src/destination/plan-object.ts';
 import { Writer } from '../../../src/destination/writer.ts';
-import type { PlannedExport, PlanningView, PlanOptions } from '../../../src/export/plan/export-planning.ts';
+import type { PlannedExport, PlanningWait, PlanOptions } from '../../../src/export/plan/export-planning.ts';
 import { type ExportTask, exportTask } from '../../../src/export/search/export-task.ts';
+import type { JobSet } from '../../../src/export/search/job-set.ts';
 import type { SearchTools } from '../../../src/export/search/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../../src/export/work/export-work.ts';
 import { rangeText } from '../../../src/export/work/figure-text.ts';
 import type { WorkLimits, WorkView } from '../../../src/export/work/work-view.ts';
+import type { SearchJob } from '../../../src/service/jobs/search-job.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
@@ -72,7 +74,6 @@ class WorkWorld {
   planning: (tools: SearchTools, options: PlanOptions) => Promise<PlannedExport> = async ({ destination }) => ({
     plan: await settlePlan(destination, task.layout, plan),
     first: undefined,
-    scannedBytes: 0,
   });
 
   constructor(more: { readonly scannedBytes?: number } = {}) {
@@ -126,6 +127,14 @@ class WorkWorld {
     if (error) throw error;
     return this.destination;
   }
+}
+
+/** A search job of the planning that stays open until its owner closes it. */
+function openJob() {
+  const progress = { state: 'gatheringResults', messageCount: 0, warnings: { texts: [] }, scannedBytes: 0 };
+  return { id: '1', order: order(0), progress, close: async () => {} } as unknown as SearchJob & {
+    progress: { scannedBytes: number };
+  };
 }
 
 const manifestName = task.layout.manifest;
@@ -437,11 +446,13 @@ describe('an export', () => {
     const world = new WorkWorld();
     const opened = { job: { close: async () => {} } as never, countedRows: undefined };
     const planned = world.planning;
-    world.planning = async (tools, options) => ({
-      ...(await planned(tools, options)),
-      first: { order: order(2), opened },
-      scannedBytes: 7,
-    });
+    world.planning = async (tools, options) => {
+      const counted = openJob();
+      counted.progress.scannedBytes = 7;
+      options.jobs.add(counted, 'Count');
+      await options.jobs.close(counted);
+      return { ...(await planned(tools, options)), first: { order: order(2), opened } };
+    };
     await world.advance();
     expect(world.searches[0]?.order).toEqual(order(2));
     expect(world.searches[0]?.start.opened).toBe(opened);
@@ -618,7 +629,7 @@ describe('limits', () => {
     expect(await world.advance({ isPaused: true })).toMatchObject({ stage: 'planning', waitsFor: { kind: 'paused' } });
     expect([...world.destination.objects.keys()]).toEqual([]);
     let given: AbortSignal | undefined;
-    world.planning = (_, { signal }) => {
+    world.planning = (_, { jobs: { signal } }) => {
       given = signal;
       return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     };
@@ -641,8 +652,8 @@ describe('limits', () => {
     const world = new WorkWorld();
     world.clock.skewMs = fromMs - world.clock.now();
     let waits = () => {};
-    world.planning = (_, { signal, onNews }) => {
-      waits = () => onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: fromMs + hourMs, isTried: true });
+    world.planning = (_, { jobs: { signal }, onWait }) => {
+      waits = () => onWait?.({ settlesAtMs: fromMs + hourMs, isTried: true });
       return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     };
     const untilMs = fromMs + limits.settleDelayMs;
@@ -659,8 +670,8 @@ describe('limits', () => {
     const down = failure();
     world.planning = () => Promise.reject(down);
     expect(await world.advance()).toMatchObject({ lastError: down });
-    world.planning = (_, { signal, onNews }) => {
-      onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: world.clock.now() + hourMs, isTried });
+    world.planning = (_, { jobs: { signal }, onWait }) => {
+      onWait?.({ settlesAtMs: world.clock.now() + hourMs, isTried });
       return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     };
     await world.clock.advance(60_000);
@@ -670,27 +681,25 @@ describe('limits', () => {
 
   test('a planning is costly to abort while its searches run, but not during a test search', async () => {
     const world = new WorkWorld();
-    let tell: (view: PlanningView) => void = () => {};
-    world.planning = (_, { signal, onNews = () => {} }) => {
-      tell = onNews;
+    let waits: (wait: PlanningWait) => void = () => {};
+    let jobs: JobSet | undefined;
+    world.planning = (_, options) => {
+      jobs = options.jobs;
+      const { signal } = jobs;
+      waits = options.onWait ?? waits;
       return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     };
     await world.advance();
-    const job = { ...order(0), id: '1', messageCount: 0, recordCount: undefined, warnings: [] } as const;
-    const jobs = [{ ...job, state: 'gatheringResults', purpose: 'Rows' }] as const;
-    const untilMs = world.clock.now() + hourMs;
-    const views: readonly PlanningView[] = [
-      { jobs, scannedBytes: 0, settlesAtMs: untilMs, isTried: false },
-      { jobs: [], scannedBytes: 0, settlesAtMs: untilMs, isTried: true },
-      // The search waits for its turn to create a search job.
-      { jobs: [], scannedBytes: 0, settlesAtMs: undefined, isTried: true },
-      { jobs, scannedBytes: 0, settlesAtMs: undefined, isTried: true },
-    ];
-    const costs = views.map((view) => {
-      tell(view);
-      return world.work.isPlanning;
-    });
-    expect(costs).toEqual([false, false, false, true]);
+    const job = openJob();
+    waits({ settlesAtMs: world.clock.now() + hourMs, isTried: false });
+    jobs?.add(job, 'Rows');
+    expect(world.work.isPlanning).toBe(false);
+    await jobs?.close(job);
+    // The search waits until its search job can be created.
+    waits({ settlesAtMs: undefined, isTried: true });
+    expect(world.work.isPlanning).toBe(false);
+    jobs?.add(job, 'Rows');
+    expect(world.work.isPlanning).toBe(true);
   });
 
   test('searches without a job are reported as waiting after ten seconds', async () => {
@@ -707,7 +716,7 @@ describe('limits', () => {
     ['waits for its range to settle', { settleDelayMs: 10 * hourMs }, { kind: 'settling' }],
   ])('time is over for one without a plan that %s, too', async (_, more, waitsFor) => {
     const world = new WorkWorld();
-    world.planning = (_, { signal }) =>
+    world.planning = (_, { jobs: { signal } }) =>
       new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     world.clock.skewMs = fromMs - world.clock.now();
     const deadlineMs = world.clock.now() + 60_000;
@@ -720,8 +729,8 @@ describe('limits', () => {
 
   test('a planning that waits while the clock jumps is checked at most once a second', async () => {
     const world = new WorkWorld();
-    world.planning = (_, { signal, onNews }) => {
-      onNews?.({ jobs: [], scannedBytes: 0, settlesAtMs: world.clock.now() + 60_000, isTried: true });
+    world.planning = (_, { jobs: { signal }, onWait }) => {
+      onWait?.({ settlesAtMs: world.clock.now() + 60_000, isTried: true });
       return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     };
     expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'settling' }, requeueAfterMs: 60_000 });
@@ -732,7 +741,7 @@ describe('limits', () => {
   test('E11: a planning that waits for its range to settle starts again when the delay changes', async () => {
     const world = new WorkWorld();
     const delaysMs: number[] = [];
-    world.planning = (_, { signal, settleDelayMs }) => {
+    world.planning = (_, { jobs: { signal }, settleDelayMs }) => {
       delaysMs.push(settleDelayMs);
       return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     };
@@ -744,15 +753,16 @@ describe('limits', () => {
   test('the maximum of scanned bytes ends the planning, whose scanned bytes count', async () => {
     const world = new WorkWorld();
     const { planning } = world;
-    let tell: (scannedBytes: number) => void = () => {};
-    world.planning = (_, { signal, onNews }) => {
-      tell = (scannedBytes) => onNews?.({ jobs: [], scannedBytes, settlesAtMs: undefined, isTried: false });
+    const job = openJob();
+    world.planning = (_, { jobs }) => {
+      const { signal } = jobs;
+      jobs.add(job, 'Count');
       return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     };
     expect(await world.advance({ maxBytesScanned: 100 })).toMatchObject({ stage: 'planning', waitsFor: undefined });
-    tell(99);
+    job.progress.scannedBytes = 99;
     expect(await world.advance()).toMatchObject({ waitsFor: undefined, progress: { rows: 0, scannedBytes: 99 } });
-    tell(101);
+    job.progress.scannedBytes = 101;
     expect(await world.advance()).toMatchObject({ waitsFor: { kind: 'maxBytesScanned' } });
     expect(await world.advance()).toMatchObject({ progress: { scannedBytes: 101 }, trouble: undefined });
     world.planning = planning;
