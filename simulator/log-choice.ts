@@ -5,6 +5,7 @@ import type { LogData } from './log-data/log-data.ts';
 import { LogFileError, LogFiles } from './log-data/stored/log-files.ts';
 import { FlagError, type SimulateOptions, type SimulatorContext } from './options.ts';
 import type { Scenario } from './scenario.ts';
+import { shipsMessages } from './scenario-check.ts';
 import type { LogScenario } from './search/log-scenario.ts';
 import { parseMoment } from './search/log-scenario.ts';
 import { logProblems } from './search/log-source.ts';
@@ -12,6 +13,12 @@ import { logProblems } from './search/log-source.ts';
 /** Returns the member `logs` of the scenario, with the changes that the flags make. */
 export function logsFor(base: Scenario, options: SimulateOptions, startMs: number): Pick<Scenario, 'logs'> {
   const { logData, messages, from, to } = options;
+  const flag = Object.entries({ 'log-data': logData, messages, from, to }).find(([, value]) => value !== undefined);
+  if (flag && shipsMessages(base)) {
+    throw new FlagError(
+      `--${flag[0]} does not apply, because collectors of the scenario ship messages; leave it or messagesPerMinute out`,
+    );
+  }
   if (logData) return { logs: { files: logData } };
   if (messages === undefined && from === undefined && to === undefined) return {};
   const { files: _files, perSecond, ...others } = base.logs ?? {};

@@ -89,9 +89,14 @@ export class ServiceModel {
     this.#data = this.#dataOf(scenario);
     this.#random = seededRandom(this.#settings.seed);
     this.#faults = new Faults(this.#random);
-    this.#upgrades = new UpgradeApi(this.#settings, this.#timeline);
+    this.#upgrades = new UpgradeApi(this.#settings, this.#timeline, startMs);
     this.#effort = new Effort();
-    this.#searches = new SearchApi(this.#settings, this.#timeline, () => this.#data, this.#effort);
+    this.#searches = new SearchApi(
+      this.#settings,
+      this.#timeline,
+      () => this.#upgrades.shipping.dataAt(this.#nowMs) ?? this.#data,
+      this.#effort,
+    );
     this.#apis = [this.#upgrades, this.#searches];
     const { fleet, upgrades } = this.#upgrades;
     this.#events = new ScheduledEvents({
@@ -236,7 +241,7 @@ export class ServiceModel {
     this.#scenario = scenario;
     this.#settings = settingsOf(scenario);
     if (scenario.logs !== before.logs) this.#data = this.#dataOf(scenario);
-    this.#upgrades.declare(scenario, before, atMs);
+    this.#upgrades.declare(scenario, before, this.#settings, atMs);
     this.#events.declare(scenario, this.#startMs, atMs);
   }
 

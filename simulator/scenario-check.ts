@@ -220,8 +220,19 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-function messageProblems({ logs }: Scenario, startMs: number): ScenarioProblem[] {
+/** Returns whether collectors of the scenario ship messages, so that it has no other log data. */
+export function shipsMessages({ groups = {}, collectors = {} }: Scenario): boolean {
+  return [...Object.values(groups), ...Object.values(collectors)].some(
+    ({ messagesPerMinute = 0 }) => messagesPerMinute > 0,
+  );
+}
+
+function messageProblems(scenario: Scenario, startMs: number): ScenarioProblem[] {
+  const { logs } = scenario;
   if (!logs) return [];
+  if (shipsMessages(scenario)) {
+    return [{ path: ['logs'], text: 'cannot be combined with messagesPerMinute of collectors; leave one of them out' }];
+  }
   return logProblems(logs, startMs).map(({ path, text }) => ({ path: ['logs', ...path], text }));
 }
 

@@ -1,5 +1,5 @@
 /** The JSON Schema of a scenario (`scenario.ts`). It refuses unknown members, so that a typing error never becomes a default. */
-import { faultKinds, maxGroupCount, omittableMembers, operations } from './scenario.ts';
+import { faultKinds, maxGroupCount, maxMessagesPerMinute, omittableMembers, operations } from './scenario.ts';
 import {
   aboveZero,
   anyText,
@@ -65,6 +65,14 @@ const collectorProperties = {
   absent: flag,
   omit: listOf(oneOf(...omittableMembers)),
   upgrade,
+  messagesPerMinute: {
+    type: 'number',
+    minimum: 0,
+    maximum: maxMessagesPerMinute,
+    description: `a number from 0 to ${maxMessagesPerMinute}`,
+  },
+  dailyRhythm: share,
+  sourceCategory: text,
 } as const;
 
 const faultMembers = {
@@ -127,7 +135,7 @@ export const scenarioSchema = object({
   ),
   organisations: mapOf(object({ activeJobs: count })),
   builds: listOf({
-    anyOf: [text, object({ version: text, latest: flag }, 'version')],
+    anyOf: [text, object({ version: text, latest: flag, stopsShipping: share, drops: share }, 'version')],
     description: 'a version, as in 19.500-1, or {version: 19.500-1, latest: true}',
   }),
   ids: object({ firstCollector: id, firstTask: id }),

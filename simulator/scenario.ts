@@ -78,7 +78,14 @@ export interface OrganisationScenario {
 export interface BuildScenario {
   readonly version: string;
   readonly latest?: boolean;
+  /** Share of the collectors that ship no messages while they run the build. */
+  readonly stopsShipping?: number;
+  /** Share of its messages that each collector loses while it runs the build. */
+  readonly drops?: number;
 }
+
+/** Maximum number of messages that a collector ships per minute. */
+export const maxMessagesPerMinute = 10_000;
 
 /** Maximum number of collectors in a group, because each is held in memory. */
 export const maxGroupCount = 1_000_000;
@@ -119,6 +126,12 @@ export interface CollectorProperties {
   readonly absent?: boolean;
   readonly omit?: readonly OmittableMember[];
   readonly upgrade?: UpgradeScenario;
+  /** Mean number of messages that the collector ships per minute. Default: 0. */
+  readonly messagesPerMinute?: number;
+  /** Share by which the number of messages rises until 14:00 UTC, and falls until 02:00 UTC. Default: 0. */
+  readonly dailyRhythm?: number;
+  /** Value of `_sourceCategory` in the messages. Default: `fleet`. */
+  readonly sourceCategory?: string;
 }
 
 export interface CollectorGroup extends CollectorProperties {

@@ -34,6 +34,9 @@ export interface Build {
   readonly latest: boolean;
 }
 
+/** Effect of a build on the messages of the collectors that run it. The values are shares from 0 to 1. */
+export type ShippingFault = Required<Pick<BuildScenario, 'stopsShipping' | 'drops'>>;
+
 export interface Outcome extends Required<Pick<OutcomeScenario, 'share' | 'end' | 'message'>> {
   readonly status: number | undefined;
   readonly duration: Span | undefined;
@@ -70,6 +73,8 @@ export interface Settings {
   readonly accessKeys: ReadonlyMap<string, AccessKey>;
   readonly builds: readonly Build[];
   readonly latestVersion: string | undefined;
+  /** Effects of builds on messages, by version. */
+  readonly shippingFaults: ReadonlyMap<string, ShippingFault>;
   readonly firstCollectorId: bigint;
   readonly firstTaskId: bigint;
   readonly upgrade: UpgradeSettings;
@@ -113,6 +118,7 @@ export function settingsOf(scenario: Scenario): Settings {
     accessKeys: accessKeysOf(scenario),
     builds,
     latestVersion: builds.find(({ latest }) => latest)?.version,
+    shippingFaults: shippingFaultsOf(scenario.builds ?? []),
     firstCollectorId: BigInt(scenario.ids?.firstCollector ?? 100_000_001),
     firstTaskId: BigInt(scenario.ids?.firstTask ?? 200_001),
     upgrade: upgradeSettings(scenario.upgrade ?? {}, upgradeDefaults),
@@ -216,6 +222,16 @@ function buildsOf(entries: readonly (string | BuildScenario)[]): Build[] {
   const stated = builds.some(({ latest }) => latest !== undefined);
   const newest = builds.reduce<string | undefined>((best, { version }) => newerOf(best, version), undefined);
   return builds.map(({ version, latest }) => ({ version, latest: stated ? latest === true : version === newest }));
+}
+
+function shippingFaultsOf(entries: readonly (string | BuildScenario)[]): Map<string, ShippingFault> {
+  return new Map(
+    entries.flatMap((entry) => {
+      if (typeof entry === 'string') return [];
+      const { version, stopsShipping = 0, drops = 0 } = entry;
+      return [[version, { stopsShipping, drops }]];
+    }),
+  );
 }
 
 function newerOf(left: string | undefined, right: string): string {

@@ -15,6 +15,9 @@ export interface SearchedRows {
   row(rank: number): Row;
 }
 
+/** Ranks of the messages that a search found, read in ascending order. */
+export type MatchStore = Pick<RankChunks, 'size' | 'add' | 'each'>;
+
 /** Returns the rank of the next message, latest first by the time of the range. Returns -1 after the last message. */
 export type NextRank = (effort: Effort) => number;
 
@@ -26,14 +29,22 @@ export class RowFinder implements Finder {
   readonly #nextRank: NextRank;
   readonly #byReceiptTime: boolean;
   readonly #filter: Filter;
-  readonly #matches = new RankChunks();
+  readonly #matches: MatchStore;
   #looksLeft: number;
   /** Message that the next step examines. Undefined before the first step and after the last message. */
   #row: Row | undefined;
   #rank: number | undefined;
 
   /** Creates a finder that gives up after `maxExamined` messages. */
-  constructor(rows: SearchedRows, nextRank: NextRank, range: SearchRange, filter: Filter, maxExamined: number) {
+  constructor(
+    rows: SearchedRows,
+    nextRank: NextRank,
+    range: SearchRange,
+    filter: Filter,
+    maxExamined: number,
+    matches: MatchStore = new RankChunks(),
+  ) {
+    this.#matches = matches;
     this.#rows = rows;
     this.#nextRank = nextRank;
     this.#byReceiptTime = range.byReceiptTime;

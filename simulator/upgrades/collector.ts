@@ -112,7 +112,7 @@ export class Collector {
   #renderSteady(version: string): string {
     const { properties } = this;
     const members: Readonly<Record<string, unknown>> = {
-      hostName: properties.hostName ?? `${this.name}.example.internal`,
+      hostName: hostNameOf(this.name, properties),
       timeZone: properties.timeZone ?? 'Etc/UTC',
       links: [{ rel: 'sources', href: `/v1/collectors/${this.id}/sources` }],
       ephemeral: properties.ephemeral ?? false,
@@ -129,6 +129,10 @@ export class Collector {
     const rest = kept.map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`).join('');
     return `{"id":${this.id},"name":${JSON.stringify(this.name)}${rest}`;
   }
+}
+
+export function hostNameOf(name: string, { hostName }: CollectorProperties): string {
+  return hostName ?? `${name}.example.internal`;
 }
 
 export interface UpgradeTask {

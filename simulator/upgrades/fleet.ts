@@ -22,11 +22,14 @@ export class Fleet {
   /** Properties of collectors by their JSON. Equal properties are one object, which makes comparisons cheap. */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
+  readonly #onChange: (collector: Collector, atMs: number) => void;
   /** Times of all changes to the collectors that lists can show, ascending. */
   readonly #changesMs: number[] = [];
 
-  constructor(firstId: bigint) {
+  /** Calls `onChange` after each change to a collector, also its creation. */
+  constructor(firstId: bigint, onChange: (collector: Collector, atMs: number) => void) {
     this.#nextId = firstId;
+    this.#onChange = onChange;
   }
 
   /** Returns the collectors in the order of their creation, including removed ones (`now.present` is false). */
@@ -67,6 +70,7 @@ export class Fleet {
   change(collector: Collector, changes: Parameters<Collector['change']>[0], atMs: number): void {
     collector.change(changes, atMs);
     this.#changesMs.push(atMs);
+    this.#onChange(collector, atMs);
   }
 
   /** Applies the scenario. Returns the collectors that have become able to reach the service again. */
@@ -119,6 +123,7 @@ export class Fleet {
     this.#byName.set(name, collector);
     this.#byId.set(id, collector);
     if (!atStart && properties.absent !== true) this.change(collector, { present: true }, atMs);
+    else this.#onChange(collector, atMs);
   }
 
   /** Returns whether the collector has become able to reach the service again. */

@@ -5,6 +5,7 @@ import type { Settings } from '../settings.ts';
 import type { Timeline } from '../timeline.ts';
 import { Fleet } from './fleet.ts';
 import { Listing } from './listing.ts';
+import { Shipping } from './shipping.ts';
 import { readTaskDefinition, UpgradeOperations } from './upgrade-operations.ts';
 import { Upgrades } from './upgrades.ts';
 
@@ -13,21 +14,24 @@ const root = '/v1/collectors/upgrades';
 export class UpgradeApi implements Api {
   readonly fleet: Fleet;
   readonly upgrades: Upgrades;
+  readonly shipping: Shipping;
   readonly #listing: Listing;
   readonly #operations: UpgradeOperations;
   tasksAccepted = 0;
   createTaskRequests = 0;
 
-  constructor(settings: Settings, timeline: Timeline) {
-    this.fleet = new Fleet(settings.firstCollectorId);
+  constructor(settings: Settings, timeline: Timeline, startMs: number) {
+    this.shipping = new Shipping(settings, startMs);
+    this.fleet = new Fleet(settings.firstCollectorId, (collector, atMs) => this.shipping.record(collector, atMs));
     this.upgrades = new Upgrades(this.fleet, timeline, settings.firstTaskId);
     this.#listing = new Listing(this.fleet);
     this.#operations = new UpgradeOperations(this.fleet, this.upgrades, this.#listing);
   }
 
   /** Applies the changes from the scenario `before`. */
-  declare(scenario: Scenario, before: Scenario, atMs: number): void {
+  declare(scenario: Scenario, before: Scenario, settings: Settings, atMs: number): void {
     this.#listing.clear();
+    if (scenario.builds !== before.builds) this.shipping.declare(settings, this.fleet.all(), atMs);
     // Compared by identity: a merge patch keeps the objects that it does not change, and comparing a large fleet is slow.
     if (scenario.groups === before.groups && scenario.collectors === before.collectors) return;
     for (const collector of this.fleet.declare(scenario, atMs, false)) this.upgrades.resume(collector, atMs);

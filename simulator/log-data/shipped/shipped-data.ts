@@ -1,0 +1,195 @@
+/**
+ * Log data of messages that the collectors of the fleet ship. Aggregations over fields of collectors, such as `count by _collectorid`,
+ * count the messages of a collector without creating them.
+ */
+import type { Filter, Row } from '../../query/row.ts';
+import { DataSearch, type Finder } from '../data-search.ts';
+import { Effort } from '../effort.ts';
+import { speltFields } from '../field-case.ts';
+import type { LogData, MatchListener, SearchRange } from '../log-data.ts';
+import { type MatchStore, type NextRank, RowFinder } from '../row-finder.ts';
+import { rawBytesOf, ShippedRows, streamFields } from './shipped-rows.ts';
+import { maxDelayMs, type Stream } from './streams.ts';
+
+export interface ShippedDataOptions {
+  readonly streams: readonly Stream[];
+  /** Time of the first message, in ms since the epoch. */
+  readonly startMs: number;
+  /** Messages that are received at this time or later do not exist yet. */
+  readonly receivedBeforeMs: number;
+  readonly seed: number;
+}
+
+export function shippedData(options: ShippedDataOptions): LogData {
+  const { streams, startMs, seed } = options;
+  const rows = new ShippedRows(streams, startMs, seed);
+  return {
+    fields: speltFields('specified'),
+    maxDelayMs,
+    search(range: SearchRange, filter: Filter, maxExamined = Number.POSITIVE_INFINITY) {
+      const single = () =>
+        new RowFinder(rows, ranksOf(rows, range, options), range, filter, maxExamined, new RankList());
+      const finder = isOfStream(filter.reads) ? new StreamFinder(rows, range, options, filter, single) : single();
+      return new DataSearch(rows, range, finder);
+    },
+  };
+}
+
+function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
+  return reads !== undefined && [...reads].every((name) => streamFields.has(name));
+}
+
+/** Returns the message times of a stream that [fromMs, toMs) covers, a range of the search's time. */
+function messageTimes(
+  { delayMs }: Stream,
+  [fromMs, toMs]: readonly [number, number],
+  byReceiptTime: boolean,
+  { startMs, receivedBeforeMs }: ShippedDataOptions,
+): [number, number] {
+  const shiftMs = byReceiptTime ? delayMs : 0;
+  return [Math.max(fromMs - shiftMs, startMs), Math.min(toMs - shiftMs, receivedBeforeMs - delayMs)];
+}
+
+/** Returns the ranks of a range's messages, latest first by the time of the range. */
+function ranksOf(rows: ShippedRows, range: SearchRange, options: ShippedDataOptions): NextRank {
+  const ranks = latestFirst(rows, range, options);
+  return () => ranks.next().value ?? -1;
+}
+
+/** Approximate maximum number of messages that are created at a time. */
+const batchRows = 5_000;
+
+function* latestFirst(
+  rows: ShippedRows,
+  { fromMs, toMs, byReceiptTime }: SearchRange,
+  options: ShippedDataOptions,
+): Generator<number, undefined> {
+  const { streams, startMs, receivedBeforeMs } = options;
+  const earliestMs = Math.max(fromMs, startMs);
+  let lengthMs = 1_000;
+  for (let endMs = Math.min(toMs, receivedBeforeMs); endMs > earliestMs; ) {
+    const beginMs = Math.max(earliestMs, endMs - lengthMs);
+    const batch: { readonly timeMs: number; readonly rank: number }[] = [];
+    for (const stream of streams) {
+      const shiftMs = byReceiptTime ? stream.delayMs : 0;
+      for (const timeMs of stream.times(...messageTimes(stream, [beginMs, endMs], byReceiptTime, options))) {
+        batch.push({ timeMs: timeMs + shiftMs, rank: rows.rankOf(timeMs, stream) });
+      }
+    }
+    batch.sort((left, right) => right.timeMs - left.timeMs || left.rank - right.rank);
+    for (const { rank } of batch) yield rank;
+    endMs = beginMs;
+    lengthMs = Math.ceil(
+      batch.length > batchRows ? lengthMs / 2 : batch.length < batchRows / 4 ? lengthMs * 2 : lengthMs,
+    );
+  }
+  return undefined;
+}
+
+/** Ranks as a list. Ranks of shipped messages lie far apart. */
+class RankList implements MatchStore {
+  readonly #ranks: number[] = [];
+  #isSorted = true;
+
+  get size(): number {
+    return this.#ranks.length;
+  }
+
+  add(rank: number): void {
+    this.#isSorted &&= rank > (this.#ranks.at(-1) ?? -1);
+    this.#ranks.push(rank);
+  }
+
+  each(skip: number, take: (rank: number) => boolean): void {
+    if (!this.#isSorted) this.#ranks.sort((left, right) => left - right);
+    this.#isSorted = true;
+    for (let place = skip; place < this.#ranks.length; place++) if (!take(this.#ranks[place] as number)) return;
+  }
+}
+
+/** Length in ms of the part of a range for which the messages of a stream are counted at once. */
+const countedMs = 60 * 60_000;
+
+/**
+ * Finds messages by stream, for filters that read only fields of streams. It counts messages as long as the listener also reads
+ * only such fields and any number of matches is wanted. Otherwise it examines the messages one by one.
+ */
+class StreamFinder implements Finder {
+  readonly #range: SearchRange;
+  readonly #options: ShippedDataOptions;
+  readonly #matching: readonly (readonly [stream: Stream, row: Row | undefined])[];
+  readonly #makeSingle: () => RowFinder;
+  /** Finder that has replaced the counting. */
+  #single: RowFinder | undefined;
+  /** Finder of the messages of pages, while messages are counted. */
+  #pages: RowFinder | undefined;
+  #found = 0;
+  #reachedMs: number;
+  #scannedBytes = 0;
+
+  constructor(
+    rows: ShippedRows,
+    range: SearchRange,
+    options: ShippedDataOptions,
+    filter: Filter,
+    makeSingle: () => RowFinder,
+  ) {
+    this.#range = range;
+    this.#options = options;
+    this.#makeSingle = makeSingle;
+    this.#reachedMs = range.toMs;
+    this.#matching = options.streams.map((stream) => {
+      const row = rows.row(rows.rankOf(options.startMs, stream));
+      return [stream, filter.matches(row) ? row : undefined] as const;
+    });
+  }
+
+  get found(): number {
+    return this.#single?.found ?? this.#found;
+  }
+
+  get reachedMs(): number {
+    return this.#single?.reachedMs ?? this.#reachedMs;
+  }
+
+  get scannedBytes(): number {
+    return this.#single?.scannedBytes ?? this.#scannedBytes;
+  }
+
+  get isGivenUp(): boolean {
+    return this.#single?.isGivenUp ?? false;
+  }
+
+  step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void {
+    const isCounted = !listener || (isOfStream(listener.reads) && listener.sliceMs === undefined);
+    const mayCount = isCounted && maxMatches === Number.POSITIVE_INFINITY;
+    if (this.#single || !mayCount) {
+      this.#single = this.#examined();
+      this.#single.step(targetMs, maxMatches, listener, effort);
+      return;
+    }
+    const fromMs = Math.max(targetMs, this.#reachedMs - countedMs);
+    for (const [stream, row] of this.#matching) {
+      const part = [fromMs, this.#reachedMs] as const;
+      const count = stream.count(...messageTimes(stream, part, this.#range.byReceiptTime, this.#options));
+      this.#scannedBytes += count * rawBytesOf(stream);
+      if (!row || count === 0) continue;
+      this.#found += count;
+      listener?.each(row, count);
+    }
+    effort.spend(this.#matching.length);
+    this.#reachedMs = fromMs;
+  }
+
+  each(skip: number, take: (rank: number) => boolean): void {
+    this.#examined().each(skip, take);
+  }
+
+  /** Returns a finder that examines messages one by one, and has searched as far as this finder. */
+  #examined(): RowFinder {
+    if (this.#single) return this.#single;
+    this.#pages ??= this.#makeSingle();
+    this.#pages.step(this.#reachedMs, Number.POSITIVE_INFINITY, undefined, new Effort());
+    return this.#pages;
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Shipped messages by rank: their fields and their JSON. The rank of a message is computed from its time and its stream. Newer
+ * messages have smaller ranks.
+ */
+import { Buffer } from 'node:buffer';
+import type { Piece } from '../../piece-memory.ts';
+import { messageField, messageFields } from '../../query/message-fields.ts';
+import type { Row } from '../../query/row.ts';
+import { blockId, defaultFormat } from '../message-defaults.ts';
+import { MessageIds } from '../message-ids.ts';
+import type { RowWriter } from '../message-page.ts';
+import type { SearchedRows } from '../row-finder.ts';
+import type { Stream } from './streams.ts';
+
+/** Maximum number of collectors that ship messages. Ranks stay safe integers. */
+export const maxStreams = 2 ** 17;
+/** Maximum time in ms from the first message to the last: about a year. */
+const maxSpanMs = 2 ** 35;
+const blockMs = 60_000;
+
+/** Lower-case names of the fields that all messages of a stream share. */
+export const streamFields: ReadonlySet<string> = new Set([
+  '_sourceid',
+  '_sourcename',
+  '_sourcehost',
+  '_sourcecategory',
+  '_source',
+  '_format',
+  '_size',
+  '_collectorid',
+  '_collector',
+]);
+
+export class ShippedRows implements RowWriter, SearchedRows {
+  readonly #streams: readonly Stream[];
+  readonly #endMs: number;
+  readonly #ids: MessageIds;
+  /** JSON of the message that was asked for last. Its length is asked for right before it is written. */
+  #last = { rank: -1, withRaw: false, json: Buffer.alloc(0) };
+
+  /** Creates the rows of streams that have no message before `startMs`. */
+  constructor(streams: readonly Stream[], startMs: number, seed: number) {
+    this.#streams = streams;
+    this.#endMs = startMs + maxSpanMs;
+    this.#ids = new MessageIds(seed);
+  }
+
+  rankOf(timeMs: number, stream: Stream): number {
+    return (this.#endMs - timeMs) * maxStreams + stream.index;
+  }
+
+  row(rank: number): Row {
+    const stream = this.#streams[rank % maxStreams] as Stream;
+    const messageTimeMs = this.#endMs - Math.floor(rank / maxStreams);
+    return {
+      messageTimeMs,
+      receiptTimeMs: messageTimeMs + stream.delayMs,
+      field: (name) => {
+        const known = messageField(name)?.name;
+        return known === undefined ? undefined : this.#value(known, rank, stream, messageTimeMs);
+      },
+    };
+  }
+
+  rawBytesOf(rank: number): number {
+    return rawBytesOf(this.#streams[rank % maxStreams] as Stream);
+  }
+
+  bytesOf(rank: number, withRaw: boolean): number {
+    return this.#json(rank, withRaw).length;
+  }
+
+  write(rank: number, withRaw: boolean, { bytes: into }: Piece, offset: number): number {
+    const json = this.#json(rank, withRaw);
+    const end = offset + json.length;
+    if (end > into.length) return -1;
+    json.copy(into, offset);
+    return end;
+  }
+
+  #json(rank: number, withRaw: boolean): Buffer {
+    if (this.#last.rank !== rank || this.#last.withRaw !== withRaw) {
+      const row = this.row(rank);
+      const names = messageFields.map(({ name }) => name).filter((name) => withRaw || name !== '_raw');
+      const map = Object.fromEntries(names.map((name) => [name, row.field(name)]));
+      this.#last = { rank, withRaw, json: Buffer.from(`${JSON.stringify({ map })},`) };
+    }
+    return this.#last.json;
+  }
+
+  #value(name: string, rank: number, stream: Stream, timeMs: number): string | undefined {
+    switch (name) {
+      case '_messageid':
+        return `1${this.#ids.digits(rank)}`;
+      case '_messagetime':
+        return String(timeMs);
+      case '_receipttime':
+        return String(timeMs + stream.delayMs);
+      case '_messagecount':
+        return String(Math.floor(timeMs / 1_000) % 1_000_000);
+      case '_blockid':
+        return blockId(Math.floor(timeMs / blockMs));
+      case '_raw':
+        return rawText(stream, timeMs, this.#ids.digits(rank));
+      default:
+        return streamValue(name, stream);
+    }
+  }
+}
+
+/** Returns the value of a field that all messages of a stream share. `name` is the name in 2.5. */
+function streamValue(name: string, stream: Stream): string | undefined {
+  const { collectorId, collector, host, category } = stream.shipper;
+  switch (name) {
+    case '_sourceid':
+      return String(300_000_001 + stream.index);
+    case '_sourceName':
+      return 'system';
+    case '_sourceHost':
+      return host;
+    case '_sourceCategory':
+      return category;
+    case '_format':
+      return defaultFormat;
+    case '_source':
+      return '/var/log/system.log';
+    case '_collectorId':
+      return collectorId;
+    case '_collector':
+      return collector;
+    case '_size':
+      return String(rawBytesOf(stream));
+    default:
+      return undefined;
+  }
+}
+
+/** Returns the text of a message. All messages of a stream have texts of one length. */
+function rawText({ shipper }: Stream, timeMs: number, digits: string): string {
+  return `${new Date(timeMs).toISOString()} INFO ${shipper.host} request ${digits} handled by ${shipper.collector}`;
+}
+
+const anyDigits = '0'.repeat(18);
+
+export function rawBytesOf(stream: Stream): number {
+  return Buffer.byteLength(rawText(stream, 0, anyDigits));
+}

@@ -1,0 +1,109 @@
+/**
+ * The messages that the collectors of a fleet ship: how many, and when. A *stream* has the messages of one collector.
+ *
+ * Invariant: messages before a time depend only on rates that were recorded before that time. So a search finds the same messages
+ * whenever it runs.
+ */
+import { mixed } from '../message-ids.ts';
+
+/** Rate at which a collector ships messages. */
+export interface ShippingRate {
+  /** Mean number of messages per minute over a day. */
+  readonly perMinute: number;
+  /** Share from 0 to 1 by which the rate rises until 14:00 UTC, and falls until 02:00 UTC. */
+  readonly dailyRhythm: number;
+}
+
+/** Values of a message that all messages of a collector share. */
+export interface Shipper {
+  readonly collectorId: string;
+  readonly collector: string;
+  readonly host: string;
+  readonly category: string;
+}
+
+interface Period extends ShippingRate {
+  readonly fromMs: number;
+}
+
+/** Within a slot of time, a collector ships its messages at equal distances. */
+const slotMs = 15 * 60_000;
+const slotMinutes = slotMs / 60_000;
+const dayMs = 24 * 60 * 60_000;
+/** Maximum time in ms from a message to its receipt. Each collector has a constant delay. */
+export const maxDelayMs = 2_000;
+
+export class Stream {
+  readonly index: number;
+  readonly shipper: Shipper;
+  /** Time in ms from a message to its receipt. */
+  readonly delayMs: number;
+  readonly #key: number;
+  /** Periods of constant rate, ascending. A period ends where the next one starts. */
+  readonly #periods: Period[] = [];
+
+  constructor(index: number, shipper: Shipper, seed: number) {
+    this.index = index;
+    this.shipper = shipper;
+    this.#key = mixed(index, seed);
+    this.delayMs = mixed(this.#key, 1) % maxDelayMs;
+  }
+
+  /** Records the rate from `fromMs` on. `fromMs` is not before any recorded time. */
+  record({ perMinute, dailyRhythm }: ShippingRate, fromMs: number): void {
+    const last = this.#periods.at(-1);
+    if (last?.perMinute === perMinute && last.dailyRhythm === dailyRhythm) return;
+    if (last?.fromMs === fromMs) this.#periods.pop();
+    this.#periods.push({ fromMs, perMinute, dailyRhythm });
+  }
+
+  /** Returns the number of messages in [fromMs, toMs). */
+  count(fromMs: number, toMs: number): number {
+    let count = 0;
+    for (const { first, end } of this.#batches(fromMs, toMs)) count += end - first;
+    return count;
+  }
+
+  /** Yields the times of the messages in [fromMs, toMs), ascending. */
+  *times(fromMs: number, toMs: number): Generator<number> {
+    for (const { slot, perSlot, first, end } of this.#batches(fromMs, toMs)) {
+      for (let index = first; index < end; index++) {
+        yield slot * slotMs + Math.floor(((index + this.#phase(slot)) * slotMs) / perSlot);
+      }
+    }
+  }
+
+  /** Yields the messages in [fromMs, toMs) by slot: those with the indices [first, end) of the slot's `perSlot` messages. */
+  *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
+    for (const [place, period] of this.#periods.entries()) {
+      const periodFromMs = Math.max(fromMs, period.fromMs);
+      const periodToMs = Math.min(toMs, this.#periods[place + 1]?.fromMs ?? toMs);
+      for (let slot = Math.floor(periodFromMs / slotMs); slot * slotMs < periodToMs; slot++) {
+        const perSlot = this.#perSlot(slot, period);
+        const indexAt = (timeMs: number) => {
+          const share = Math.min(1, Math.max(0, timeMs / slotMs - slot));
+          return Math.min(perSlot, Math.max(0, Math.ceil(share * perSlot - this.#phase(slot))));
+        };
+        const [first, end] = [indexAt(periodFromMs), indexAt(periodToMs)];
+        if (first < end) yield { slot, perSlot, first, end };
+      }
+    }
+  }
+
+  /** Returns the number of messages in a slot. It is rounded at random, so that slow collectors keep their mean rate. */
+  #perSlot(slot: number, { perMinute, dailyRhythm }: ShippingRate): number {
+    const day = (slot * slotMs) / dayMs;
+    const rhythm = 1 + dailyRhythm * Math.sin(2 * Math.PI * (day - 8 / 24));
+    return Math.floor(perMinute * slotMinutes * rhythm + random(slot, this.#key));
+  }
+
+  /** Returns the place of the first message in a slot, as a share of the distance between two messages. */
+  #phase(slot: number): number {
+    return random(slot, this.#key ^ 0x5bd1e995);
+  }
+}
+
+/** Returns a number in [0, 1) that depends only on its arguments. */
+function random(value: number, key: number): number {
+  return mixed(value, key) / 4_294_967_296;
+}

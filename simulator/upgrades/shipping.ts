@@ -1,0 +1,74 @@
+/** Messages that the fleet ships. The rate of a collector depends on its properties, its condition and its build. */
+import { drawFor } from '../chance.ts';
+import type { LogData } from '../log-data/log-data.ts';
+import { shippedData } from '../log-data/shipped/shipped-data.ts';
+import { maxStreams } from '../log-data/shipped/shipped-rows.ts';
+import { type ShippingRate, Stream } from '../log-data/shipped/streams.ts';
+import type { Settings, ShippingFault } from '../settings.ts';
+import { type Collector, hostNameOf } from './collector.ts';
+
+/** Time before the start of the service in which its collectors have shipped messages, in ms. */
+const historyMs = 30 * 24 * 60 * 60_000;
+
+export class Shipping {
+  readonly #seed: number;
+  readonly #startMs: number;
+  readonly #streams = new Map<string, Stream>();
+  #faults: ReadonlyMap<string, ShippingFault>;
+
+  constructor({ seed, shippingFaults }: Settings, startMs: number) {
+    this.#seed = seed;
+    this.#startMs = Math.floor(startMs);
+    this.#faults = shippingFaults;
+  }
+
+  /** Applies changed effects of builds. */
+  declare({ shippingFaults }: Settings, collectors: Iterable<Collector>, atMs: number): void {
+    this.#faults = shippingFaults;
+    for (const collector of collectors) this.record(collector, atMs);
+  }
+
+  /** Records the rate of a collector from `atMs` on. A rate at the start of the service also holds for the time before. */
+  record(collector: Collector, atMs: number): void {
+    const rate = this.#rateOf(collector);
+    let stream = this.#streams.get(collector.id);
+    if (!stream) {
+      if (rate.perMinute === 0 || this.#streams.size >= maxStreams) return;
+      stream = new Stream(this.#streams.size, shipperOf(collector), this.#seed);
+      this.#streams.set(collector.id, stream);
+    }
+    const sinceMs = Math.floor(atMs);
+    stream.record(rate, sinceMs <= this.#startMs ? this.#startMs - historyMs : sinceMs);
+  }
+
+  /** Returns the messages that are received before `atMs`, or undefined if no collector has shipped messages. */
+  dataAt(atMs: number): LogData | undefined {
+    if (this.#streams.size === 0) return undefined;
+    return shippedData({
+      streams: [...this.#streams.values()],
+      startMs: this.#startMs - historyMs,
+      receivedBeforeMs: Math.floor(atMs),
+      seed: this.#seed,
+    });
+  }
+
+  #rateOf({ id, now, properties }: Collector): ShippingRate {
+    const { messagesPerMinute = 0, dailyRhythm = 0 } = properties;
+    const { stopsShipping, drops } = this.#faults.get(now.version) ?? { stopsShipping: 0, drops: 0 };
+    const ships =
+      messagesPerMinute > 0 &&
+      now.present &&
+      now.running &&
+      drawFor(this.#seed, 'shipping', id, now.version) >= stopsShipping;
+    return { perMinute: ships ? messagesPerMinute * (1 - drops) : 0, dailyRhythm };
+  }
+}
+
+function shipperOf({ id, name, properties }: Collector) {
+  return {
+    collectorId: id,
+    collector: name,
+    host: hostNameOf(name, properties),
+    category: properties.sourceCategory ?? 'fleet',
+  };
+}
