@@ -42,10 +42,9 @@ export function misnamedKind(document: unknown): Finding | undefined {
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', 'is a List without items, or inside another List', 'write its items as documents');
   }
-  const isOurGroup = String(apiVersion).split('/')[0] === apiGroup;
-  const isOurKind = kindNames.includes(String(kind));
-  if (isOurGroup === isOurKind) return undefined;
-  if (isOurKind) {
+  const isMeant = String(apiVersion).split('/')[0] === apiGroup || kindNames.includes(String(kind));
+  if (!isMeant || kindOf(document)) return undefined;
+  if (kindNames.includes(kind as string)) {
     return error(
       ['apiVersion'],
       'Unknown',
@@ -58,7 +57,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
     return error(['kind'], 'Unknown', 'only the operator writes Ledgers', 'remove it from the manifests');
   }
   const meant = nearest(written, kindNames) ?? kindNames.join(' or ');
-  return error(['kind'], 'Unknown', `${apiGroup} has no kind ${JSON.stringify(written)}`, `did you mean ${meant}?`);
+  return error(['kind'], 'Unknown', `${apiGroup} has no kind ${JSON.stringify(kind ?? '')}`, `did you mean ${meant}?`);
 }
 
 /**

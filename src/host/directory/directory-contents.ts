@@ -339,7 +339,7 @@ export class DirectoryContents {
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
     const id = identifyRecord(record);
-    if (reading.mayExist(resource.kind, resource.metadata, record)) {
+    if (reading.mayExist(resource.kind, resource.metadata)) {
       this.#absences.end(id);
       const asked = withRequest(resource.metadata.annotations, reading.requests.get(id));
       const metadata = annotated(resource.metadata, asked);
@@ -424,7 +424,7 @@ export class DirectoryContents {
     for (const id of reading.secrets.keys()) this.#absences.end(id);
     const kept = [...this.#secrets].filter(
       ([id, found]) =>
-        !reading.secrets.has(id) && (reading.mayExist('Secret', found.decoded.key, found) || !this.#isGone(id)),
+        !reading.secrets.has(id) && (reading.mayExist('Secret', found.decoded.key) || !this.#isGone(id)),
     );
     this.#secrets = new Map([...kept, ...reading.secrets]);
   }

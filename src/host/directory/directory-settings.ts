@@ -16,10 +16,8 @@ import { type FoundSettings, type Hold, identifySettings, type Place } from './m
 interface SettingsReading {
   readonly settings: readonly FoundSettings[];
   readonly holds: readonly Hold[];
-  /**
-   * True if the file at this place could not be read, so that settings from an earlier reading may still exist there.
-   */
-  isUnclear(place: Place): boolean;
+  /** True if a file could not be read completely, so that settings from an earlier reading may still exist there. */
+  readonly isUnclear: boolean;
 }
 
 /** Functions that measure how long the file of some settings has been missing. */
@@ -68,7 +66,7 @@ export class DirectorySettings {
       (found) =>
         found.source !== 'unreadable' &&
         !reading.settings.some((other) => isSamePlace(other, found)) &&
-        (reading.isUnclear(found) || !isGone(identifySettings(found))),
+        (reading.isUnclear || !isGone(identifySettings(found))),
     );
     this.#replace([...reading.settings, ...unreadable, ...kept], policiesHold(reading.holds));
   }

@@ -3,7 +3,7 @@
  * requests of users, and the problems.
  *
  * Invariants:
- * - An unreadable file removes nothing: `mayExist` is true for every object that was read from the file before (D2).
+ * - An unreadable file removes nothing: `mayExist` is then true for every object (D2).
  * - A file that lost only its end counts as truncated. A file that changed a moment ago counts as not completely
  *   written (D2).
  * - A resource with manifests in two files is refused in both (D5).
@@ -55,13 +55,10 @@ export interface Reading {
   readonly folders: readonly string[];
   /** True if a manifest file changed so recently that all manifests must be read again soon. */
   readonly isUnfinished: boolean;
-  /**
-   * Returns whether an object that an earlier reading found at `place` may still exist, although this reading did not
-   * find it.
-   */
-  mayExist(kind: string, key: ResourceKey, place: Place): boolean;
-  /** Returns whether the file at `place` could not be read, so that it may contain any object. */
-  isUnclear(place: Place): boolean;
+  /** Returns whether an object that an earlier reading found may still exist, although this reading did not find it. */
+  mayExist(kind: string, key: ResourceKey): boolean;
+  /** True if a file could not be read completely. It may contain any object, because objects can move between files. */
+  isUnclear: boolean;
 }
 
 /** Objects that earlier readings of the manifests found. */
@@ -167,7 +164,7 @@ export class ManifestReader {
   #conclude(gathered: Gathering): Reading {
     refuseDoubles(gathered);
     const refused = new Set(gathered.refused.map(idOf));
-    const isUnclear = (place: Place) => gathered.unclear.some((unclear) => isAtOrBelow(place, unclear));
+    const isUnclear = gathered.unclear.length > 0;
     const { settings, requests, problems, folders, isUnfinished } = gathered;
     const resources = new Map<string, Found<DecodedResource>>();
     const secrets = new Map<string, Found<DecodedSecret>>();
@@ -181,7 +178,7 @@ export class ManifestReader {
     return {
       ...{ resources, secrets, settings, requests, problems, folders, isUnfinished, isUnclear },
       holds: this.#holdsOf(gathered, found),
-      mayExist: (kind, key, place) => refused.has(identify(kind, key)) || isUnclear(place),
+      mayExist: (kind, key) => isUnclear || refused.has(identify(kind, key)),
     };
   }
 
@@ -445,10 +442,9 @@ async function listEntries(folder: string, isRoot: boolean) {
 
 async function readManifest(absolutePath: string, path: string): Promise<ScannedFile | undefined> {
   try {
-    const { size, mtimeMs } = await stat(absolutePath).then((stats) =>
-      stats.isFile() ? stats : { size: -1, mtimeMs: 0 },
-    );
-    if (size < 0) return undefined;
+    const stats = await stat(absolutePath);
+    if (!stats.isFile()) return { path, content: { failure: 'it is not a regular file' } };
+    const { size, mtimeMs } = stats;
     if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
     return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
   } catch (error) {

@@ -2,6 +2,7 @@
  * Tests unusable manifests in a directory (D1 to D3, D5): one kind of damage at a time, and the effect on the other
  * manifests.
  */
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
@@ -46,6 +47,8 @@ const damages: readonly (readonly [string, (text: string) => string | Uint8Array
   ['without a name', (text) => text.replace('  name: pin\n', '')],
   ['of another kind by a slip', (text) => text.replace('CollectorVersionPolicy', 'ColectorVersionPolicy')],
   ['of another group by a slip', (text) => text.replace('logfleet.dev', 'logfleet.io')],
+  ['of a list as kind', (text) => text.replace('CollectorVersionPolicy', '[CollectorVersionPolicy]')],
+  ['of a list as API version', (text) => text.replace('logfleet.dev/v1alpha1', '[logfleet.dev/v1alpha1]')],
   ['invalid', (text) => text.replace('selector: {}', 'selector: 7')],
   ['there twice', (text) => `${text}---\n${text}`],
 ];
@@ -289,6 +292,38 @@ describe('a manifest that is missing for a moment (D3)', () => {
     await wait(place, host);
     expect(get(host, 'web')).toEqual(before);
     expect(host.notices()).toEqual([]);
+  });
+
+  test('a document that moves into an unreadable file keeps its resource', async () => {
+    const place = new Workplace();
+    place.write('pin.yaml', policy('pin'));
+    place.write('pause.yaml', settings);
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const before = get(host, 'pin');
+    place.write('web.yaml', Buffer.from(`${policy('web')}---\n${policy('pin')}---\n${settings}# caf\u00e9\n`, 'latin1'));
+    place.remove('pin.yaml');
+    place.remove('pause.yaml');
+    await host.refresh();
+    await wait(place, host);
+    expect(get(host, 'pin')).toEqual(before);
+    expect(host.settings().paused).toBe(true);
+    place.write('web.yaml', policy('web'));
+    await host.refresh();
+    await wait(place, host);
+    expect([names(host), host.settings().paused]).toEqual([['web'], false]);
+  });
+
+  test('a named pipe in place of a manifest file is unreadable', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    place.remove('web.yaml');
+    execFileSync('mkfifo', [place.path('web.yaml')]);
+    await host.refresh();
+    await wait(place, host);
+    expect(names(host)).toEqual(['web']);
+    expect(host.problems()).toMatchObject([{ file: place.path('web.yaml') }]);
   });
 
   test('a folder that cannot be listed is unreadable', async () => {
