@@ -423,8 +423,7 @@ export class DirectoryContents {
   #adoptSecrets(reading: Reading): void {
     for (const id of reading.secrets.keys()) this.#absences.end(id);
     const kept = [...this.#secrets].filter(
-      ([id, found]) =>
-        !reading.secrets.has(id) && (reading.mayExist('Secret', found.decoded.key) || !this.#isGone(id)),
+      ([id, found]) => !reading.secrets.has(id) && (reading.mayExist('Secret', found.decoded.key) || !this.#isGone(id)),
     );
     this.#secrets = new Map([...kept, ...reading.secrets]);
   }

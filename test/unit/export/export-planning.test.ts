@@ -95,10 +95,12 @@ class PlanningWorld {
     const onNews = () => this.purposes.push(jobs.views.map(({ purpose }) => purpose).join(' and '));
     const jobs = new JobSet({ ...tools, signal: this.stop.signal, onNews });
     this.jobs = jobs;
-    return planExport(tools, { settleDelayMs, jobs, onWait: (wait) => this.waits.push(wait) }).catch(async (error: unknown) => {
-      await jobs.closeAll();
-      throw error;
-    });
+    return planExport(tools, { settleDelayMs, jobs, onWait: (wait) => this.waits.push(wait) }).catch(
+      async (error: unknown) => {
+        await jobs.closeAll();
+        throw error;
+      },
+    );
   }
 
   plan(): Promise<PlannedExport> {

@@ -301,7 +301,10 @@ describe('a manifest that is missing for a moment (D3)', () => {
     place.write('web.yaml', policy('web'));
     const host = await place.open();
     const before = get(host, 'pin');
-    place.write('web.yaml', Buffer.from(`${policy('web')}---\n${policy('pin')}---\n${settings}# caf\u00e9\n`, 'latin1'));
+    place.write(
+      'web.yaml',
+      Buffer.from(`${policy('web')}---\n${policy('pin')}---\n${settings}# caf\u00e9\n`, 'latin1'),
+    );
     place.remove('pin.yaml');
     place.remove('pause.yaml');
     await host.refresh();
