@@ -1,4 +1,4 @@
-/** Rows and figures of one data file: the port of its readers, and the sums of its messages. */
+/** Rows and figures of one data file. */
 import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 
@@ -7,15 +7,12 @@ export interface FileFigures extends MessageFigures {
   readonly slices?: readonly SliceFigures[];
 }
 
-/** Reads one file. All methods throw or reject with a short sentence if the bytes are invalid. */
-export interface FileReader {
-  /** Reads a chunk of the file. Resolves when the memory of the chunk can be reused. */
-  write(chunk: Uint8Array): Promise<void>;
-  /** Ends the reading after the last byte. Resolves to the number of rows. */
-  end(): Promise<number>;
+/** Rows of a data file. */
+export interface FileContent {
+  readonly rows: number;
   /**
-   * Computes the figures of the file's messages; the last call. A figure is absent if a message lacks its column or has no integer in it.
-   * `again` reads the file again from its start.
+   * Computes the figures of the file's messages. A figure is absent if a message lacks its column or has no integer in it. For formats
+   * that store columns, `again` reads the file a second time.
    */
   figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures>;
 }

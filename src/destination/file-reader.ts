@@ -2,26 +2,34 @@
  * Reads a data file for its verification: its number of rows, and the bytes and times of its messages if it has these columns. It
  * shares no code with the encoders, so that it does not repeat their errors. `parquet-file.ts` reads Parquet.
  */
-import { once } from 'node:events';
-import type { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
-import { type FigureColumn, FigureSum, type FileReader, figureColumns } from './file-figures.ts';
+import { type FigureColumn, FigureSum, type FileContent, figureColumns } from './file-figures.ts';
 import type { ExportOutput } from './fingerprint.ts';
-import { ParquetFile } from './parquet-file.ts';
+import { readParquet } from './parquet-file.ts';
 
 /**
- * Creates a reader of a data file. `sliceMs` is the length in ms of the slices of time for figures. Without it, one slice contains all
- * messages.
+ * Reads a data file. Rejects with a short sentence if its bytes are invalid. `sliceMs` is the length in ms of the slices of time for
+ * figures. Without it, one slice contains all messages.
  */
-export function fileReader(
+export async function readContent(
   { format, compression }: Pick<ExportOutput, 'format' | 'compression'>,
+  file: AsyncIterable<Uint8Array>,
   sliceMs = Number.POSITIVE_INFINITY,
-): FileReader {
-  if (format === 'Parquet') return new ParquetFile(sliceMs);
+): Promise<FileContent> {
   const sum = new FigureSum(sliceMs);
-  const rows = format === 'NDJSON' ? new NdjsonReader(sum) : new CsvReader(sum);
-  return { ...decompressed(compression, rows), figures: async () => sum.figures };
+  if (format === 'Parquet') return readParquet(file, sum);
+  const reader = format === 'NDJSON' ? new NdjsonReader(sum) : new CsvReader(sum);
+  const read = async (text: AsyncIterable<Uint8Array>) => {
+    for await (const chunk of text) reader.add(chunk);
+  };
+  if (compression === 'None') await read(file);
+  else await pipeline(file, compression === 'Gzip' ? createGunzip(oneChunk) : createZstdDecompress(oneChunk), read);
+  return { rows: reader.end(), figures: async () => sum.figures };
 }
+
+/** Options of a decompressor that gets the next chunk only when the former one is consumed, because chunks share their memory. */
+const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
 /** Reader of a file's rows, which gets the uncompressed text. */
 interface TextReader {
@@ -128,42 +136,4 @@ class CsvReader implements TextReader {
     this.#column = 0;
     this.#hasBytes = false;
   }
-}
-
-function decompressed(compression: ExportOutput['compression'], rows: TextReader): Pick<FileReader, 'write' | 'end'> {
-  if (compression === 'None') return { write: async (chunk) => rows.add(chunk), end: async () => rows.end() };
-  return through(compression === 'Gzip' ? createGunzip() : createZstdDecompress(), rows);
-}
-
-/**
- * Decompresses a file and passes its text to the reader of rows. Node reads only the first zstd frame of a file; data files have only one.
- */
-function through(stream: Transform, rows: TextReader): Pick<FileReader, 'write' | 'end'> {
-  let failure: unknown;
-  stream.on('data', (chunk: Uint8Array) => {
-    try {
-      if (failure === undefined) rows.add(chunk);
-    } catch (error) {
-      failure = error;
-    }
-  });
-  const ended = once(stream, 'end');
-  // The error is handled by the next `write` or by `end`. A failed write does not call back.
-  ended.catch(() => {});
-  stream.on('error', () => {});
-  return {
-    async write(chunk) {
-      // The callback comes when the decompressor has consumed the chunk. Waiting for it slows down a reader that is faster than
-      // decompression.
-      const written = new Promise<void>((resolve) => stream.write(chunk, () => resolve()));
-      await Promise.race([written, ended]);
-      if (failure !== undefined) throw failure;
-    },
-    async end() {
-      stream.end();
-      await ended;
-      if (failure !== undefined) throw failure;
-      return rows.end();
-    },
-  };
 }

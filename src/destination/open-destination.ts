@@ -2,8 +2,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Destination } from './destination.ts';
-import { LeftUploads } from './s3/left-uploads.ts';
 import type { S3Settings } from './s3/s3-settings.ts';
+import type { LeftUpload } from './s3/s3-upload.ts';
 
 export type DestinationSettings =
   | {
@@ -20,8 +20,11 @@ export interface DestinationPorts {
   readonly random: Random;
   /** Environment variables, of which the proxy settings `HTTPS_PROXY` and `NO_PROXY` are used. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Abandoned uploads, shared by all destinations of a process. By default each destination has its own. */
-  readonly left?: LeftUploads;
+  /**
+   * Uploads of this process that could not be removed, for example because credentials had expired (E15). The next destination on the same
+   * store removes them, so all destinations of a process share the set. By default each destination has its own.
+   */
+  readonly left?: Set<LeftUpload>;
 }
 
 /** Opens a destination without reading or writing anything. Throws `destination.invalid` or `destination.name` for wrong settings. */
@@ -31,5 +34,5 @@ export async function openDestination(chosen: DestinationSettings, ports: Destin
     return VolumeDestination.open({ ...chosen, ...ports });
   }
   const { S3Destination } = await import('./s3/s3-destination.ts');
-  return S3Destination.open({ left: new LeftUploads(), ...ports, settings: chosen.settings });
+  return S3Destination.open({ left: new Set(), ...ports, settings: chosen.settings });
 }

@@ -4,7 +4,7 @@
  */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { FileMetaData } from 'hyparquet';
-import { FigureSum, type FileFigures, type FileReader, figureColumns } from './file-figures.ts';
+import { type FigureSum, type FileContent, type FileFigures, figureColumns } from './file-figures.ts';
 
 /** Maximum size in bytes of a Parquet footer. It has some bytes for each column of each row group. */
 const maxFooterBytes = 8 * 1024 * 1024;
@@ -17,53 +17,47 @@ interface ByteRange {
   readonly endByte: number;
 }
 
-export class ParquetFile implements FileReader {
-  readonly #sliceMs: number;
-  /** Last chunks of the file, which together have at least the maximum size of a footer. */
-  readonly #tail: Uint8Array[] = [];
-  #tailBytes = 0;
-  #bytes = 0;
-  #metadata: FileMetaData | undefined;
+export async function readParquet(file: AsyncIterable<Uint8Array>, sum: FigureSum): Promise<FileContent> {
+  const { tail, bytes } = await readTail(file);
+  const metadata = await metadataOf(tail);
+  return { rows: Number(metadata.num_rows), figures: (again) => figuresOf(metadata, again, bytes, sum) };
+}
 
-  constructor(sliceMs: number) {
-    this.#sliceMs = sliceMs;
+/** Reads a file, and keeps its last chunks, which together have at least the maximum size of a footer. */
+async function readTail(file: AsyncIterable<Uint8Array>) {
+  const chunks: Uint8Array[] = [];
+  let [bytes, keptBytes] = [0, 0];
+  for await (const chunk of file) {
+    chunks.push(Uint8Array.from(chunk));
+    bytes += chunk.length;
+    keptBytes += chunk.length;
+    while (keptBytes - (chunks[0]?.length ?? 0) >= maxFooterBytes) keptBytes -= chunks.shift()?.length ?? 0;
   }
+  return { tail: Buffer.concat(chunks), bytes };
+}
 
-  async write(chunk: Uint8Array): Promise<void> {
-    this.#tail.push(Uint8Array.from(chunk));
-    this.#bytes += chunk.length;
-    this.#tailBytes += chunk.length;
-    while (this.#tailBytes - (this.#tail[0]?.length ?? 0) >= maxFooterBytes) {
-      this.#tailBytes -= this.#tail.shift()?.length ?? 0;
+async function figuresOf(
+  metadata: FileMetaData,
+  again: () => AsyncIterable<Uint8Array>,
+  bytes: number,
+  sum: FigureSum,
+): Promise<FileFigures> {
+  const columns = columnsOf(metadata);
+  const names = [...columns.values()];
+  // No figures are wanted or present, so the file is not read a second time.
+  if (names.length === 0 && metadata.num_rows > 0) return {};
+  const { parquetReadObjects } = await import('hyparquet');
+  const file = await readRanges(again(), bytes, chunksOf(metadata, names));
+  let rowStart = 0;
+  for (const { num_rows: groupRows } of metadata.row_groups) {
+    const rowEnd = rowStart + Number(groupRows);
+    const options = { file, metadata, columns: names, rowStart, rowEnd, compressors };
+    for (const row of await parquetReadObjects(options)) {
+      sum.take((name) => plainOf(row[columns.get(name) ?? '']));
     }
+    rowStart = rowEnd;
   }
-
-  async end(): Promise<number> {
-    this.#metadata = await metadataOf(Buffer.concat(this.#tail));
-    return Number(this.#metadata.num_rows);
-  }
-
-  async figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures> {
-    const metadata = this.#metadata;
-    if (!metadata) return {};
-    const columns = columnsOf(metadata);
-    const names = [...columns.values()];
-    // No figures are wanted or present, so the file is not read a second time.
-    if (names.length === 0 && metadata.num_rows > 0) return {};
-    const { parquetReadObjects } = await import('hyparquet');
-    const sum = new FigureSum(this.#sliceMs);
-    const file = await readRanges(again(), this.#bytes, chunksOf(metadata, names));
-    let rowStart = 0;
-    for (const { num_rows: groupRows } of metadata.row_groups) {
-      const rowEnd = rowStart + Number(groupRows);
-      const options = { file, metadata, columns: names, rowStart, rowEnd, compressors };
-      for (const row of await parquetReadObjects(options)) {
-        sum.take((name) => plainOf(row[columns.get(name) ?? '']));
-      }
-      rowStart = rowEnd;
-    }
-    return sum.figures;
-  }
+  return sum.figures;
 }
 
 /** Reads the metadata of a Parquet file from its footer. `tail` is the end of the file. */

@@ -11,10 +11,10 @@ import { type CommitRecord, type CommittedFile, readRecords, sumOfFigures } from
 import { coverageOf } from './coverage.ts';
 import type { Destination } from './destination.ts';
 import { destinationError } from './destination-error.ts';
-import { type ComparableFigure, comparableFigures, readVerdicts } from './digest-verdict.ts';
+import { type ComparableFigure, comparableFigures, type DigestVerdict, readVerdicts } from './digest-verdict.ts';
 import type { ExportLayout } from './export-layout.ts';
 import type { FileFigures } from './file-figures.ts';
-import { fileReader } from './file-reader.ts';
+import { readContent } from './file-reader.ts';
 import { type ExportOutput, fingerprintOf } from './fingerprint.ts';
 import { isProofOf, isWhole, type Manifest, readManifest, totalsOf } from './manifest.ts';
 import { readPlan } from './plan-object.ts';
@@ -89,11 +89,12 @@ export async function verifyExport(
 ): Promise<Verification> {
   const manifest = await readManifest(destination, layout);
   if (!manifest) throw destinationError('absent', `there is no ${layout.manifest} in ${destination.url}`);
+  const verdicts = await readVerdicts(destination, layout);
   const differences = [
     ...differencesWithin(manifest),
-    ...(await recordDifferences(destination, layout, manifest)),
-    ...(await proofDifferences(destination, layout, manifest)),
-    ...(await strayFiles(destination, layout, manifest)),
+    ...(await recordDifferences(destination, layout, manifest, verdicts)),
+    ...proofDifferences(manifest, verdicts),
+    ...(await strayFiles(destination, layout, manifest, verdicts)),
   ];
   const found = new Map<string, FileFigures>();
   const files = manifest.intervals.flatMap(({ files, slices }) => {
@@ -162,12 +163,7 @@ function sliceDifferences(
 }
 
 /** Compares the proof in the manifest with its intervals and with the digest verdicts. A copied export may have no verdicts. */
-async function proofDifferences(
-  destination: Destination,
-  layout: ExportLayout,
-  { proof, intervals }: Manifest,
-): Promise<readonly Difference[]> {
-  const verdicts = await readVerdicts(destination, layout);
+function proofDifferences({ proof, intervals }: Manifest, verdicts: readonly DigestVerdict[]): readonly Difference[] {
   const isPossible =
     verdicts.length === 0 || possibleProofs(intervals, verdicts).some((each) => sameValue(each, proof));
   return isPossible && isProofOf(proof, intervals) ? [] : [{ kind: 'proof', where: 'manifest' }];
@@ -205,6 +201,7 @@ async function recordDifferences(
   destination: Destination,
   layout: ExportLayout,
   { intervals }: Manifest,
+  verdicts: readonly DigestVerdict[],
 ): Promise<readonly Difference[]> {
   const known: ReadonlyMap<string, string> = new Map(
     intervals.map((each) => [layout.commit(each.segment, each.toMs), canonicalText(each)]),
@@ -213,7 +210,6 @@ async function recordDifferences(
   const records = await readRecords(destination, layout, [], (name, { message }) => {
     unreadable.push({ kind: 'unreadable', where: layout.relative(name), found: message });
   });
-  const verdicts = await readVerdicts(destination, layout);
   const plan = verdicts.length === 0 ? undefined : await readPlan(destination, layout);
   const voided = new Set(plan ? coverageOf(plan, records, verdicts).voided : []);
   const differing = records
@@ -228,17 +224,17 @@ async function strayFiles(
   destination: Destination,
   layout: ExportLayout,
   { intervals }: Manifest,
+  verdicts: readonly DigestVerdict[],
 ): Promise<readonly Difference[]> {
   const known = new Set([
     layout.plan,
     layout.manifest,
     ...intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))),
+    ...verdicts.map(({ round }) => layout.verdict(round)),
   ]);
-  const rounds = (await readVerdicts(destination, layout)).map(({ round }) => layout.verdict(round));
-  const verdicts = new Set(rounds);
   const strays: Difference[] = [];
   for await (const { name } of destination.list(layout.folder)) {
-    if (known.has(name) || name.startsWith(`${layout.commits}/`) || verdicts.has(name)) continue;
+    if (known.has(name) || name.startsWith(`${layout.commits}/`)) continue;
     strays.push({ kind: 'strayFile', where: layout.relative(name) });
   }
   return strays;
@@ -253,48 +249,74 @@ interface ReadFile {
   readonly figures?: FileFigures | undefined;
 }
 
-/** Reads one data file. If its rows cannot be counted, reading continues, so that the hash of all bytes is still checked. */
+/** Reads one data file and compares it with its commit record. */
 async function readFile(
   destination: Destination,
   layout: ExportLayout,
   file: CommittedFile,
-  { output, sliceMs }: { readonly output: ExportOutput; readonly sliceMs: number | undefined },
+  form: { readonly output: ExportOutput; readonly sliceMs: number | undefined },
 ): Promise<ReadFile> {
-  const hash = createHash('sha256');
-  const reader = fileReader(output, sliceMs);
-  let bytes = 0;
-  let unreadable: string | undefined;
-  const counting = async <T>(act: () => Promise<T>): Promise<T | undefined> => {
-    if (unreadable !== undefined) return undefined;
-    return act().catch((error: Error) => {
-      unreadable = error.message;
-      return undefined;
-    });
-  };
   try {
-    for await (const chunk of destination.stream(layout.within(file.name))) {
-      hash.update(chunk);
-      bytes += chunk.length;
-      await counting(() => reader.write(chunk));
-    }
+    return await compareFile(file, () => destination.stream(layout.within(file.name)), form);
   } catch (error) {
     const difference = error instanceof LogfleetError ? differenceOf(file, error) : undefined;
     if (!difference) throw error;
     return { exists: false, rows: 0, bytes: 0, differences: [difference] };
   }
-  const rows = (await counting(() => reader.end())) ?? 0;
+}
+
+async function compareFile(
+  file: CommittedFile,
+  open: () => AsyncIterable<Uint8Array>,
+  { output, sliceMs }: { readonly output: ExportOutput; readonly sliceMs: number | undefined },
+): Promise<ReadFile> {
   const differences: Difference[] = [];
+  const unreadable: Difference[] = [];
   const differ = (kind: DifferenceKind, expected: string | number, found: string | number) => {
     if (expected !== found) differences.push({ kind, where: file.name, expected, found });
   };
+  const unlessUnreadable = async <T>(reading: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await reading;
+    } catch (error) {
+      if (error instanceof LogfleetError) throw error;
+      unreadable.push({ kind: 'unreadable', where: file.name, found: (error as Error).message });
+      return undefined;
+    }
+  };
+  let checksum = new Checksum();
+  const content = await unlessUnreadable(readContent(output, checksum.of(open()), sliceMs));
+  if (!content) {
+    // The reading of the rows ended early, but the checksum covers all bytes.
+    checksum = new Checksum();
+    for await (const _ of checksum.of(open()));
+  }
+  const { bytes } = checksum;
+  const rows = content?.rows ?? 0;
   differ('bytes', file.bytes, bytes);
-  differ('sha256', file.sha256, hash.digest('hex'));
-  if (unreadable === undefined) differ('rows', file.rows, rows);
-  else differences.push({ kind: 'unreadable', where: file.name, found: unreadable });
-  if (differences.length > 0) return { exists: true, rows, bytes, differences };
-  const figures = await counting(() => reader.figures(() => destination.stream(layout.within(file.name))));
-  if (unreadable !== undefined) differences.push({ kind: 'unreadable', where: file.name, found: unreadable });
-  return { exists: true, rows, bytes, differences, figures };
+  differ('sha256', file.sha256, checksum.sha256);
+  if (content) differ('rows', file.rows, rows);
+  // The figures are read from unchanged files only. A changed footer of a Parquet file may name ranges of any size.
+  const figures = content && differences.length === 0 ? await unlessUnreadable(content.figures(open)) : undefined;
+  return { exists: true, rows, bytes, differences: [...differences, ...unreadable], figures };
+}
+
+/** Size and SHA-256 of the chunks that pass through. */
+class Checksum {
+  bytes = 0;
+  readonly #hash = createHash('sha256');
+
+  async *of(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    for await (const chunk of chunks) {
+      this.#hash.update(chunk);
+      this.bytes += chunk.length;
+      yield chunk;
+    }
+  }
+
+  get sha256(): string {
+    return this.#hash.digest('hex');
+  }
 }
 
 /**

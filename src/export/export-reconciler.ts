@@ -14,7 +14,7 @@ import type { Random } from '../base/random.ts';
 import type { Reconciler, Result } from '../controller/reconciler.ts';
 import type { Destination } from '../destination/destination.ts';
 import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
-import { LeftUploads } from '../destination/s3/left-uploads.ts';
+import type { LeftUpload } from '../destination/s3/s3-upload.ts';
 import { Writer } from '../destination/writer.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { ExportRuntime, waiterOf } from './export-runtime.ts';
@@ -48,7 +48,7 @@ export class ExportReconciler implements Reconciler {
   readonly #settings: ExportSettings;
   readonly #quirks = new QuirksOfServices();
   /** Uploads that could not be removed. They are kept here because they outlive the credentials with which they began. */
-  readonly #left = new LeftUploads();
+  readonly #left = new Set<LeftUpload>();
   readonly #runtimes = new Map<string, ExportRuntime>();
   /** Promises of dropped runtimes that are still ending their work. */
   readonly #endings = new Set<Promise<void>>();

@@ -13,7 +13,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Destination } from '../../src/destination/destination.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
-import { LeftUploads } from '../../src/destination/s3/left-uploads.ts';
+import type { LeftUpload } from '../../src/destination/s3/s3-upload.ts';
 import { S3Gateway } from '../support/s3-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { makeBucket, openPlace, type Place, type PlaceData, settingsOf } from './place.ts';
@@ -110,7 +110,7 @@ test('E15: what one destination could not take back the next one to the same sto
   const gateway = await S3Gateway.start();
   try {
     const bucket = makeBucket(gateway.access);
-    const ports = { clock: systemClock, random: systemRandom, environment: {}, left: new LeftUploads() };
+    const ports = { clock: systemClock, random: systemRandom, environment: {}, left: new Set<LeftUpload>() };
     const first = await openDestination(settingsOf(bucket.data), ports);
     const upload = await first.open('data/a');
     await upload.write(Buffer.alloc(6 * mebibyte));

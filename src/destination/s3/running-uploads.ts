@@ -6,16 +6,17 @@
  * that has to wait longer for rows is started again.
  */
 import {
-  AbortMultipartUploadCommand,
   ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
   ListPartsCommand,
+  type ListPartsCommandOutput,
   type MultipartUpload,
   type S3Client,
 } from '@aws-sdk/client-s3';
 import type { Clock } from '../../base/clock.ts';
 import { type LeftoverChoice, longestSilenceMs } from '../destination.ts';
 import type { Writer } from '../writer.ts';
-import { isAbsent } from './s3-error.ts';
+import { abortMultipart } from './s3-upload.ts';
 
 export interface RunningUploadsOptions {
   readonly client: S3Client;
@@ -24,7 +25,10 @@ export interface RunningUploadsOptions {
   readonly writer: Writer;
 }
 
-/** Unfinished multipart uploads of a bucket. Errors of the SDK are thrown unchanged. */
+/**
+ * Unfinished multipart uploads of a bucket. Errors of the SDK are thrown unchanged. The SDK's own paginators are not used, because with
+ * a store that sends a marker after the last page they never end.
+ */
 export class RunningUploads {
   readonly #options: RunningUploadsOptions;
 
@@ -34,24 +38,26 @@ export class RunningUploads {
 
   /** Aborts the unfinished uploads whose keys have this prefix. Returns their number. */
   async abort(prefix: string, choice: LeftoverChoice): Promise<number> {
+    const { client, bucket: Bucket } = this.#options;
     let aborted = 0;
     for await (const upload of this.#list(prefix)) {
-      if ((choice === 'all' || (await this.#isLeftOver(upload))) && (await this.#abort(upload))) aborted++;
+      if (choice !== 'all' && !(await this.#isLeftOver(upload))) continue;
+      const { Key, UploadId } = upload;
+      if (await abortMultipart(client, { Bucket, Key, UploadId })) aborted++;
     }
     return aborted;
   }
 
   async *#list(Prefix: string): AsyncIterable<MultipartUpload> {
     const { client, bucket: Bucket } = this.#options;
-    let marker: { readonly KeyMarker?: string; readonly UploadIdMarker?: string } | undefined = {};
-    while (marker) {
-      const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({ Bucket, Prefix, ...marker });
-      const { Uploads, IsTruncated, NextKeyMarker, NextUploadIdMarker } = await client.send(command);
-      yield* Uploads ?? [];
-      const goesOn = IsTruncated === true && NextKeyMarker !== undefined;
-      const within = NextUploadIdMarker ? { UploadIdMarker: NextUploadIdMarker } : {};
-      marker = goesOn ? { KeyMarker: NextKeyMarker, ...within } : undefined;
-    }
+    let [KeyMarker, UploadIdMarker]: (string | undefined)[] = [];
+    do {
+      const command = new ListMultipartUploadsCommand({ Bucket, Prefix, KeyMarker, UploadIdMarker });
+      const page: ListMultipartUploadsCommandOutput = await client.send(command);
+      yield* page.Uploads ?? [];
+      KeyMarker = page.IsTruncated ? page.NextKeyMarker : undefined;
+      UploadIdMarker = page.NextUploadIdMarker || undefined;
+    } while (KeyMarker !== undefined);
   }
 
   async #isLeftOver(upload: MultipartUpload): Promise<boolean> {
@@ -62,31 +68,18 @@ export class RunningUploads {
 
   async #partsAreOld({ Key, UploadId }: MultipartUpload): Promise<boolean> {
     const { client, bucket: Bucket } = this.#options;
-    let marker: { readonly PartNumberMarker?: string } | undefined = {};
-    while (marker) {
-      const command: ListPartsCommand = new ListPartsCommand({ Bucket, Key, UploadId, ...marker });
-      const { Parts = [], IsTruncated, NextPartNumberMarker } = await client.send(command);
+    let PartNumberMarker: string | undefined;
+    do {
+      const command = new ListPartsCommand({ Bucket, Key, UploadId, PartNumberMarker });
+      const { Parts = [], IsTruncated, NextPartNumberMarker }: ListPartsCommandOutput = await client.send(command);
       if (Parts.some(({ LastModified }) => !this.#isOld(LastModified))) return false;
-      const goesOn = IsTruncated === true && NextPartNumberMarker !== undefined;
-      marker = goesOn ? { PartNumberMarker: NextPartNumberMarker } : undefined;
-    }
+      PartNumberMarker = IsTruncated ? NextPartNumberMarker : undefined;
+    } while (PartNumberMarker !== undefined);
     return true;
   }
 
   /** Returns whether an upload's last activity is long ago. A missing time counts as long ago. */
   #isOld(moment: Date | undefined): boolean {
     return this.#options.clock.now() - (moment?.getTime() ?? 0) >= longestSilenceMs;
-  }
-
-  /** Aborts one upload. Returns false if it no longer existed. */
-  async #abort({ Key, UploadId }: MultipartUpload): Promise<boolean> {
-    const { client, bucket: Bucket } = this.#options;
-    try {
-      await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
-      return true;
-    } catch (cause) {
-      if (isAbsent(cause)) return false;
-      throw cause;
-    }
   }
 }

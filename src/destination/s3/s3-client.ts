@@ -26,17 +26,15 @@ export function createClient(settings: S3Settings, environment: Environment): S3
     region,
     maxAttempts,
     retryMode: 'standard',
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(forcePathStyle === undefined ? {} : { forcePathStyle }),
-    ...(credentials === 'ambient'
-      ? {}
-      : {
-          credentials: {
-            accessKeyId: credentials.accessKeyId,
-            secretAccessKey: credentials.secretAccessKey.reveal(),
-            ...(credentials.sessionToken === undefined ? {} : { sessionToken: credentials.sessionToken.reveal() }),
-          },
-        }),
+    ...(endpoint !== undefined && { endpoint }),
+    ...(forcePathStyle !== undefined && { forcePathStyle }),
+    ...(credentials !== 'ambient' && {
+      credentials: {
+        accessKeyId: credentials.accessKeyId,
+        secretAccessKey: credentials.secretAccessKey.reveal(),
+        ...(credentials.sessionToken && { sessionToken: credentials.sessionToken.reveal() }),
+      },
+    }),
     requestHandler: {
       connectionTimeout: connectTimeoutMs,
       requestTimeout: answerTimeoutMs,

@@ -13,8 +13,8 @@ import {
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  type PutObjectCommandInput,
   type S3Client,
+  type StorageClass,
 } from '@aws-sdk/client-s3';
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
@@ -29,14 +29,12 @@ import {
 import { destinationError, tooLarge } from '../destination-error.ts';
 import { folderSegments, nameSegments } from '../object-name.ts';
 import { Writer } from '../writer.ts';
-import type { LeftUploads } from './left-uploads.ts';
 import { PartBuffers } from './part-buffers.ts';
 import { RunningUploads } from './running-uploads.ts';
 import { createClient, type Environment } from './s3-client.ts';
 import { errorCode, httpStatus, isAbsent, isBrokenOff, isTaken, s3Error } from './s3-error.ts';
 import { checkSettings, type S3Settings } from './s3-settings.ts';
-import { S3Upload } from './s3-upload.ts';
-import { takeBack } from './take-back.ts';
+import { type LeftUpload, removeUpload, type S3Place, S3Upload } from './s3-upload.ts';
 
 /** Maximum number of attempts for an upload that conflicts with a concurrent upload (409), and for a download that broke off. */
 const maxTries = 4;
@@ -48,7 +46,7 @@ export interface S3Options {
   readonly clock: Clock;
   readonly random: Random;
   /** Uploads of this process that could not be removed. All destinations of the process share the list. */
-  readonly left: LeftUploads;
+  readonly left: Set<LeftUpload>;
 }
 
 export class S3Destination implements Destination {
@@ -58,7 +56,7 @@ export class S3Destination implements Destination {
   readonly #clock: Clock;
   readonly #writer: Writer;
   readonly #buffers = new PartBuffers();
-  readonly #left: LeftUploads;
+  readonly #left: Set<LeftUpload>;
   #headerIsHeeded = false;
 
   /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name` for wrong settings. */
@@ -115,7 +113,7 @@ export class S3Destination implements Destination {
    * without a body, a missing answer proves nothing.
    */
   async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'stands'> {
-    const input = { ...this.#at(name), ...this.#encryption(), Body: content, ContentLength: content.length };
+    const input = { ...this.#at(name), ...this.#encryption, Body: content, ContentLength: content.length };
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#client.send(new PutObjectCommand({ ...input, ChecksumAlgorithm: 'CRC32', IfNoneMatch: '*' }));
@@ -139,21 +137,14 @@ export class S3Destination implements Destination {
   }
 
   async open(name: string): Promise<FileUpload> {
-    const { Bucket, Key } = this.#at(name);
-    const { storageClass } = this.#settings;
-    const objectOptions = {
-      ...this.#encryption(),
-      ...(storageClass === undefined ? {} : { StorageClass: storageClass }),
-    } as Partial<PutObjectCommandInput>;
-    const mark = this.#writer.newToken();
+    const StorageClass = this.#settings.storageClass as StorageClass | undefined;
     return new S3Upload({
       client: this.#client,
       store: this.#store,
-      bucket: Bucket,
-      key: Key,
-      objectOptions,
+      place: this.#at(name),
+      objectOptions: { ...this.#encryption, StorageClass },
       buffers: this.#buffers,
-      mark,
+      mark: this.#writer.newToken(),
       left: this.#left,
     });
   }
@@ -189,27 +180,19 @@ export class S3Destination implements Destination {
   }
 
   async *list(folder: string): AsyncIterable<ListedObject> {
-    const prefix = this.#prefix(folder);
     const rootLength = this.#prefix('').length;
-    let token: string | undefined;
+    const input = { Bucket: this.#settings.bucket, Prefix: this.#prefix(folder) };
+    let ContinuationToken: string | undefined;
     do {
-      const page = await this.#client
-        .send(
-          new ListObjectsV2Command({
-            Bucket: this.#settings.bucket,
-            Prefix: prefix,
-            ...(token === undefined ? {} : { ContinuationToken: token }),
-          }),
-        )
-        .catch((cause: unknown) => {
-          throw this.#error('list', folder, cause);
-        });
+      const page = await this.#client.send(new ListObjectsV2Command({ ...input, ContinuationToken })).catch((cause) => {
+        throw this.#error('list', folder, cause);
+      });
       for (const { Key = '', Size = 0 } of page.Contents ?? []) {
         // Keys that end with a slash are not files of an export: users create such objects as folders.
         if (!Key.endsWith('/')) yield { name: Key.slice(rootLength), bytes: Size };
       }
-      token = page.IsTruncated ? page.NextContinuationToken : undefined;
-    } while (token !== undefined);
+      ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
+    } while (ContinuationToken !== undefined);
   }
 
   async remove(name: string): Promise<void> {
@@ -224,11 +207,13 @@ export class S3Destination implements Destination {
     const bucket = this.#settings.bucket;
     const uploads = new RunningUploads({ client: this.#client, clock: this.#clock, writer: this.#writer, bucket });
     const prefix = this.#prefix(folder);
-    const ours = this.#left.below({ store: this.#store, bucket }, prefix);
+    const ours = [...this.#left].filter(
+      ({ store, place }) => store === this.#store && place.Bucket === bucket && place.Key.startsWith(prefix),
+    );
     try {
       for (const upload of ours) {
-        await takeBack(this.#client, upload);
-        this.#left.remove(upload);
+        await removeUpload(this.#client, upload);
+        this.#left.delete(upload);
       }
       return ours.length + (await uploads.abort(prefix, choice));
     } catch (cause) {
@@ -245,12 +230,10 @@ export class S3Destination implements Destination {
     return this.#settings.endpoint ?? '';
   }
 
-  #at(name: string): { readonly Bucket: string; readonly Key: string } {
-    const { bucket, root } = this.#settings;
-    return {
-      Bucket: bucket,
-      Key: nameSegments([root, ...nameSegments(name)].filter((part) => part !== '').join('/')).join('/'),
-    };
+  #at(name: string): S3Place {
+    nameSegments(name);
+    // The key is checked as well, because the root makes it longer.
+    return { Bucket: this.#settings.bucket, Key: nameSegments(`${this.#prefix('')}${name}`).join('/') };
   }
 
   #prefix(folder: string): string {
@@ -258,11 +241,9 @@ export class S3Destination implements Destination {
     return segments.map((segment) => `${segment}/`).join('');
   }
 
-  #encryption(): Partial<PutObjectCommandInput> {
-    const { serverSideEncryption } = this.#settings;
-    if (!serverSideEncryption) return {};
-    const { type, kmsKeyID } = serverSideEncryption;
-    return { ServerSideEncryption: type, ...(kmsKeyID === undefined ? {} : { SSEKMSKeyId: kmsKeyID }) };
+  get #encryption() {
+    const { type, kmsKeyID } = this.#settings.serverSideEncryption ?? {};
+    return { ServerSideEncryption: type, SSEKMSKeyId: kmsKeyID };
   }
 
   #error(act: string, name: string, cause: unknown): LogfleetError {

@@ -2,49 +2,39 @@
 import type { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
 
-const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map<string, DestinationFailure>([
-  ['NoSuchBucket', 'missing'],
-  ['NoSuchKey', 'absent'],
-  ['NoSuchUpload', 'lost'],
-  // A part of the upload is missing, because another process is removing the upload.
-  ['InvalidPart', 'lost'],
+const codesByFailure: Readonly<Partial<Record<DestinationFailure, readonly string[]>>> = {
+  missing: ['NoSuchBucket'],
+  absent: ['NoSuchKey'],
+  // `InvalidPart`: a part of the upload is missing, because another process is removing the upload.
+  lost: ['NoSuchUpload', 'InvalidPart'],
   // The storage class of the object requires a restore before the object can be read.
-  ['InvalidObjectState', 'frozen'],
-  ['AccessDenied', 'denied'],
-  ['AllAccessDisabled', 'denied'],
-  ['AccountProblem', 'denied'],
-  ['InvalidAccessKeyId', 'credentials'],
-  // The store versitygw answers with this code if it does not know the access key.
-  ['XAdminUserNotFound', 'credentials'],
-  ['SignatureDoesNotMatch', 'credentials'],
-  ['ExpiredToken', 'credentials'],
-  ['InvalidToken', 'credentials'],
-  ['TokenRefreshRequired', 'credentials'],
-  ['CredentialsProviderError', 'credentials'],
-  // Credentials are the only header values that logfleet does not check before a request.
-  ['ERR_INVALID_CHAR', 'credentials'],
-  ['AuthorizationHeaderMalformed', 'invalid'],
-  ['PermanentRedirect', 'invalid'],
-  ['TemporaryRedirect', 'invalid'],
-  ['IllegalLocationConstraintException', 'invalid'],
-  ['InvalidStorageClass', 'invalid'],
-  ['InvalidBucketName', 'invalid'],
-  ['InvalidEncryptionAlgorithmError', 'invalid'],
+  frozen: ['InvalidObjectState'],
+  denied: ['AccessDenied', 'AllAccessDisabled', 'AccountProblem'],
+  credentials: [
+    ...['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken', 'TokenRefreshRequired'],
+    ...['CredentialsProviderError'],
+    // The store versitygw answers with this code if it does not know the access key.
+    'XAdminUserNotFound',
+    // Credentials are the only header values that logfleet does not check before a request.
+    'ERR_INVALID_CHAR',
+  ],
+  invalid: [
+    ...['AuthorizationHeaderMalformed', 'PermanentRedirect', 'TemporaryRedirect', 'IllegalLocationConstraintException'],
+    ...['InvalidStorageClass', 'InvalidBucketName', 'InvalidEncryptionAlgorithmError'],
+  ],
   // Temporary errors with status 400 or 403: a broken body, too many requests, or a clock that is being set.
-  ['RequestTimeout', 'away'],
-  ['IncompleteBody', 'away'],
-  ['BadDigest', 'away'],
-  ['XAmzContentSHA256Mismatch', 'away'],
-  // MinIO answers with this code if the body of a request is broken.
-  ['XAmzContentChecksumMismatch', 'away'],
-  ['ThrottlingException', 'away'],
-  ['RequestTimeTooSkewed', 'away'],
-  ['NotImplemented', 'unsupported'],
-  ['QuotaExceeded', 'full'],
-  ['InsufficientStorage', 'full'],
-  ['XMinioStorageFull', 'full'],
-  ['XMinioAdminBucketQuotaExceeded', 'full'],
-]);
+  away: [
+    ...['RequestTimeout', 'IncompleteBody', 'BadDigest', 'XAmzContentSHA256Mismatch', 'XAmzContentChecksumMismatch'],
+    ...['ThrottlingException', 'RequestTimeTooSkewed'],
+  ],
+  unsupported: ['NotImplemented'],
+  full: ['QuotaExceeded', 'InsufficientStorage', 'XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded'],
+};
+const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map(
+  Object.entries(codesByFailure).flatMap(([failure, codes]) =>
+    codes.map((code) => [code, failure as DestinationFailure] as const),
+  ),
+);
 
 /** Codes of certificate errors, which a retry cannot solve. */
 const untrustedForm = /^(?:UNABLE_TO_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/;

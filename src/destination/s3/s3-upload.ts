@@ -8,9 +8,13 @@
  * Invariant: a buffer is reused only when the SDK has finished with it, whether its part succeeded or not.
  */
 import {
+  AbortMultipartUploadCommand,
+  type AbortMultipartUploadCommandInput,
   type CompletedPart,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  HeadObjectCommand,
   PutObjectCommand,
   type PutObjectCommandInput,
   type S3Client,
@@ -19,31 +23,45 @@ import {
 import type { LogfleetError } from '../../base/errors.ts';
 import type { FileUpload } from '../destination.ts';
 import { destinationError, nameTaken } from '../destination-error.ts';
-import type { LeftUpload, LeftUploads } from './left-uploads.ts';
 import { type PartBuffers, partBytes } from './part-buffers.ts';
 import { httpStatus, isAbsent, isTaken, s3Error } from './s3-error.ts';
-import { hasMark, markName, takeBack } from './take-back.ts';
 
 const maxParts = 10_000;
+/** Name of the metadata entry that shows which upload created an object. */
+const markName = 'logfleet-upload';
+
+export interface S3Place {
+  readonly Bucket: string;
+  readonly Key: string;
+}
+
+/** Upload that could not be removed from its store, for example because the store was unavailable. */
+export interface LeftUpload {
+  /** Address of the object store; empty for Amazon S3. */
+  readonly store: string;
+  readonly place: S3Place;
+  /** Id of a multipart upload; undefined if the file was sent with a single request. */
+  readonly uploadId: string | undefined;
+  /** Unique value in the metadata of the object, if the object may exist. */
+  readonly mark: string | undefined;
+}
 
 export interface S3UploadOptions {
   readonly client: S3Client;
   /** Address of the store, as in `LeftUpload`. */
   readonly store: string;
-  readonly bucket: string;
-  readonly key: string;
+  readonly place: S3Place;
   /** Encryption and storage class of the object. */
   readonly objectOptions: Partial<PutObjectCommandInput>;
   readonly buffers: PartBuffers;
   /** Unique value in the object's metadata that identifies this upload. */
   readonly mark: string;
-  /** List of uploads of this process that must still be removed. This upload is added if its removal fails. */
-  readonly left: LeftUploads;
+  /** Uploads of this process that must still be removed. This upload is added if its removal fails. */
+  readonly left: Set<LeftUpload>;
 }
 
 export class S3Upload implements FileUpload {
   readonly #options: S3UploadOptions;
-  readonly #place: { readonly Bucket: string; readonly Key: string };
   readonly #parts: CompletedPart[] = [];
   readonly #sending = new Set<Promise<void>>();
   readonly #stop = new AbortController();
@@ -53,11 +71,11 @@ export class S3Upload implements FileUpload {
   #partCount = 0;
   #failure: LogfleetError | undefined;
   #finishTried = false;
+  #left: LeftUpload | undefined;
   #ended = false;
 
   constructor(options: S3UploadOptions) {
     this.#options = options;
-    this.#place = { Bucket: options.bucket, Key: options.key };
   }
 
   async write(chunk: Uint8Array): Promise<void> {
@@ -92,57 +110,53 @@ export class S3Upload implements FileUpload {
     // All requests for parts must end before the upload is aborted. The store would keep and bill a part that arrives after the abort.
     await Promise.all(this.#sending);
     this.#releaseBuffer();
-    const { client, left, store, bucket, key, mark } = this.#options;
-    const upload: LeftUpload = {
-      ...{ store, bucket, key, uploadId: this.#uploadId },
-      mark: this.#finishTried ? mark : undefined,
-    };
+    const { client, left, store, place, mark } = this.#options;
+    this.#left ??= { store, place, uploadId: this.#uploadId, mark: this.#finishTried ? mark : undefined };
+    left.add(this.#left);
     try {
-      await takeBack(client, upload);
+      await removeUpload(client, this.#left);
     } catch (cause) {
-      left.add(upload);
-      throw s3Error(`take back ${this.#shown}`, cause);
+      throw s3Error(`remove the upload of ${this.#shown}`, cause);
     }
-    left.remove(upload);
+    left.delete(this.#left);
     this.#ended = true;
   }
 
   async #putWhole(): Promise<void> {
-    const { objectOptions, mark } = this.#options;
-    this.#finishTried = true;
-    await this.#makeVisible(
-      new PutObjectCommand({
-        ...objectOptions,
-        ...this.#place,
-        Body: this.#buffer?.subarray(0, this.#filledBytes) ?? new Uint8Array(),
-        ContentLength: this.#filledBytes,
-        ChecksumAlgorithm: 'CRC32',
-        IfNoneMatch: '*',
-        Metadata: { [markName]: mark },
-      }),
+    const { client, objectOptions, place, mark } = this.#options;
+    await this.#makeVisible(() =>
+      client.send(
+        new PutObjectCommand({
+          ...objectOptions,
+          ...place,
+          Body: this.#buffer?.subarray(0, this.#filledBytes) ?? new Uint8Array(),
+          ContentLength: this.#filledBytes,
+          ChecksumAlgorithm: 'CRC32',
+          IfNoneMatch: '*',
+          Metadata: { [markName]: mark },
+        }),
+      ),
     );
   }
 
   async #complete(UploadId: string): Promise<void> {
-    const Parts = this.#parts.toSorted((left, right) => (left.PartNumber ?? 0) - (right.PartNumber ?? 0));
-    this.#finishTried = true;
-    await this.#makeVisible(
-      new CompleteMultipartUploadCommand({ ...this.#place, UploadId, MultipartUpload: { Parts }, IfNoneMatch: '*' }),
-    );
+    const { client, place } = this.#options;
+    const input = { ...place, UploadId, MultipartUpload: { Parts: this.#parts }, IfNoneMatch: '*' };
+    await this.#makeVisible(() => client.send(new CompleteMultipartUploadCommand(input)));
   }
 
-  /** Sends the command that makes the object visible. An existing object of this upload counts as success. */
-  async #makeVisible(command: PutObjectCommand | CompleteMultipartUploadCommand): Promise<void> {
+  /** Sends the request that makes the object visible. An existing object of this upload counts as success. */
+  async #makeVisible(send: () => Promise<unknown>): Promise<void> {
+    this.#finishTried = true;
     try {
-      if (command instanceof PutObjectCommand) await this.#options.client.send(command);
-      else await this.#options.client.send(command);
+      await send();
     } catch (cause) {
-      const { client, mark } = this.#options;
+      const { client, place, mark } = this.#options;
       const status = httpStatus(cause);
       // The store may have created the object although its answer is missing or unclear. Checking that costs far less than searching the
       // interval again.
       const mayStand = isTaken(cause) || isAbsent(cause) || status === undefined || status >= 500;
-      if (mayStand && (await hasMark(client, this.#place, mark).catch(() => false))) return;
+      if (mayStand && (await hasMark(client, place, mark).catch(() => false))) return;
       if (isTaken(cause)) throw nameTaken(this.#shown);
       throw s3Error(`write ${this.#shown}`, cause);
     }
@@ -167,16 +181,10 @@ export class S3Upload implements FileUpload {
   }
 
   async #begin(): Promise<string> {
-    const { client, objectOptions, mark } = this.#options;
+    const { client, objectOptions, place, mark } = this.#options;
+    const input = { ...objectOptions, ...place, ChecksumAlgorithm: 'CRC32', Metadata: { [markName]: mark } } as const;
     try {
-      const { UploadId } = await client.send(
-        new CreateMultipartUploadCommand({
-          ...objectOptions,
-          ...this.#place,
-          ChecksumAlgorithm: 'CRC32',
-          Metadata: { [markName]: mark },
-        }),
-      );
+      const { UploadId } = await client.send(new CreateMultipartUploadCommand(input));
       if (UploadId === undefined) throw new Error('the store gave no id for the upload');
       this.#uploadId = UploadId;
       return UploadId;
@@ -187,24 +195,20 @@ export class S3Upload implements FileUpload {
 
   /** Uploads one part of the file. The promise never rejects: the next call of the upload reports the failure. */
   async #uploadPart(UploadId: string, PartNumber: number, Body: Uint8Array): Promise<void> {
+    const { client, place } = this.#options;
+    const content = { UploadId, PartNumber, Body, ContentLength: Body.length };
+    const command = new UploadPartCommand({ ...place, ...content, ChecksumAlgorithm: 'CRC32' });
     try {
-      const content = { UploadId, PartNumber, Body, ContentLength: Body.length };
-      const { ETag, ChecksumCRC32 } = await this.#options.client.send(
-        new UploadPartCommand({ ...this.#place, ...content, ChecksumAlgorithm: 'CRC32' }),
-        { abortSignal: this.#stop.signal },
-      );
-      this.#parts.push({
-        PartNumber,
-        ...(ETag === undefined ? {} : { ETag }),
-        ...(ChecksumCRC32 === undefined ? {} : { ChecksumCRC32 }),
-      });
+      const { ETag, ChecksumCRC32 } = await client.send(command, { abortSignal: this.#stop.signal });
+      this.#parts[PartNumber - 1] = { PartNumber, ETag, ChecksumCRC32 };
     } catch (cause) {
       this.#failure ??= s3Error(`write ${this.#shown}`, cause);
     }
   }
 
   get #shown(): string {
-    return `${this.#options.key} in the bucket ${this.#options.bucket}`;
+    const { Bucket, Key } = this.#options.place;
+    return `${Key} in the bucket ${Bucket}`;
   }
 
   #throwFailure(): void {
@@ -215,6 +219,34 @@ export class S3Upload implements FileUpload {
     if (this.#buffer) this.#options.buffers.giveBack(this.#buffer);
     this.#buffer = undefined;
     this.#filledBytes = 0;
+  }
+}
+
+/** Removes the parts and the object of an upload. Succeeds if neither exists. Errors of the SDK are thrown unchanged. */
+export async function removeUpload(client: S3Client, { place, uploadId, mark }: LeftUpload): Promise<void> {
+  if (uploadId !== undefined) await abortMultipart(client, { ...place, UploadId: uploadId });
+  if (mark !== undefined && (await hasMark(client, place, mark))) await client.send(new DeleteObjectCommand(place));
+}
+
+/** Aborts a multipart upload. Returns false if it no longer existed. Errors of the SDK are thrown unchanged. */
+export async function abortMultipart(client: S3Client, input: AbortMultipartUploadCommandInput): Promise<boolean> {
+  try {
+    await client.send(new AbortMultipartUploadCommand(input));
+    return true;
+  } catch (cause) {
+    if (isAbsent(cause)) return false;
+    throw cause;
+  }
+}
+
+/** Returns whether the existing object was created by this upload. */
+async function hasMark(client: S3Client, place: S3Place, mark: string): Promise<boolean> {
+  try {
+    const { Metadata } = await client.send(new HeadObjectCommand(place));
+    return Metadata?.[markName] === mark;
+  } catch (cause) {
+    if (isAbsent(cause)) return false;
+    throw cause;
   }
 }
 

@@ -2,21 +2,17 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fileReader } from '../../../src/destination/file-reader.ts';
+import { readContent } from '../../../src/destination/file-reader.ts';
+
+async function* inChunks(file: Uint8Array): AsyncIterable<Uint8Array> {
+  for (let start = 0; start < file.length; start += 1_000) yield file.subarray(start, start + 1_000);
+}
 
 async function parquetRows(file: Uint8Array): Promise<number> {
-  const reader = fileReader({ format: 'Parquet', compression: 'None' });
-  await reader.write(file);
-  return reader.end();
+  return (await readContent({ format: 'Parquet', compression: 'None' }, inChunks(file))).rows;
 }
 
 describe('a damaged file is reported', () => {
-  const read = async (output: Parameters<typeof fileReader>[0], content: Uint8Array) => {
-    const reader = fileReader(output);
-    for (let start = 0; start < content.length; start += 1_000)
-      await reader.write(content.subarray(start, start + 1_000));
-    return reader.end();
-  };
   const text = '{"row":"0123456789"}\n'.repeat(5_000);
 
   test.each([
@@ -25,13 +21,12 @@ describe('a damaged file is reported', () => {
     ['zstd that is none', 'Zstd', Buffer.from(text)],
     ['zstd that ends early', 'Zstd', zstdCompressSync(text).subarray(0, -3)],
   ] as const)('%s', async (_, compression, content) => {
-    await expect(read({ format: 'NDJSON', compression }, content)).rejects.toThrow();
+    await expect(readContent({ format: 'NDJSON', compression }, inChunks(content))).rejects.toThrow();
   });
 
   test('CSV that ends inside of quotes', async () => {
-    await expect(read({ format: 'CSV', compression: 'None' }, Buffer.from('a\r\n"b'))).rejects.toThrow(
-      'inside of quotes',
-    );
+    const content = inChunks(Buffer.from('a\r\n"b'));
+    await expect(readContent({ format: 'CSV', compression: 'None' }, content)).rejects.toThrow('inside of quotes');
   });
 
   test.each([

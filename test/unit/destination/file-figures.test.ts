@@ -1,6 +1,6 @@
 /** Tests the row counts and checksums that are recomputed from the text of a data file. */
 import { expect, test } from 'vitest';
-import { fileReader } from '../../../src/destination/file-reader.ts';
+import { readContent } from '../../../src/destination/file-reader.ts';
 
 const lines = `{"_size":"12","_raw":"a","_messageTime":"1788000000500"}
 {"_messageTime":"1788000000100","_raw":"b\\n_size","_size":"30"}
@@ -13,12 +13,14 @@ const one = { ...ofFive, slices: [{ fromMs: 0, rows: 1, ...ofFive, offsetsMs: 5 
 
 async function* noFile(): AsyncIterable<Uint8Array> {}
 
-async function read(format: 'NDJSON' | 'CSV', text: string, length = text.length, sliceMs?: number) {
-  const reader = fileReader({ format, compression: 'None' }, sliceMs);
+async function* inChunks(text: string, length: number): AsyncIterable<Uint8Array> {
   const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; at += length) await reader.write(bytes.subarray(at, at + length));
-  await reader.end();
-  return reader.figures(noFile);
+  for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
+}
+
+async function read(format: 'NDJSON' | 'CSV', text: string, length = text.length, sliceMs?: number) {
+  const content = await readContent({ format, compression: 'None' }, inChunks(text, length), sliceMs);
+  return content.figures(noFile);
 }
 
 test.each([

@@ -1,6 +1,6 @@
 /** Tests the row counts and checksums that are recomputed from the columns of a Parquet file. */
 import { expect, test } from 'vitest';
-import { ParquetFile } from '../../../src/destination/parquet-file.ts';
+import { readContent } from '../../../src/destination/file-reader.ts';
 import { messageColumns } from '../../../src/output/columns.ts';
 import type { Compression } from '../../../src/output/compression.ts';
 import { ParquetEncoder } from '../../../src/output/parquet-encoder.ts';
@@ -21,10 +21,9 @@ async function figuresOf(content: Buffer, sliceMs = Number.POSITIVE_INFINITY) {
   async function* stream() {
     for (let at = 0; at < content.length; at += 10_000) yield content.subarray(at, at + 10_000);
   }
-  const file = new ParquetFile(sliceMs);
-  for await (const piece of stream()) await file.write(piece);
-  expect(await file.end()).toBe(count);
-  return file.figures(stream);
+  const { rows, figures } = await readContent({ format: 'Parquet', compression: 'None' }, stream(), sliceMs);
+  expect(rows).toBe(count);
+  return figures(stream);
 }
 
 test.each<Compression>([{ kind: 'none' }, { kind: 'gzip', level: 6 }, { kind: 'zstd', level: 3 }])(
