@@ -75,8 +75,13 @@ export function exportPlaces(
   return { volumes, allowAmbientCredentials, environment: env };
 }
 
-/** Ends the action of a command: stores the exit status that the command resolves to. */
-export type Ends = (status: Promise<number>) => Promise<void>;
+/**
+ * Makes the action of a command from a function that loads its code. The code gets the arguments, the flags and the context, and
+ * resolves to the exit status.
+ */
+export type Runs = (
+  load: () => Promise<(...args: never[]) => Promise<number>>,
+) => (...args: readonly unknown[]) => Promise<void>;
 
 export function addClusterOptions(command: Command): Command {
   return command

@@ -94,7 +94,7 @@ function assertNames({ namespace, namespaces = [], secrets = [] }: ManifestsOpti
 
 const crdFolder = new URL('../../crds/', import.meta.url);
 
-export async function crdsCommand(context: CommandContext): Promise<number> {
+export async function crdsCommand(_: object, context: CommandContext): Promise<number> {
   const files = readdirSync(crdFolder).filter((name) => name.endsWith('.yaml'));
   const texts = files.sort().map((name) => readFileSync(new URL(name, crdFolder), 'utf8'));
   context.stdout.write(texts.join('---\n'));

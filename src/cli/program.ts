@@ -1,31 +1,29 @@
 /**
- * The command line: its commands, flags and help. The file of a command is loaded only when the command runs, so that `--help` answers
- * quickly.
+ * The command line: commands, flags and help. The code of a command is loaded only when the command runs, so that `--help` is fast.
  *
  * Invariant: `runProgram` always resolves to one of `exitStatus`, and writes the cause of a failure to stderr.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LogfleetError } from '../base/errors.ts';
-import { listenAddress } from '../base/flag-values.ts';
+import { fileList, listenAddress } from '../base/flag-values.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { addExportCommands } from './export/export-commands.ts';
+import { fieldFlags, storeFlags } from './export/field-flags.ts';
 import {
   addClusterOptions,
   addLogOptions,
   addTargetOptions,
   duration,
-  type Ends,
   example,
   nameList,
   oneOf,
+  type Runs,
   valueFromVariable,
   variableOf,
   volumeFlag,
 } from './flags.ts';
-import type { GetOptions, ManifestsOptions, PlanOptions, RunOptions, ValidateOptions } from './options.ts';
-import { addPersonCommands } from './person/person-commands.ts';
+import type { ExportOptions, PauseOptions } from './options.ts';
 import { addSimulate } from './simulate.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError, wrongUsage } from './usage-error.ts';
 import { packageVersion } from './version.ts';
 
 /** Runs one logfleet command. `argv` does not contain the name of the program. Resolves to the exit status. */
@@ -57,28 +55,35 @@ function createProgram(context: CommandContext, run: Run): Command {
     .helpOption('-h, --help', 'Show the help of a command, with an example.')
     .helpCommand('help [command]', 'Show the help of a command, with an example.')
     .addHelpText('after', rootHelp);
-  /** Ends an action: stores the exit status that its command resolves to. */
-  const ends = async (status: Promise<number>) => {
-    run.status = await status;
-  };
-  addRun(program, context, ends);
-  addSimulate(program, context, ends);
-  addValidate(program, context, ends);
-  addPlan(program, context, ends);
-  addGet(program, context, ends);
-  addPersonCommands(program, context, ends);
-  addExportCommands(program, context, ends);
-  addManifests(program, context, ends);
+  const runs: Runs =
+    (load) =>
+    async (...args) => {
+      const command = await load();
+      // The last argument of an action is the parser of the command.
+      run.status = await command(...([...args.slice(0, -1), context] as never[]));
+    };
+  addRun(program, runs);
+  addSimulate(program, runs, context);
+  addValidate(program, runs);
+  addPlan(program, runs);
+  addGet(program, runs);
+  addSwitch(program, runs, 'pause', 'Pause: start nothing more. Upgrades and searches in flight end by themselves.');
+  addSwitch(program, runs, 'resume', 'Resume after a pause.');
+  addRolloutCommands(program, runs);
+  addForget(program, runs);
+  addExport(program, runs, context.stderr.isTTY);
+  addVerify(program, runs);
+  addManifests(program, runs);
   program
     .command('crds')
     .description('Print the CustomResourceDefinitions.')
     .addHelpText('after', example('logfleet crds | kubectl apply -f -'))
-    .action(() => ends(import('./manifests.ts').then(({ crdsCommand }) => crdsCommand(context))));
+    .action(runs(() => import('./manifests.ts').then(({ crdsCommand }) => crdsCommand)));
   program
     .command('version')
     .description('Print the version.')
     .addHelpText('after', example('logfleet version'))
-    .action(() => ends(import('./version.ts').then(({ versionCommand }) => versionCommand(context))));
+    .action(runs(() => import('./version.ts').then(({ versionCommand }) => versionCommand)));
   for (const command of [program, ...program.commands]) settle(command, context);
   program.hook('preAction', (_, command) => {
     run.command = nameOf(command);
@@ -89,7 +94,7 @@ function createProgram(context: CommandContext, run: Run): Command {
   return program;
 }
 
-function addRun(program: Command, context: CommandContext, ends: Ends): void {
+function addRun(program: Command, runs: Runs): void {
   const command = program
     .command('run')
     .description(
@@ -120,13 +125,11 @@ function addRun(program: Command, context: CommandContext, ends: Ends): void {
       credentialsHelp +
         example('logfleet run ./policies', 'logfleet run --kubeconfig ~/.kube/config --namespaces logging'),
     )
-    .action((dirs: string[], options: RunOptions) => {
-      refuseMixedHosts(dirs, command);
-      return ends(import('./run/run.ts').then(({ runCommand }) => runCommand(dirs, options, context)));
-    });
+    .hook('preAction', () => refuseMixedHosts(command))
+    .action(runs(() => import('./run/run.ts').then(({ runCommand }) => runCommand)));
 }
 
-function addManifests(program: Command, context: CommandContext, ends: Ends): void {
+function addManifests(program: Command, runs: Runs): void {
   program
     .command('manifests')
     .description('Print the manifests that install the operator.')
@@ -145,30 +148,34 @@ function addManifests(program: Command, context: CommandContext, ends: Ends): vo
         'logfleet manifests --namespaces team-a,team-b | kubectl apply -f -',
       ),
     )
-    .action((options: ManifestsOptions) =>
-      ends(import('./manifests.ts').then(({ manifestsCommand }) => manifestsCommand(options, context))),
-    );
+    .action(runs(() => import('./manifests.ts').then(({ manifestsCommand }) => manifestsCommand)));
 }
 
-/**
- * Refuses flags that apply only to a cluster or only to a directory, if the command uses the other. They would
- * otherwise be ignored.
- */
-function refuseMixedHosts(dirs: readonly string[], command: Command): void {
-  const given = (attribute: string) => command.getOptionValueSource(attribute) === 'cli';
-  if (given('dir')) throw new UsageError('directories are arguments without a flag: write logfleet run DIR');
-  if (dirs.length === 0 && given('watch')) {
+/** Refuses flags that apply only to a cluster together with a directory, and the reverse. They would otherwise be ignored. */
+function refuseMixedHosts(command: Command): void {
+  const [directory] = command.args;
+  if (isGiven(command, 'dir')) throw new UsageError('directories are arguments without a flag: write logfleet run DIR');
+  if (directory === undefined) {
+    if (!isGiven(command, 'watch')) return;
     throw new UsageError('--watch is for directories only: the operator of a cluster always watches');
   }
-  if (dirs.length === 0) return;
-  for (const attribute of ['kubeconfig', 'context', 'namespaces', 'operatorNamespace', 'leaderElection']) {
-    if (!given(attribute)) continue;
-    const flag = command.options.find((option) => option.attributeName() === attribute)?.long;
-    throw new UsageError(`${flag} is for a cluster, but ${dirs[0]} is a directory: remove one of them`);
-  }
+  const ofCluster = ['kubeconfig', 'context', 'namespaces', 'operatorNamespace', 'leaderElection'];
+  const flag = flagAmong(command, ofCluster);
+  if (flag) throw new UsageError(`${flag} is for a cluster, but ${directory} is a directory: remove one of them`);
 }
 
-function addValidate(program: Command, context: CommandContext, ends: Ends): void {
+/** Whether the command line has this flag. `attribute` is its name in the parsed options. */
+function isGiven(command: Command, attribute: string): boolean {
+  return command.getOptionValueSource(attribute) === 'cli';
+}
+
+/** The first flag of these that the command line has. */
+function flagAmong(command: Command, attributes: readonly string[]): string | undefined {
+  const attribute = attributes.find((each) => isGiven(command, each));
+  return command.options.find((option) => option.attributeName() === attribute)?.long;
+}
+
+function addValidate(program: Command, runs: Runs): void {
   program
     .command('validate')
     .description('Check manifests as an API server does.')
@@ -177,12 +184,10 @@ function addValidate(program: Command, context: CommandContext, ends: Ends): voi
       oneOf('-o, --output <format>', 'Format: a line for each finding, or a JSON list.', ['text', 'json'], 'text'),
     )
     .addHelpText('after', example('logfleet validate ./policies', 'kustomize build . | logfleet validate -'))
-    .action((files: string[], options: ValidateOptions) =>
-      ends(import('./validate.ts').then(({ validateCommand }) => validateCommand(files, options, context))),
-    );
+    .action(runs(() => import('./validate.ts').then(({ validateCommand }) => validateCommand)));
 }
 
-function addPlan(program: Command, context: CommandContext, ends: Ends): void {
+function addPlan(program: Command, runs: Runs): void {
   const command = program
     .command('plan')
     .description('Show what policies and exports would do now: upgrades, rows and durations. Writes nothing.')
@@ -197,12 +202,10 @@ function addPlan(program: Command, context: CommandContext, ends: Ends): void {
       'after',
       planHelp + example('logfleet plan ./policies', 'logfleet plan new.yaml --dir ./policies --exit-code -o wide'),
     )
-    .action((files: string[], options: PlanOptions) =>
-      ends(import('./plan/plan.ts').then(({ planCommand }) => planCommand(files, options, context))),
-    );
+    .action(runs(() => import('./plan/plan.ts').then(({ planCommand }) => planCommand)));
 }
 
-function addGet(program: Command, context: CommandContext, ends: Ends): void {
+function addGet(program: Command, runs: Runs): void {
   const command = program
     .command('get')
     .description('Show the status of resources.')
@@ -213,10 +216,170 @@ function addGet(program: Command, context: CommandContext, ends: Ends): void {
     .option('-w, --watch', 'Follow changes.')
     .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml'], 'table'))
     .addHelpText('after', example('logfleet get cvp -A', 'logfleet get sx errors --dir ./exports --watch'))
-    .action((kind: string | undefined, name: string | undefined, options: GetOptions) =>
-      ends(import('./get/get.ts').then(({ getCommand }) => getCommand(kind, name, options, context))),
-    );
+    .action(runs(() => import('./get/get.ts').then(({ getCommand }) => getCommand)));
 }
+
+function addRolloutCommands(program: Command, runs: Runs): void {
+  addPersonCommand(program, 'approve', 'Approve a stage that waits for approval.')
+    .option('--stage <name>', 'Name of the stage (default: the stage that waits for approval).')
+    .action(runs(() => import('./person/approve.ts').then(({ approveCommand }) => approveCommand)));
+  addPersonCommand(program, 'retry', 'Continue a stopped rollout, and retry failed upgrades.').action(
+    runs(() => import('./person/rollout-request.ts').then(({ retryCommand }) => retryCommand)),
+  );
+  addPersonCommand(program, 'abort', 'Abort a rollout: start no more upgrades in it.').action(
+    runs(() => import('./person/rollout-request.ts').then(({ abortCommand }) => abortCommand)),
+  );
+}
+
+function addForget(program: Command, runs: Runs): void {
+  program
+    .command('forget')
+    .description('Discard the state of a resource whose manifest was deleted from a directory.')
+    .argument('<KIND/NAME>')
+    .requiredOption('--dir <dir>', 'Directory of manifests.')
+    .option('-n, --namespace <namespace>', 'Namespace (default: the only one with this name).')
+    .addHelpText('after', example('logfleet forget cvp/production --dir ./policies'))
+    .action(runs(() => import('./person/forget.ts').then(({ forgetCommand }) => forgetCommand)));
+}
+
+/** Adds the command `pause` or `resume`, for one resource or for the whole operator. */
+function addSwitch(program: Command, runs: Runs, name: 'pause' | 'resume', description: string): void {
+  const examples = [`logfleet ${name} sx/errors -n logging`, `logfleet ${name} --all`];
+  const command: Command = addPersonCommand(program, name, description, '[KIND/NAME]', ...examples)
+    .option('--all', 'All resources of the operator, in all namespaces.')
+    .option('--operator-namespace <namespace>', 'With --all: namespace of the operator (default: that of its lease).')
+    .hook('preAction', () => refuseMixedTargets(command))
+    .action(runs(() => import('./person/pause.ts').then((commands) => commands[`${name}Command`])));
+}
+
+/** Refuses a resource name together with `--all`, and flags that would otherwise be ignored. */
+function refuseMixedTargets(command: Command): void {
+  const { all, dir } = command.opts<PauseOptions>();
+  const [target] = command.args;
+  const name = command.name();
+  if (target === undefined && !all) {
+    throw new UsageError(
+      `a resource or --all is missing: write ${name} cvp/production for a policy, ${name} sx/errors for an export, or ${name} --all`,
+    );
+  }
+  if (target !== undefined && all)
+    throw new UsageError(`--all means all resources, but ${target} is one resource: remove one of them`);
+  if (all && isGiven(command, 'namespace')) {
+    throw new UsageError(
+      '--all is for all namespaces: remove -n. The flag --operator-namespace names the namespace of the operator',
+    );
+  }
+  if (isGiven(command, 'operatorNamespace') && (!all || dir !== undefined)) {
+    throw new UsageError('--operator-namespace is for --all in a cluster: remove it');
+  }
+}
+
+function addPersonCommand(
+  program: Command,
+  name: string,
+  description: string,
+  target = '<KIND/NAME>',
+  ...examples: readonly string[]
+): Command {
+  const command = program.command(name).description(description).argument(target);
+  const lines = [`logfleet ${name} cvp/production -n logging`, `logfleet ${name} cvp/production --dir ./policies`];
+  return addTargetOptions(command).addHelpText('after', example(...lines, ...examples));
+}
+
+function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
+  const command = program
+    .command('export')
+    .description('Export all rows that a query finds, each once: a SearchExport in a manifest, or an export by flags.')
+    .argument(
+      '[FILE]',
+      'Manifest, or - for standard input. Without it: --query, --from, --to and -o define the export.',
+    )
+    .option('-o, --output <where>', 'Destination: a directory, s3://BUCKET/FOLDER, or - for rows on stdout.');
+  for (const { option } of fieldFlags) command.addOption(option);
+  // These flags are refused with a manifest, because a manifest sets the same values
+  // itself.
+  const ofFlagsAlone = command.options.map((option) => option.attributeName());
+  command
+    .option('--name <name>', 'Name of the export (default: export). With FILE: which of several.')
+    .option('-n, --namespace <namespace>', 'Namespace of manifests without one (default: default).')
+    .option('--volume <name=dir>', 'With FILE: directory below which the export may write. Repeatable.', volumeFlag)
+    .option('--secret <file>', 'File with Secrets. Repeatable.', fileList);
+  // On a terminal, the log shows errors only, because its warnings would repeat
+  // lines of the live view.
+  addLogOptions(command, isOnTerminal ? 'warn' : 'error')
+    .addHelpText(
+      'after',
+      exportHelp +
+        example(
+          'logfleet export errors.yaml --volume exports=/srv/exports',
+          'logfleet export --query error --from -24h --to now -o ./errors',
+          'logfleet export --query error --from -1h --to -5m --format csv -o - | head',
+        ),
+    )
+    .hook('preAction', () => refuseMixedForms(command, ofFlagsAlone))
+    .action(runs(() => import('./export/export.ts').then(({ exportCommand }) => exportCommand)));
+}
+
+/** Refuses flags that do not fit the form of the export (manifest or flags). They would otherwise be ignored. */
+function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): void {
+  const [file] = command.args;
+  if (file !== undefined) {
+    const other = flagAmong(command, ofFlagsAlone);
+    if (other) throw new UsageError(`${other} is for an export without a manifest: set the field in ${file} instead`);
+    return;
+  }
+  if (isGiven(command, 'volume')) throw new UsageError('--volume is for an export with a manifest: write -o DIR');
+  const options = command.opts<ExportOptions>();
+  const { output } = options;
+  const ofStore = output?.startsWith('s3://') ? undefined : flagAmong(command, storeAttributes);
+  if (output !== undefined && ofStore) {
+    throw new UsageError(`${ofStore} is for -o s3://, but the rows go to -o ${output}: remove it`);
+  }
+  const missing = (['query', 'from', 'to'] as const).filter((name) => !options[name]).map((name) => `--${name}`);
+  if (missing.length === 0) return;
+  const [verb, them] = missing.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  throw new UsageError(`${missing.join(' and ')} ${verb} missing: write ${them}, or name a manifest`);
+}
+
+const storeAttributes = storeFlags('').map(({ attribute }) => attribute);
+
+function addVerify(program: Command, runs: Runs): void {
+  const command = program
+    .command('verify')
+    .description('Read the files of an export and prove them against its manifest. Writes nothing.')
+    .argument('<MANIFEST>', 'Manifest or its folder: a path, or s3://BUCKET/…. A folder can contain several exports.');
+  for (const { option } of storeFlags('With s3://')) command.addOption(option);
+  command
+    .addOption(oneOf('-o, --output <format>', 'Format: a table of checks, or JSON.', ['table', 'json'], 'table'))
+    .addHelpText(
+      'after',
+      verifyHelp +
+        example(
+          'logfleet verify /srv/exports',
+          'logfleet verify s3://audit/logs/prod/errors/3f2a… --region eu-central-1',
+        ),
+    )
+    .action(runs(() => import('./verify/verify.ts').then(({ verifyCommand }) => verifyCommand)));
+}
+
+const exportHelp = `
+Prints the address of the manifest to stdout. After an interrupt, the same
+command continues from the committed intervals (-24h is a new range each time).
+With -o -, rows are printed from the oldest to the newest, after all of them are
+proven; with --incomplete-policy Keep, unproven rows too.
+Data newer than --settle-delay is searched later: an export --to now waits.
+The credentials of the service are in a Secret in FILE or --secret, or in the
+variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and
+LOGFLEET_CA_FILE.
+The credentials of a store are in a Secret that the manifest names, or in the
+environment, such as AWS_ACCESS_KEY_ID.
+`;
+
+const verifyHelp = `
+Ends with 0 if every row exists exactly once, and with 1 if something differs or
+is incomplete. Credentials for s3:// come from the environment:
+AWS_ACCESS_KEY_ID and similar variables, files, roles.
+`;
 
 const rootHelp = `
 An environment variable can replace a flag: LOGFLEET_LOG_LEVEL for --log-level.
@@ -294,13 +457,10 @@ function statusOf(error: unknown, { command, failed }: Run, context: CommandCont
   ) {
     return exitStatus.interrupted;
   }
-  if (error instanceof UsageError) {
-    context.stderr.write(`${command}: ${error.message}\nSee ${command} --help.\n`);
-    return exitStatus.usage;
-  }
   if (error instanceof LogfleetError && error.handling.kind !== 'bug') {
-    context.stderr.write(`${command}: ${error.message}\n`);
-    return unusableInput.includes(error.code) ? exitStatus.usage : failed;
+    const isUsage = error.reason === wrongUsage;
+    context.stderr.write(`${command}: ${error.message}\n${isUsage ? `See ${command} --help.\n` : ''}`);
+    return isUsage || unusableInput.includes(error.code) ? exitStatus.usage : failed;
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   context.stderr.write(`${command}: this is a bug in logfleet. Please report it with the following trace.\n${trace}\n`);

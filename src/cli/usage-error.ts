@@ -4,10 +4,13 @@
  */
 import { LogfleetError } from '../base/errors.ts';
 
+/** Reason of all errors for wrong usage, also of those of the simulator. */
+export const wrongUsage = 'WrongUsage';
+
 export class UsageError extends LogfleetError {
   override readonly name = 'UsageError';
 
   constructor(message: string) {
-    super({ code: 'cli.usage', message, handling: { kind: 'stall' }, reason: 'WrongUsage' });
+    super({ code: 'cli.usage', message, handling: { kind: 'stall' }, reason: wrongUsage });
   }
 }

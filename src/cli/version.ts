@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type CommandContext, exitStatus } from './context.ts';
 
-export async function versionCommand(context: CommandContext): Promise<number> {
+export async function versionCommand(_: object, context: CommandContext): Promise<number> {
   context.stdout.write(
     `logfleet ${packageVersion()} (node ${process.versions.node}, ${process.platform}-${process.arch})\n`,
   );

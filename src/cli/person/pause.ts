@@ -7,19 +7,22 @@ import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { AnyResource } from '../../api/kinds.ts';
 import type { CommandContext } from '../context.ts';
-import type { TargetOptions } from '../options.ts';
+import type { PauseOptions, TargetOptions } from '../options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { isComplete, isPausedByAnnotation, resumeStep, targetFlags } from '../render/next-steps.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
+import { pauseAllCommand } from './pause-all.ts';
 import { act, nothingToDo, renderInProgress } from './person-action.ts';
 
+/** Pauses the resource `target`, or the whole operator if it is undefined (`--all`). */
 export function pauseCommand(
-  target: string,
-  options: TargetOptions,
+  target: string | undefined,
+  options: PauseOptions,
   context: CommandContext,
   open: OpenResources = openResources,
 ): Promise<number> {
+  if (target === undefined) return pauseAllCommand(true, options, context);
   return act(target, options, context, open, (resource) => {
     if (isComplete(resource)) throw nothingToDo(resource, 'it is already complete');
     const already = isPausedByAnnotation(resource);
@@ -28,12 +31,14 @@ export function pauseCommand(
   });
 }
 
+/** Resumes the resource `target`, or the whole operator if it is undefined (`--all`). */
 export function resumeCommand(
-  target: string,
-  options: TargetOptions,
+  target: string | undefined,
+  options: PauseOptions,
   context: CommandContext,
   open: OpenResources = openResources,
 ): Promise<number> {
+  if (target === undefined) return pauseAllCommand(false, options, context);
   return act(target, options, context, open, (resource, reader) => {
     const already = !isPausedByAnnotation(resource);
     const annotation = already ? undefined : { name: annotations.paused, value: undefined };

@@ -8,7 +8,6 @@ import { getCommand } from '../../../src/cli/get/get.ts';
 import { crdsCommand, manifestsCommand } from '../../../src/cli/manifests.ts';
 import { approveCommand } from '../../../src/cli/person/approve.ts';
 import { pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
-import { pauseAllCommand } from '../../../src/cli/person/pause-all.ts';
 import { abortCommand, retryCommand } from '../../../src/cli/person/rollout-request.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { runCommand } from '../../../src/cli/run/run.ts';
@@ -24,7 +23,6 @@ vi.mock('../../../src/cli/person/pause.ts', () => ({
   pauseCommand: vi.fn(async () => 0),
   resumeCommand: vi.fn(async () => 0),
 }));
-vi.mock('../../../src/cli/person/pause-all.ts', () => ({ pauseAllCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/person/approve.ts', () => ({ approveCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/person/rollout-request.ts', () => ({
   retryCommand: vi.fn(async () => 0),
@@ -140,9 +138,9 @@ describe('flags', () => {
     expect(resumeCommand).toHaveBeenCalledWith('cvp/a', { dir: 'd' }, expect.anything());
     await run('pause --all --operator-namespace o --context c', { LOGFLEET_NAMESPACE: 'mine' });
     const all = { all: true, operatorNamespace: 'o', context: 'c', namespace: 'mine' };
-    expect(pauseAllCommand).toHaveBeenCalledWith(true, all, expect.anything());
+    expect(pauseCommand).toHaveBeenLastCalledWith(undefined, all, expect.anything());
     await run('resume --all --dir d');
-    expect(pauseAllCommand).toHaveBeenLastCalledWith(false, { all: true, dir: 'd' }, expect.anything());
+    expect(resumeCommand).toHaveBeenLastCalledWith(undefined, { all: true, dir: 'd' }, expect.anything());
     await run('approve cvp/a --stage canary --dir d');
     expect(approveCommand).toHaveBeenCalledWith('cvp/a', { stage: 'canary', dir: 'd' }, expect.anything());
     await run('retry cvp/a -n logging', { LOGFLEET_OPERATOR_NAMESPACE: 'o' });
