@@ -4,12 +4,15 @@
  */
 import type { JournalEntry } from '../simulator/journal.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
-import type { CollectorCounts, ReasonCount } from '../src/api/generated/collector-version-policy.ts';
+import type {
+  CollectorCounts,
+  CollectorVersionPolicyStatus,
+  ReasonCount,
+} from '../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
 import { renderDuration } from '../src/base/duration.ts';
 import { collectorStates } from '../src/cli/render/bars.ts';
-import { explainUpdated } from '../src/cli/render/rollout-figures.ts';
 import { renderTable } from '../src/cli/render/table.ts';
 import { type Paint, renderExamples, widthOf, wrap } from '../src/cli/render/text.ts';
 
@@ -126,7 +129,7 @@ function renderStates(found: Findings, width: number, paint: Paint): readonly st
   return [...states, ...renderCount(found).flatMap((line) => ['', ...wrap(line, width)])];
 }
 
-/** Explains the number of updated collectors in the live view and in `logfleet get`. */
+/** Explains the number of updated collectors. */
 function renderCount({ policy: { status } }: Findings): readonly string[] {
   const note = status && explainUpdated(status);
   return note === undefined ? [] : [`Updated ${status?.summary?.updated}: ${note}.`];
@@ -216,4 +219,22 @@ const margin = '  ';
 
 function indent(lines: readonly string[]): readonly string[] {
   return lines.map((line) => (line === '' ? '' : `${margin}${line}`));
+}
+
+const leftOut = ['offline', 'skipped', 'foreign'] as const;
+
+/**
+ * Explains why the updated collectors are not all collectors, such as `8 offline and 5 skipped of 120 do not count`.
+ * Undefined if all collectors count, or if the figures do not fit together.
+ */
+function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): string | undefined {
+  const total = Number(summary?.updated?.split('/')[1]);
+  if (!collectors || total === collectors.matched) return undefined;
+  const present = leftOut.filter((state) => collectors[state] > 0);
+  const sum = present.reduce((count, state) => count + collectors[state], 0);
+  // Skipped collectors that need the attention of a person count as not updated.
+  if (total + sum !== collectors.matched) return undefined;
+  const named = present.map((state) => `${collectors[state]} ${state}`);
+  const list = [named.slice(0, -1).join(', '), ...named.slice(-1)].filter((part) => part !== '').join(' and ');
+  return `${list} of ${collectors.matched} ${sum === 1 ? 'does' : 'do'} not count`;
 }

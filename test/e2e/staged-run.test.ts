@@ -29,8 +29,8 @@ describe.concurrent('a rollout in stages', () => {
     expect(await tenant.tasks()).toHaveLength(1);
 
     const shown = await runToEnd(['get', 'cvp', 'production', '--dir', manifests.path]);
-    expect(shown.stdout).toMatch(/^ +canary +Stopped +0\/1 /m);
-    expect(shown.stdout).toMatch(/^ +rest +Pending +0\/5 /m);
+    expect(shown.stdout).toMatch(/^ +canary +Stopped +\[.*\] +0\/1, /m);
+    expect(shown.stdout).toMatch(/^ +rest +Pending +\[.*\] +0\/5$/m);
     expect(shown.stdout).toMatch(/^ +1 × It did not start again\. \(/m);
 
     expect(await (await run()).ended).toMatchObject({ status: 1, stdout: outcome });
@@ -52,7 +52,7 @@ describe.concurrent('a rollout in stages', () => {
     const flags = `--dir ${manifests.path}`;
     const approve = `approve cvp/production ${flags} --stage rest`;
     const shown = await runToEnd(['get', 'cvp', 'production', ...flags.split(' ')]);
-    expect(shown.stdout).toContain(`  to approve: logfleet ${approve}\n`);
+    expect(shown.stdout).toContain(`to approve: logfleet ${approve}\n`);
     const approved = await runToEnd(approve.split(' '));
     expect(approved).toMatchObject({ status: 0, stderr: '' });
     expect(approved.stdout).toMatch(/: approved stage rest of rollout .*: its 3 collectors are upgraded now\.\n$/);

@@ -146,10 +146,7 @@ async function reportEnd(
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
   // The process keeps no status for later commands, so everything is printed here.
-  const text = [
-    renderOutcome(ended, stepOptions, undefined),
-    ...renderIncomplete(incomplete, Number.POSITIVE_INFINITY),
-  ];
+  const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   stderr.write(text.map((line) => `${line}\n`).join(''));
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);

@@ -10,7 +10,7 @@ import { UpdatePace } from '../live/rates.ts';
 import { TroubleLines } from '../live/trouble-lines.ts';
 import { nextSteps } from '../render/next-steps.ts';
 import { cellsOf, headingsOf, renderResourceTable, renderYaml, type TableOptions } from '../render/resource-table.ts';
-import { renderLive, renderResource } from '../render/resource-view.ts';
+import { renderResource } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';
 import { columnWidths, renderRow } from '../render/table.ts';
 import { printable, renderAge } from '../render/text.ts';
@@ -77,16 +77,14 @@ export function createPresenter(
     const width = context.stdout.columns() - 1;
     if (!detailed) return renderResourceTable(resources, { ...table, nowMs, width });
     const { colour } = context.stdout;
-    if (!first.status) return renderResource(first, { width, colour, nowMs });
     const height = context.stdout.rows() - 1;
     pace.add(clock.monotonic(), first);
     const moment = {
       nowMs,
       updatedPerMinute: pace.perMinute(clock.monotonic()),
-      events: [],
       steps: nextSteps(first, request.options),
     };
-    return renderLive(first, moment, { width, height, colour });
+    return renderResource(first, moment, { width, height, colour });
   });
 }
 

@@ -63,20 +63,12 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
   }
   const nowMs = clock.now();
   const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
+  const table = { wide: output === 'wide', withNamespace: showsNamespace(request, reader), nowMs, width };
+  const moment = { nowMs, steps: nextSteps(first, request.options) };
   const lines =
     request.name !== undefined && output === 'table'
-      ? renderResource(first, {
-          width,
-          colour: stdout.colour,
-          nowMs,
-          steps: nextSteps(first, request.options),
-        })
-      : renderResourceTable(resources, {
-          wide: output === 'wide',
-          withNamespace: showsNamespace(request, reader),
-          nowMs,
-          width,
-        });
+      ? renderResource(first, moment, { width, colour: stdout.colour })
+      : renderResourceTable(resources, table);
   const all = parkedLines.length === 0 ? lines : [...lines, '', ...parkedLines];
   stdout.write(all.map((line) => `${line}\n`).join(''));
   await reportIdle(resources, reader, context);

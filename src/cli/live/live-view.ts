@@ -7,11 +7,12 @@
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
+import { keyText } from '../../base/key-text.ts';
 import type { Output } from '../context.ts';
-import type { LiveEvent } from '../render/live-parts.ts';
 import { type NextSteps, nextSteps, renderNextStep, type StepOptions } from '../render/next-steps.ts';
-import { renderLine, renderLive, renderReason } from '../render/resource-view.ts';
+import { renderLine, renderReason, renderResource } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';
+import type { LiveEvent } from '../render/view-layout.ts';
 import { RequestPace, UpdatePace } from './rates.ts';
 
 export interface LiveViewOptions {
@@ -40,7 +41,7 @@ interface Shown {
   readonly updates: UpdatePace;
   /** Key of the last line that was printed for this resource. The next line is printed only if its key differs. */
   lineKey: string | undefined;
-  /** Message of the `Ready` condition that the last printed line contained. */
+  /** Reason for waiting that was printed last. */
   message: string | undefined;
   quiet: Timer | undefined;
 }
@@ -163,7 +164,7 @@ export class LiveView {
         events,
         steps: this.#stepsOf(resource),
       };
-      const lines = renderLive(resource, moment, options);
+      const lines = renderResource(resource, moment, options);
       return index === 0 ? lines : ['', ...lines];
     });
   }
@@ -179,7 +180,7 @@ export class LiveView {
     }
     shown.lineKey = line.key;
     this.#write(line.line);
-    shown.message = line.message;
+    shown.message = line.wait;
     this.#scheduleReason(shown, firstQuietMs);
   }
 
@@ -187,13 +188,14 @@ export class LiveView {
   #scheduleReason(shown: Shown, quietMs: number): void {
     shown.quiet?.cancel();
     shown.quiet = undefined;
-    if (this.#ended || this.#reasonOf(shown) === undefined) return;
+    if (this.#ended || renderReason(shown.resource) === undefined) return;
     shown.quiet = this.#clock.after(quietMs, () => {
-      const why = this.#reasonOf(shown);
-      const isNews = shown.resource.status?.outageStartTime !== undefined || shown.message !== why?.message;
+      const { resource } = shown;
+      const why = renderReason(resource);
+      const isNews = resource.status?.outageStartTime !== undefined || shown.message !== why;
       if (why !== undefined && isNews) {
-        this.#write(`${why.name}: ${why.message}${renderNextStep(this.#stepsOf(shown.resource))}`);
-        shown.message = why.message;
+        this.#write(`${keyText(resource.metadata)}: ${why}${renderNextStep(this.#stepsOf(resource))}`);
+        shown.message = why;
       }
       this.#scheduleReason(shown, Math.min(2 * quietMs, longestQuietMs));
     });
@@ -201,10 +203,6 @@ export class LiveView {
 
   #stepsOf(resource: AnyResource): NextSteps {
     return nextSteps(resource, this.#flagsOf(resource), this.#resumeAll());
-  }
-
-  #reasonOf({ resource }: Shown): ReturnType<typeof renderReason> {
-    return renderReason(resource);
   }
 
   #write(line: string): void {

@@ -1,5 +1,5 @@
 /** Renders the conditions of a resource of any kind as text. */
-import { printable, renderAgeSince, wrap } from './text.ts';
+import { printable, renderAgeSince } from './text.ts';
 
 interface ShownCondition {
   readonly type: string;
@@ -27,13 +27,10 @@ export function isAtWork(status: WithConditions | undefined): boolean {
   return !status?.conditions?.length || holds(status, 'Reconciling');
 }
 
-export function renderConditions(
-  { conditions = [] }: WithConditions,
-  { width, nowMs }: { readonly width: number; readonly nowMs: number },
-): readonly string[] {
-  return conditions.flatMap((condition) => [
-    `${condition.type}=${condition.status} for ${renderAgeSince(condition.lastTransitionTime, nowMs)}: ${printable(condition.reason)}`,
-    ...wrap(printable(condition.message), Math.max(20, width - 4)).map((line) => `  ${line}`),
+export function renderConditions({ conditions = [] }: WithConditions, nowMs: number): readonly string[] {
+  return conditions.flatMap(({ type, status, reason, message, lastTransitionTime }) => [
+    `${type}=${status} for ${renderAgeSince(lastTransitionTime, nowMs)}: ${printable(reason)}`,
+    ...(message === '' ? [] : [`  ${printable(message)}`]),
   ]);
 }
 

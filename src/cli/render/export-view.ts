@@ -1,71 +1,201 @@
 /**
- * Renders the details of an export for `logfleet get sx NAME`: query and destination, progress, the reason of its
- * state, histogram, running searches, incomplete intervals, and errors. Pure functions.
+ * Renders an export: the exported part of its range, rows and their rate, histogram, the reason for waiting, running
+ * searches, incomplete intervals, errors, and its query and destination. Pure functions.
  */
-
-import type { IncompleteInterval, SearchExportSpec, SearchExportStatus } from '../../api/generated/search-export.ts';
+import { reasons } from '../../api/conditions.ts';
+import type {
+  IncompleteInterval,
+  SearchExportSpec,
+  SearchExportStatus,
+  SearchJobStatus,
+} from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { groupedText } from '../../base/number-text.ts';
-import { renderProgressBar } from './bars.ts';
-import { renderBehind, renderConditions } from './condition-lines.ts';
-import { jobCells, renderDone, renderRange, renderRates, renderRows, renderTimeLeft } from './export-figures.ts';
-import type { NextSteps } from './next-steps.ts';
-import { type Fact, renderFacts, renderTable, section } from './table.ts';
-import { clip, type Paint, paintWith, printable, renderAgeSince, renderBytes, renderCount, wrap } from './text.ts';
+import { renderHistogram, renderProgressBar } from './bars.ts';
+import { conditionOf, holds, isAtWork } from './condition-lines.ts';
+import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
+import {
+  type Paint,
+  paintWith,
+  printable,
+  renderAgeSince,
+  renderBytes,
+  renderCount,
+  renderMinute,
+  renderMoment,
+  wrap,
+} from './text.ts';
+import { type Moment, renderEnd, renderView, type ViewOptions } from './view-layout.ts';
 
-interface ExportViewOptions {
-  readonly width: number;
-  readonly colour: boolean;
-  readonly nowMs: number;
-  readonly steps?: NextSteps;
+/** Maximum number of lines for each kind of detail in the view of an export. */
+interface Detail {
+  readonly jobs: number;
+  readonly problems: number;
+  readonly events: number;
 }
 
-const widestBar = 62;
+const all = Number.POSITIVE_INFINITY;
+/** Amounts of detail of a live view, from a large window to a small one. */
+const details: readonly Detail[] = [
+  { jobs: 10, problems: 5, events: 5 },
+  { jobs: 6, problems: 3, events: 3 },
+  { jobs: 4, problems: 2, events: 1 },
+  { jobs: 2, problems: 1, events: 0 },
+  { jobs: 0, problems: 1, events: 0 },
+];
+const everything: Detail = { jobs: all, problems: all, events: 0 };
+const widestBar = 100;
+const widestHistogram = 60;
 
-export function renderExport(resource: SearchExport, options: ExportViewOptions): readonly string[] {
-  const { width, colour } = options;
-  const paint = paintWith(colour);
-  const { status } = resource;
-  const lines = renderFacts(facts(resource, options), { width, paint });
-  if (!status) return lines;
-  return [
-    ...lines,
-    ...section('Range', range(status, width, paint), paint),
-    ...section('Searches', searches(status, width), paint),
-    ...section('Incomplete', renderIncomplete(status.incomplete ?? [], width), paint),
-    ...section('Conditions', renderConditions(status, options), paint),
-    ...section('Errors of searches, the newest first', texts(status.pendingErrors, width), paint),
-    ...section('Warnings of searches, the newest first', texts(status.pendingWarnings, width), paint),
-  ];
-}
-
-function facts(resource: SearchExport, { nowMs, steps: { resume } = {} }: ExportViewOptions): readonly Fact[] {
-  const { metadata, spec, status } = resource;
-  const scanned = status?.progress?.bytesScanned;
-  return [
-    ['Name', `${metadata.namespace}/${metadata.name}`],
-    ['Query', spec.query],
-    [
-      'State',
-      status?.summary?.state ??
-        'Unknown: no operator has looked at this export yet. Check that an operator is running.',
+export function renderExport(resource: SearchExport, moment: Moment, options: ViewOptions): readonly string[] {
+  const { status = {} } = resource;
+  const { width, height, colour } = options;
+  const rows = status.summary?.rows;
+  const texts = (lines: readonly string[] = [], most: number, paint: Paint) =>
+    lines.slice(0, most).map((line) => paint('yellow', printable(line)));
+  const levels = height === undefined ? [everything] : details;
+  return renderView(resource, moment, options, levels, ({ jobs, problems }, paint) => ({
+    figure: rows === undefined ? undefined : `${rows} rows`,
+    figures: [...coverage(status, width, paint), ...pace(status, moment, width)],
+    wait: waiting(status),
+    blocks: [
+      ['Searching', searches(status, jobs)],
+      ['Incomplete', texts(renderIncomplete(status.incomplete), problems, paint)],
+      ['Errors of searches', texts(status.pendingErrors, problems, paint)],
     ],
-    ['Done', status && renderDone(status)],
-    ['Pace', status && paceOf(status, nowMs)],
-    ['Scanned', scanned === undefined ? undefined : `${renderBytes(scanned)} by the service`],
-    ['Paused', resume && `no search starts; to resume: ${resume}`],
-    ['Output', outputOf(spec)],
-    ['Location', status?.location],
-    ['Manifest', status && manifestOf(status)],
-    ['Took', status && durationOf(status)],
-    ['Behind', renderBehind(resource)],
-    ['Age', renderAgeSince(metadata.creationTimestamp, nowMs)],
-  ];
+    further: [
+      ['Warnings of searches', texts(status.pendingWarnings, all, paint)],
+      ['Export', renderFacts(facts(resource), { width: width - 2, paint: paintWith(colour) })],
+    ],
+  }));
 }
 
-function paceOf(status: SearchExportStatus, nowMs: number): string | undefined {
-  const parts = [renderRates(status), renderTimeLeft(status, nowMs)].filter((part) => part !== undefined);
-  return parts.length === 0 ? undefined : parts.join(', ');
+/** State of an export in one line, for outputs without a terminal. */
+export function renderExportLine(name: string, status: SearchExportStatus): string {
+  const { summary, progress } = status;
+  const done = progress && progress.intervalsDone > 0 ? renderDone(status) : undefined;
+  const parts = [summary?.progress && `${summary.progress} of the range`, done].filter(Boolean);
+  return printable(`${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join('; ')}` : ''}`);
+}
+
+/** Message of the `Ready` condition while the export waits. Undefined while it searches. */
+export function exportWait(status: SearchExportStatus): string | undefined {
+  const ready = conditionOf(status, 'Ready');
+  return holds(status, 'Reconciling') && ready?.reason !== reasons.exporting ? ready?.message : undefined;
+}
+
+/** Sentence about rows that running searches have found but that are not written yet. Undefined if there are none. */
+export function renderFound(jobs: readonly SearchJobStatus[] = []): string | undefined {
+  const found = jobs.reduce((sum, { messageCount = 0 }) => sum + messageCount, 0);
+  return found === 0 ? undefined : `The running searches have found ${renderCount(found, 'message')} so far.`;
+}
+
+/** Lines about the incomplete intervals of an export. */
+export function renderIncomplete(intervals: readonly IncompleteInterval[] = []): readonly string[] {
+  return intervals.map(({ from, to, reason, received, expected }) => {
+    const got = received === undefined ? '' : `; ${groupedText(received)} received`;
+    const wanted = expected === undefined ? '' : `, ${groupedText(expected)} expected`;
+    return `${from} to ${to}: ${reason}${got}${wanted}`;
+  });
+}
+
+/**
+ * The exported part of the time range as a bar, and its histogram. Both have the same width if there is enough space.
+ */
+function coverage(status: SearchExportStatus, width: number, paint: Paint): readonly string[] {
+  const { progress, timeRange } = status;
+  if (!progress) return [];
+  const { coveredPercent } = progress;
+  const range = timeRange ? ` of ${renderSpan(timeRange.startTime, timeRange.endTime)}` : '';
+  const label = `${coveredPercent}%${range}`;
+  const room = Math.min(widestBar, width - label.length - 2);
+  const barWidth = room >= 20 ? room : Math.min(widestBar, width);
+  const bar = renderProgressBar(coveredPercent / 100, barWidth, paint);
+  const rows = renderRows(status, Math.min(widestHistogram, barWidth - 2));
+  const lines = room >= 20 ? [`${bar}  ${label}`] : [bar, ...wrap(label, width)];
+  return rows === undefined ? lines : [...lines, ` ${paint('blue', rows)}`];
+}
+
+function pace(status: SearchExportStatus, { nowMs, requestsPerSecond }: Moment, width: number): readonly string[] {
+  const isWorking = isAtWork(status);
+  const requests =
+    requestsPerSecond === undefined || !isWorking ? undefined : `${requestsPerSecond.toFixed(1)} requests a second`;
+  const end = isWorking ? renderEnd(status.estimatedCompletionTime, nowMs) : undefined;
+  const speed = [renderRates(status), requests, end].filter((part) => part !== undefined).join(', ');
+  return [renderDone(status) ?? '', speed].filter((line) => line !== '').flatMap((line) => wrap(line, width));
+}
+
+/** Completed part of an export, such as `1,234,567 rows, 300 MiB of files, in 14 of 40 intervals`. */
+function renderDone({ progress }: SearchExportStatus): string | undefined {
+  if (!progress) return undefined;
+  const { rowsWritten, bytesWritten, intervalsDone, intervalsPlanned, duplicatesDropped } = progress;
+  const dropped = duplicatesDropped === 0 ? '' : `; ${renderCount(duplicatesDropped, 'duplicate')} dropped`;
+  const of = `${groupedText(intervalsDone)} of ${renderCount(intervalsPlanned, 'interval')}`;
+  return `${renderCount(rowsWritten, 'row')}, ${renderBytes(bytesWritten)} of files, in ${of}${dropped}`;
+}
+
+/** Download rate, such as `41,000 rows and 9.8 MiB received a second` (before compression). Undefined without one. */
+function renderRates({ progress }: SearchExportStatus): string | undefined {
+  const { rowsPerSecond, bytesPerSecond } = progress ?? {};
+  const parts = [
+    ...(rowsPerSecond === undefined ? [] : [renderCount(rowsPerSecond, 'row')]),
+    ...(bytesPerSecond === undefined ? [] : [renderBytes(bytesPerSecond)]),
+  ];
+  return parts.length === 0 ? undefined : `${parts.join(' and ')} received a second`;
+}
+
+/** Renders a start and an end time with the same precision. */
+function renderSpan(from: string, to: string): string {
+  const timesMs = [from, to].map((time) => Date.parse(time));
+  const isWhole = (unitMs: number) => timesMs.every((timeMs) => timeMs % unitMs === 0);
+  const precise = (timeMs: number) => new Date(timeMs).toISOString();
+  return timesMs.map(isWhole(60_000) ? renderMinute : isWhole(1_000) ? renderMoment : precise).join(' to ');
+}
+
+/** Histogram of an export's rows over time, as a line of blocks. Undefined while no rows are known. */
+function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
+  if (rowHistogram.length === 0 || !timeRange || width < 10) return undefined;
+  const range = { startMs: Date.parse(timeRange.startTime), endMs: Date.parse(timeRange.endTime) };
+  const sliceMs = (range.endMs - range.startMs) / rowHistogram.length;
+  const pieces = rowHistogram.flatMap((count, slice) => {
+    const startMs = range.startMs + slice * sliceMs;
+    return count < 0 ? [] : [{ startMs, endMs: startMs + sliceMs, count }];
+  });
+  return renderHistogram(pieces, range, width);
+}
+
+/** Reason why a working export runs no search at the moment. Undefined if it runs one. */
+function waiting(status: SearchExportStatus): string | undefined {
+  const isSearching = (status.jobs?.length ?? 0) > 0 && status.outageStartTime === undefined;
+  const isWaiting = !isSearching && !holds(status, 'Ready') && holds(status, 'Reconciling');
+  return isWaiting ? conditionOf(status, 'Ready')?.message : undefined;
+}
+
+function searches({ jobs = [] }: SearchExportStatus, most: number): readonly string[] {
+  const rows = jobs.slice(0, most).map(({ id, from, to, state, messageCount, recordCount = 0 }) => {
+    const found = [
+      ...(messageCount === undefined ? [] : [renderCount(messageCount, 'message')]),
+      ...(recordCount === 0 ? [] : [renderCount(recordCount, 'record')]),
+    ];
+    return [renderSpan(from, to), state, found.join(', '), id];
+  });
+  const widths = columnWidths(rows);
+  const more = jobs.length - rows.length;
+  return [...rows.map((row) => renderRow(row, widths, 2)), ...(more > 0 && most > 0 ? [`and ${more} more`] : [])];
+}
+
+function facts({ spec, status = {} }: SearchExport): readonly Fact[] {
+  const { progress, location, startTime, completionTime } = status;
+  const bytesScanned = progress?.bytesScanned;
+  const ended = startTime !== undefined && completionTime !== undefined;
+  return [
+    ['Query', spec.query],
+    ['Output', outputOf(spec)],
+    ['Location', location],
+    ['Manifest', manifestOf(status)],
+    ['Scanned', bytesScanned === undefined ? undefined : `${renderBytes(bytesScanned)} by the service`],
+    ['Took', ended ? `${renderAgeSince(startTime, Date.parse(completionTime))}, until ${completionTime}` : undefined],
+  ];
 }
 
 function outputOf({ output, results }: SearchExportSpec): string {
@@ -80,46 +210,4 @@ function manifestOf({ manifest }: SearchExportStatus): string | undefined {
   const { url, rows, files, bytes, complete } = manifest;
   const flag = complete ? '' : ', with intervals that are incomplete';
   return `${url}: ${renderCount(rows, 'row')} in ${renderCount(files, 'file')}, ${renderBytes(bytes)}${flag}`;
-}
-
-function durationOf({ startTime, completionTime }: SearchExportStatus): string | undefined {
-  if (startTime === undefined || completionTime === undefined) return undefined;
-  return `${renderAgeSince(startTime, Date.parse(completionTime))}, until ${completionTime}`;
-}
-
-function range(status: SearchExportStatus, width: number, paint: Paint): readonly string[] {
-  const shown = renderRange(status);
-  if (!status.progress || shown === undefined) return [];
-  const barWidth = Math.min(widestBar, width - 2);
-  const { coveredPercent } = status.progress;
-  const rows = renderRows(status, barWidth - 2);
-  return [
-    renderProgressBar(coveredPercent / 100, barWidth, paint),
-    ...(rows === undefined ? [] : [` ${paint('blue', rows)}`]),
-    ...wrap(`${coveredPercent}% of ${shown}`, Math.max(20, width - 2)),
-  ];
-}
-
-function searches({ jobs = [] }: SearchExportStatus, width: number): readonly string[] {
-  if (jobs.length === 0) return [];
-  const lines = renderTable(['interval', 'state', 'found', 'job'], jobs.map(jobCells), width - 2);
-  return lines.map((line) => clip(line, width - 2));
-}
-
-/** Lines about the incomplete intervals of an export, at least one line for each interval. */
-export function renderIncomplete(all: readonly IncompleteInterval[], width: number): readonly string[] {
-  return all.flatMap(({ from, to, reason, received, expected }) => {
-    const got = received === undefined ? '' : `; ${groupedText(received)} received`;
-    const wanted = expected === undefined ? '' : `, ${groupedText(expected)} expected`;
-    return indented(`${from} to ${to}: ${reason}${got}${wanted}`, width);
-  });
-}
-
-function texts(all: readonly string[] = [], width: number): readonly string[] {
-  return all.flatMap((text) => indented(text, width));
-}
-
-function indented(text: string, width: number): readonly string[] {
-  const lines = wrap(printable(text), Math.max(20, width - 4));
-  return lines.map((line, index) => (index === 0 ? line : `  ${line}`));
 }

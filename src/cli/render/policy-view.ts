@@ -1,216 +1,231 @@
 /**
- * Renders the details of a policy for `logfleet get cvp NAME`: target version, collectors, stages, the reason of its
- * state, failures, upgrades in flight, and actions of people. Pure functions.
+ * Renders a policy: the states of its collectors, upgrade rate, the reason for waiting, stages, versions, upgrades in
+ * flight, failures, actions of people, and former rollouts. Pure functions.
  */
-
+import { reasons } from '../../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
-  PersonAction,
   ReasonCount,
-  StageStatus,
   TaskSample,
+  VersionCount,
 } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import { renderDuration } from '../../base/duration.ts';
 import { counted } from '../../base/number-text.ts';
-import { renderBar, renderCounts } from './bars.ts';
-import { holds, renderBehind, renderConditions } from './condition-lines.ts';
-import { renderEnd } from './live-parts.ts';
-import type { NextSteps } from './next-steps.ts';
-import { explainUpdated, renderActions, renderStageState, renderWait, renderWindow } from './rollout-figures.ts';
-import { type Fact, renderFacts, renderTable, section } from './table.ts';
-import { clip, type Paint, paintWith, printable, renderAgeSince, renderExamples, wrap } from './text.ts';
+import { renderBar, renderLegend } from './bars.ts';
+import { conditionOf, holds, isAtWork } from './condition-lines.ts';
+import { renderActions, renderStages, renderWait, renderWindow } from './rollout-figures.ts';
+import { clip, type Paint, printable, renderAgeSince, renderExamples, widthOf, wrap } from './text.ts';
+import { type Moment, renderEnd, renderView, type ViewOptions } from './view-layout.ts';
 
-export interface ViewOptions {
-  readonly width: number;
-  readonly colour: boolean;
-  readonly nowMs: number;
-  readonly steps?: NextSteps;
+/** Maximum number of lines for each kind of detail in the view of a policy. */
+interface Detail {
+  readonly stages: number;
+  readonly versions: number;
+  readonly tasks: number;
+  readonly reasons: number;
+  readonly actions: number;
+  readonly events: number;
 }
 
-type RolloutRecord = NonNullable<CollectorVersionPolicyStatus['history']>[number];
+const all = Number.POSITIVE_INFINITY;
+/** Amounts of detail of a live view, from a large window to a small one. */
+const details: readonly Detail[] = [
+  { stages: 10, versions: 6, tasks: 5, reasons: 4, actions: 3, events: 5 },
+  { stages: 10, versions: 6, tasks: 3, reasons: 3, actions: 2, events: 3 },
+  { stages: 8, versions: 5, tasks: 2, reasons: 2, actions: 1, events: 2 },
+  { stages: 6, versions: 4, tasks: 1, reasons: 2, actions: 1, events: 1 },
+  { stages: 4, versions: 3, tasks: 1, reasons: 1, actions: 0, events: 0 },
+  { stages: 4, versions: 3, tasks: 0, reasons: 1, actions: 0, events: 0 },
+  { stages: 3, versions: 0, tasks: 0, reasons: 1, actions: 0, events: 0 },
+];
+const everything: Detail = { stages: all, versions: 10, tasks: 10, reasons: all, actions: all, events: 0 };
+const widestBar = 100;
 
-/** Maximum number of rows in a table of this view. The status of the policy contains more. */
-const maxRows = 10;
-
-export function renderPolicy(policy: CollectorVersionPolicy, options: ViewOptions): readonly string[] {
-  const paint = paintWith(options.colour);
-  const status = policy.status;
-  const lines = renderFacts(facts(policy, options), { width: options.width, paint });
-  if (!status) return lines;
-  return [
-    ...lines,
-    ...section('Fleet', fleet(status, options.width, paint), paint),
-    ...section('Stages', stages(status, options), paint),
-    ...section('Versions', versions(status, options), paint),
-    ...section('Conditions', renderConditions(status, options), paint),
-    ...section('Failed', reasons(status.failureReasons ?? [], options.width), paint),
-    ...section('Skipped', reasons(status.skippedReasons ?? [], options.width), paint),
-    ...section('In flight', inFlight(status, options), paint),
-    ...section('Ended last', ended(status, options), paint),
-    ...section('Actions of people', actions(status.rollout?.actions ?? [], options), paint),
-    ...section('Former rollouts', history(status, options), paint),
-  ];
-}
-
-function facts(policy: CollectorVersionPolicy, { nowMs, steps: { resume, retry } = {} }: ViewOptions): readonly Fact[] {
-  const { metadata, spec, status } = policy;
-  return [
-    ['Name', `${metadata.namespace}/${metadata.name}`],
-    ['Target', targetOf(policy)],
-    [
-      'State',
-      status?.summary?.state ??
-        'Unknown: no operator has looked at this policy yet. Check that an operator is running.',
-    ],
-    ['Updated', status && updatedOf(status)],
-    ['Mode', spec.mode === 'Observe' ? 'Observe: nothing is upgraded' : undefined],
-    ['Paused', resume && `no upgrade starts; to resume: ${resume}`],
-    ['Waiting for', resume ? undefined : renderWait(status, nowMs)],
-    ['Rollout', rolloutOf(status, nowMs)],
-    ['Stopped', stopOf(status, nowMs)],
-    ['To retry', retry],
-    ['Window', status && renderWindow(status, nowMs)],
-    ['Behind', renderBehind(policy)],
-    ['Age', renderAgeSince(metadata.creationTimestamp, nowMs)],
-  ];
-}
-
-function updatedOf(status: CollectorVersionPolicyStatus): string | undefined {
-  const updated = status.summary?.updated;
-  const note = explainUpdated(status);
-  return updated === undefined || note === undefined ? updated : `${updated}; ${note}`;
-}
-
-function targetOf({ spec, status }: CollectorVersionPolicy): string {
-  const version = status?.targetVersion;
-  if (spec.target.channel === undefined) return version ?? spec.target.version ?? '';
-  return version === undefined ? spec.target.channel : `${version} (${spec.target.channel})`;
-}
-
-function rolloutOf(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
-  const rollout = status?.rollout;
-  if (!rollout) return undefined;
-  const begun = `${rollout.id}, started ${renderAgeSince(rollout.startTime, nowMs)} ago`;
-  const end = holds(status, 'Reconciling') ? renderEnd(rollout.estimatedCompletionTime, nowMs) : undefined;
-  return end === undefined ? begun : `${begun}, ${end}`;
-}
-
-/**
- * Time since the rollout stopped. It comes from the stop itself, because the `Ready` condition can have been `False`
- * for longer.
- */
-function stopOf(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
-  const stopped = status?.rollout?.stopped;
-  if (!stopped) return undefined;
-  const where = stopped.stage === undefined ? '' : ` in stage ${stopped.stage}`;
-  return `${renderAgeSince(stopped.time, nowMs)} ago${where}`;
-}
-
-function fleet(status: CollectorVersionPolicyStatus, width: number, paint: Paint): readonly string[] {
-  const counts = status.collectors;
-  if (!counts) return [];
-  const words = wrap(`${counts.matched} matched: ${renderCounts(counts)}`, Math.max(20, width - 2));
-  return [renderBar(counts, Math.min(62, width - 2), paint), ...words];
-}
-
-function stages({ stages: all = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
-  const { nowMs, steps: { approve } = {}, width } = options;
-  const lines = tableOf(all, options, {
-    stage: ({ name }) => name,
-    state: (stage) => renderStageState(stage, nowMs),
-    updated: ({ updated, members }) => `${updated}/${members}`,
-    failed: failedOf,
-    started: ({ startTime }) => (startTime === undefined ? '' : `${renderAgeSince(startTime, nowMs)} ago`),
-  });
-  return approve === undefined ? lines : [...lines, ...wrap(`to approve: ${approve}`, Math.max(20, width - 2))];
-}
-
-/**
- * Number of failed collectors of a stage, such as `0 (3 attempts)`. Collectors that were retried or upgraded after a
- * failure count only as attempts.
- */
-function failedOf({ failed, failedAttempts = 0 }: StageStatus): string {
-  return failedAttempts > failed ? `${failed} (${counted(failedAttempts, 'attempt')})` : `${failed}`;
-}
-
-function versions({ versions: counts = [], targetVersion }: CollectorVersionPolicyStatus, options: ViewOptions) {
-  return shortened(counts, counts.length, options, {
-    version: ({ version }) => version || '(none)',
-    collectors: ({ count }) => String(count),
-    '': ({ version }) => (version === targetVersion ? 'target' : ''),
+export function renderPolicy(policy: CollectorVersionPolicy, moment: Moment, options: ViewOptions): readonly string[] {
+  const status = withoutOldFigures(policy.status);
+  const { nowMs, steps: { approve } = {} } = moment;
+  const { width, height } = options;
+  const { collectors, rollout, tasks = [], summary } = status;
+  const levels = height === undefined ? [everything] : details;
+  return renderView(policy, moment, options, levels, (detail, paint) => {
+    const fleet = collectors
+      ? [renderBar(collectors, Math.min(width, widestBar), paint), ...renderLegend(collectors, width, paint)]
+      : [];
+    const newest = detail.actions === 0 ? 1 : detail.actions;
+    const stageLines = { most: detail.stages, width: width - 2, nowMs, approve };
+    return {
+      detail: targetOf(policy),
+      figure: summary?.updated === undefined ? undefined : `${summary.updated} updated`,
+      figures: [...fleet, ...pace(status, moment), ...rolloutAndWindow(status, nowMs, width)],
+      wait: waiting(status, nowMs),
+      blocks: [
+        ['Stages', renderStages(status.stages ?? [], stageLines, paint)],
+        ['Versions', versions(status, detail.versions, width - 2, paint)],
+        ['Upgrading', tasksInFlight(status, detail.tasks, nowMs)],
+        ['Failed', reasonLines(status.failureReasons, detail.reasons, paint)],
+        ['Actions of people', renderActions(rollout?.actions?.slice(-newest) ?? [], nowMs)],
+      ],
+      further: [
+        ['Skipped', reasonLines(status.skippedReasons, all, paint)],
+        ['Ended last', taskLines(tasks.filter(({ endTime }) => endTime !== undefined).slice(0, detail.tasks), nowMs)],
+        ['Former rollouts', history(status, nowMs)],
+      ],
+    };
   });
 }
 
-function reasons(all: readonly ReasonCount[], width: number): readonly string[] {
-  return all.flatMap(({ reason, count, examples = [] }) =>
-    wrap(printable(`${count} × ${reason}${renderExamples(examples, count)}`), Math.max(20, width - 6)).map(
-      (line, index) => (index === 0 ? line : `    ${line}`),
-    ),
-  );
+function targetOf({ spec: { target }, status }: CollectorVersionPolicy): string {
+  const version = status?.targetVersion ?? target.version;
+  if (target.channel === undefined) return version === undefined ? '' : ` → ${version}`;
+  return version === undefined ? ` → ${target.channel}` : ` → ${version} (${target.channel})`;
 }
 
-/** Columns that every table of upgrade attempts has. */
-const ofTask = {
-  collector: ({ collector }: TaskSample) => collector,
-  from: ({ from = '' }: TaskSample) => from,
-  to: ({ to }: TaskSample) => to,
-  state: ({ state }: TaskSample) => state,
-};
+/**
+ * State of a policy in one line, for outputs without a terminal. The line changes only with the state or with a number
+ * of collectors.
+ */
+export function renderSummaryLine(name: string, status: CollectorVersionPolicyStatus): string {
+  const { targetVersion, summary, collectors, rollout } = withoutOldFigures(status);
+  const parts = [
+    targetVersion && `target ${targetVersion}`,
+    rollout?.stage && `stage ${rollout.stage}`,
+    summary?.updated && `updated ${summary.updated}`,
+    collectors && `in progress ${collectors.inProgress}, pending ${collectors.pending}, failed ${collectors.failed}`,
+  ].filter(Boolean);
+  return printable(`${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join(', ')}` : ''}`);
+}
 
-function inFlight({ tasks = [], collectors }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
+/**
+ * Reason why a policy at work starts no upgrade now: an outage of the log service (H2), or what its rollout waits for.
+ * Undefined if upgrades are in flight.
+ */
+export function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
+  if (status.outageStartTime !== undefined) return conditionOf(status, 'Ready')?.message;
+  const { rollout, collectors } = status;
+  const isWaiting = rollout?.waitingFor !== undefined && holds(status, 'Reconciling') && collectors?.inProgress === 0;
+  return isWaiting ? `waiting for ${rollout.waitingFor}` : undefined;
+}
+
+/**
+ * Returns the status without its numbers of collectors, as long as they come from an earlier run because this run has
+ * not listed the collectors yet.
+ */
+function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
+  const { targetVersion, conditions, summary: { state } = {} } = status;
+  if (state !== reasons.progressing) return status;
+  return {
+    ...(targetVersion === undefined ? {} : { targetVersion }),
+    ...(conditions === undefined ? {} : { conditions }),
+    summary: { state },
+  };
+}
+
+/** Line with the upgrade rate and the remaining time of a rollout. None if logfleet is not working on the policy. */
+function pace(
+  status: CollectorVersionPolicyStatus,
+  { updatedPerMinute, requestsPerSecond, nowMs }: Moment,
+): readonly string[] {
+  if (!isAtWork(status)) return [];
+  const parts = [
+    updatedPerMinute === undefined ? undefined : `${updatedPerMinute} upgrades a minute`,
+    requestsPerSecond === undefined ? undefined : `${requestsPerSecond.toFixed(1)} requests a second`,
+    renderEnd(status.rollout?.estimatedCompletionTime, nowMs),
+  ].filter((part) => part !== undefined);
+  return parts.length === 0 ? [] : [parts.join(', ')];
+}
+
+/** Line with the id of the rollout, which commands need, and the maintenance window. */
+function rolloutAndWindow(status: CollectorVersionPolicyStatus, nowMs: number, width: number): readonly string[] {
+  const { rollout } = status;
+  const window = renderWindow(status, nowMs);
+  const stop = rollout?.stopped ? `, stopped ${renderAgeSince(rollout.stopped.time, nowMs)} ago` : '';
+  const parts = [
+    ...(rollout ? [`rollout ${rollout.id}, started ${renderAgeSince(rollout.startTime, nowMs)} ago${stop}`] : []),
+    ...(window === undefined ? [] : [`maintenance window ${window}`]),
+  ];
+  const line = parts.join('; ');
+  const lines = line !== '' && widthOf(line) <= width ? [line] : parts;
+  return lines.flatMap((one) => wrap(printable(one), width));
+}
+
+/** Reason why a working policy starts no upgrade at the moment. Undefined if there is none. */
+function waiting(status: CollectorVersionPolicyStatus, nowMs: number): string | undefined {
+  if (holds(status, 'Ready') || !holds(status, 'Reconciling')) return undefined;
+  if (status.outageStartTime !== undefined) return conditionOf(status, 'Ready')?.message;
+  const wait = renderWait(status, nowMs);
+  return wait === undefined ? undefined : `waiting for ${wait}`;
+}
+
+function versions(
+  { versions: counts = [], targetVersion }: CollectorVersionPolicyStatus,
+  most: number,
+  width: number,
+  paint: Paint,
+): readonly string[] {
+  if (most === 0) return [];
+  // The most frequent versions, sorted by version. Sorted by number of collectors, the bars would change places and be
+  // hard to follow.
+  const shown = counts.slice(0, most).sort(oldestFirst);
+  const labels = shown.map(({ version }) => printable(version) || '(none)');
+  const labelWidth = Math.max(0, ...labels.map(widthOf));
+  const largest = Math.max(1, ...shown.map(({ count }) => count));
+  const room = Math.max(1, Math.min(50, width - labelWidth - 12));
+  const lines = shown.map(({ version, count }, index) => {
+    const length = count === 0 ? 0 : Math.max(1, Math.round((count / largest) * room));
+    const bar = paint(version === targetVersion ? 'green' : 'dim', '■'.repeat(length));
+    return `${(labels[index] ?? '').padEnd(labelWidth)}  ${bar} ${count}`;
+  });
+  const rest = counts.slice(most);
+  if (rest.length === 0) return lines;
+  const collectors = rest.reduce((sum, { count }) => sum + count, 0);
+  return [...lines, `and ${counted(rest.length, 'more version')} with ${counted(collectors, 'collector')}`];
+}
+
+/** Order of versions, oldest first. Texts that are not versions come last. */
+function oldestFirst(left: VersionCount, right: VersionCount): number {
+  const [leftVersion, rightVersion] = [parseBuildVersion(left.version), parseBuildVersion(right.version)];
+  if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
+  return Number(rightVersion !== undefined) - Number(leftVersion !== undefined);
+}
+
+function tasksInFlight(
+  { tasks = [], collectors }: CollectorVersionPolicyStatus,
+  most: number,
+  nowMs: number,
+): readonly string[] {
   const open = tasks.filter(({ endTime }) => endTime === undefined);
-  return shortened(open, Math.max(open.length, collectors?.inProgress ?? 0), options, {
-    ...ofTask,
-    for: ({ startTime }) => renderAgeSince(startTime, options.nowMs),
-    task: ({ id = '' }) => id,
+  const lines = taskLines(open.slice(0, most), nowMs);
+  // The status contains the number of all upgrades in flight, but lists only some of them.
+  const more = Math.max(open.length, collectors?.inProgress ?? 0) - lines.length;
+  return more > 0 && lines.length > 0 ? [...lines, `and ${more} more`] : lines;
+}
+
+/** Lines about upgrades, such as `web-1  19.1-1 → 19.2-1  Failed, 20s ago: disk full`. */
+function taskLines(shown: readonly TaskSample[], nowMs: number): readonly string[] {
+  const names = shown.map(({ collector }) => clip(printable(collector), 24));
+  const nameWidth = Math.max(0, ...names.map(widthOf));
+  return shown.map(({ from, to, state, startTime, endTime, message }, index) => {
+    const name = names[index] ?? '';
+    const age = endTime === undefined ? renderAgeSince(startTime, nowMs) : `${renderAgeSince(endTime, nowMs)} ago`;
+    const why = message === undefined ? '' : `: ${message}`;
+    return `${name}${' '.repeat(nameWidth - widthOf(name))}  ${printable(`${from ?? '?'} → ${to}  ${state}, ${age}${why}`)}`;
   });
 }
 
-function ended({ tasks = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
-  const over = tasks.filter(({ endTime }) => endTime !== undefined);
-  return shortened(over, over.length, options, {
-    ...ofTask,
-    ended: ({ endTime }) => `${renderAgeSince(endTime, options.nowMs)} ago`,
-    message: ({ message = '' }) => message,
+function reasonLines(all: readonly ReasonCount[] = [], most: number, paint: Paint): readonly string[] {
+  return all.slice(0, most).map(({ reason, count, examples = [] }) => {
+    return `${paint('red', `${count} × ${printable(reason)}`)}${printable(renderExamples(examples, count))}`;
   });
-}
-
-/** Columns of a table. Each entry maps a column's heading to the function that renders its cells. */
-type Columns<T> = Readonly<Record<string, (item: T) => string>>;
-
-/** Table of `items` that fits the window. The table is empty if there are no items. */
-function tableOf<T>(items: readonly T[], { width }: ViewOptions, columns: Columns<T>): readonly string[] {
-  if (items.length === 0) return [];
-  const rows = items.map((item) => Object.values(columns).map((cell) => cell(item)));
-  return renderTable(Object.keys(columns), rows, width - 2).map((line) => clip(line, width - 2));
-}
-
-/** Table of the first items, followed by the number of items that are left out. */
-function shortened<T>(items: readonly T[], total: number, options: ViewOptions, columns: Columns<T>) {
-  const lines = tableOf(items.slice(0, maxRows), options, columns);
-  const more = total - Math.min(items.length, maxRows);
-  return more > 0 && lines.length > 0 ? [...lines, `and ${more} more; -o yaml shows up to 50`] : lines;
-}
-
-function actions(all: readonly PersonAction[], { nowMs, width }: ViewOptions): readonly string[] {
-  return renderActions(all, nowMs).map((line) => clip(line, width - 2));
 }
 
 /** Lines about former rollouts, each with the actions of people below it. */
-function history({ history: records = [] }: CollectorVersionPolicyStatus, options: ViewOptions): readonly string[] {
-  const took = ({ startTime, completionTime }: RolloutRecord) =>
-    renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime)));
-  const lines = tableOf(records, options, {
-    rollout: ({ id }) => id,
-    outcome: ({ outcome }) => outcome,
-    updated: ({ updated }) => String(updated),
-    failed: ({ failed }) => String(failed),
-    took,
-    ended: ({ completionTime }) => `${renderAgeSince(completionTime, options.nowMs)} ago`,
-  });
-  return lines.flatMap((line, index) => {
-    const done = actions(records[index - 1]?.actions ?? [], { ...options, width: options.width - 2 });
-    return [line, ...done.map((action) => `  ${action}`)];
+function history({ history: records = [] }: CollectorVersionPolicyStatus, nowMs: number): readonly string[] {
+  return records.flatMap(({ id, outcome, updated, failed, startTime, completionTime, actions = [] }) => {
+    const took = renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime)));
+    const figures = `${updated} updated, ${failed} failed in ${took}`;
+    const line = `${id}  ${outcome} ${renderAgeSince(completionTime, nowMs)} ago: ${figures}`;
+    return [line, ...renderActions(actions, nowMs).map((action) => `  ${action}`)];
   });
 }

@@ -80,7 +80,7 @@ function firstShown(stages: readonly StageStatus[], most: number): number {
 }
 
 /** State of a stage in one word, with the remaining time of its soak. */
-export function renderStageState({ state, soakedUntil }: StageStatus, nowMs: number): string {
+function renderStageState({ state, soakedUntil }: StageStatus, nowMs: number): string {
   if (state !== 'Soaking' || soakedUntil === undefined) return state;
   const leftMs = Date.parse(soakedUntil) - nowMs;
   return leftMs > 0 ? `${state}, ${renderAge(leftMs)} left` : `${state}, a last look`;
@@ -199,22 +199,4 @@ export function renderActions(actions: readonly PersonAction[], nowMs: number): 
 
 function renderAction({ action, stage, by }: PersonAction): string {
   return `${done[action]}${stage === undefined ? '' : ` stage ${stage}`}${by === undefined ? '' : `, by ${by}`}`;
-}
-
-const leftOut = ['offline', 'skipped', 'foreign'] as const;
-
-/**
- * Explains why the updated collectors are not all collectors, such as `8 offline and 5 skipped of 120 do not count`.
- * Undefined if all collectors count, or if the figures do not fit together.
- */
-export function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): string | undefined {
-  const total = Number(summary?.updated?.split('/')[1]);
-  if (!collectors || total === collectors.matched) return undefined;
-  const present = leftOut.filter((state) => collectors[state] > 0);
-  const sum = present.reduce((count, state) => count + collectors[state], 0);
-  // Skipped collectors that need the attention of a person count as not updated.
-  if (total + sum !== collectors.matched) return undefined;
-  const named = present.map((state) => `${collectors[state]} ${state}`);
-  const list = [named.slice(0, -1).join(', '), ...named.slice(-1)].filter((part) => part !== '').join(' and ');
-  return `${list} of ${collectors.matched} ${sum === 1 ? 'does' : 'do'} not count`;
 }

@@ -5,7 +5,7 @@
  * Invariant: the block is never larger than the window, because scrolling and wrapping would move it to unknown lines.
  */
 import type { Output } from '../context.ts';
-import { clipColoured } from './text.ts';
+import { clip } from './text.ts';
 
 const hideCursor = '\u001b[?25l';
 const showCursor = '\u001b[?25h';
@@ -24,9 +24,7 @@ export class Screen {
   /** Replaces all lines of the block in one write. */
   draw(lines: readonly string[]): void {
     const width = this.#output.columns() - 1;
-    const shown = fitHeight(lines, this.#output.rows() - 1).map(
-      (line) => `${clipColoured(line, width)}${eraseToLineEnd}\n`,
-    );
+    const shown = fitHeight(lines, this.#output.rows() - 1).map((line) => `${clip(line, width)}${eraseToLineEnd}\n`);
     const start = this.#begun ? '' : hideCursor;
     this.#output.write(`${start}${this.#home()}${shown.join('')}${eraseBelow}`);
     this.#begun = true;

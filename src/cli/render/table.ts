@@ -1,6 +1,5 @@
 /**
- * Layouts of text for terminals: tables in the style of kubectl, lists of names with their values, and sections
- * with a title.
+ * Layouts of text for terminals: tables in the style of kubectl, and lists of names with their values.
  */
 import { type Paint, printable, widthOf, wrap } from './text.ts';
 
@@ -64,9 +63,4 @@ export function renderFacts(all: readonly Fact[], { width, paint, margin = 0, na
         (index === 0 ? ' '.repeat(margin) + paint('bold', `${name}:`.padEnd(column)) : ' '.repeat(indent)) + line,
     ),
   );
-}
-
-/** Lines of a section with its title. Empty if the section has no lines. */
-export function section(title: string, lines: readonly string[], paint: Paint): readonly string[] {
-  return lines.length === 0 ? [] : ['', paint('bold', title), ...lines.map((line) => `  ${line}`)];
 }

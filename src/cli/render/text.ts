@@ -32,15 +32,8 @@ export function widthOf(text: string): number {
   return Array.from(text.replaceAll(escapeSequences, '')).length;
 }
 
-/** Shortens a text without colours to `width` columns. `…` replaces the rest. */
-export function clip(text: string, width: number): string {
-  const characters = Array.from(text);
-  if (characters.length <= width) return text;
-  return width <= 0 ? '' : `${characters.slice(0, width - 1).join('')}…`;
-}
-
 /** Shortens a text with colours to `width` columns. `…` replaces the rest, and open colours are closed. */
-export function clipColoured(text: string, width: number): string {
+export function clip(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = '';
   let left = Math.max(0, width - 1);

@@ -149,7 +149,7 @@ describe('get', () => {
   it('shows the details of a named resource', async () => {
     for (const given of [{ kind: 'cvp', name: 'production' }, { kind: 'cvp/production' }]) {
       const { stdout } = await run(new MemoryReader([production, staging]), given);
-      expect(stdout).toMatch(/^Name: +logging\/production\n/);
+      expect(stdout).toMatch(/^logging\/production → /);
       expect(stdout).toContain('disk full');
       expect(stdout).not.toContain('staging');
     }
@@ -183,7 +183,7 @@ describe('get', () => {
       kind: 'cvp',
       name: 'production',
     });
-    expect(stdout).toMatch(/^Name: +team-a\/production\n/);
+    expect(stdout).toMatch(/^team-a\/production → /);
   });
 
   it('writes one resource as JSON, and several as a List', async () => {
@@ -223,9 +223,7 @@ describe('get sx', () => {
 
   it('shows the details of an export, also as a document', async () => {
     const { stdout } = await run(new MemoryReader([sampleExport()]), { kind: 'sx', name: 'errors' });
-    expect(stdout).toContain(
-      'Done:       1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped\n',
-    );
+    expect(stdout).toContain('\n1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped\n');
     const options = { output: 'json' } as const;
     const document = await run(new MemoryReader([sampleExport()]), { kind: 'sx', name: 'errors', options });
     expect(JSON.parse(document.stdout)).toEqual(sampleExport());

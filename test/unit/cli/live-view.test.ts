@@ -200,7 +200,7 @@ describe('LiveView on a terminal', () => {
     const { clock, view, shown } = start(terminal);
     view.show(samplePolicy({ status: undefined }));
     await clock.advance(250);
-    expect(shown()[0]).toMatch(/^logging\/production {3}starting +0s$/);
+    expect(shown()[0]).toMatch(/^logging\/production → 19\.500-1 {3}starting +0s$/);
   });
 
   it('shows several policies below each other, and removes deleted ones', async () => {

@@ -5,9 +5,10 @@
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../../src/api/generated/search-export.ts';
 import { renderHistogram } from '../../../../src/cli/render/bars.ts';
-import { type ExportView, renderExportLine, renderExportLive } from '../../../../src/cli/render/export-live-view.ts';
-import { renderExport } from '../../../../src/cli/render/export-view.ts';
+import { renderExport, renderExportLine } from '../../../../src/cli/render/export-view.ts';
+import { renderLine } from '../../../../src/cli/render/resource-view.ts';
 import { widthOf } from '../../../../src/cli/render/text.ts';
+import type { Moment } from '../../../../src/cli/render/view-layout.ts';
 import { exportingStatus, sampleExport } from '../sample-export.ts';
 import { ago, nowMs } from '../sample-policy.ts';
 
@@ -19,30 +20,30 @@ const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: s
   lastTransitionTime: ago(30),
 });
 const full = (status: SearchExportStatus | undefined = exportingStatus, width = 100) =>
-  renderExport(sampleExport({ status }), { width, colour: false, nowMs });
+  renderExport(sampleExport({ status }), { nowMs }, { width, colour: false });
 
 describe('an export in full', () => {
-  test('shows query, progress and destination', () => {
+  test('shows progress, and then query and destination', () => {
     const lines = full();
-    expect(lines.slice(0, 10)).toEqual([
-      'Name:       logging/errors',
-      'Query:      _sourceCategory=prod/* error',
-      'State:      Exporting',
-      'Done:       1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
-      'Pace:       41,000 rows and 9.8 MiB received a second, done in about 4m50s',
-      'Scanned:    5.0 GiB by the service',
-      'Output:     NDJSON with Gzip',
-      'Location:   file:///srv/exports/logging/errors/ffff',
-      'Age:        5m',
-      '',
+    expect(lines.slice(0, 5)).toEqual([
+      'logging/errors   Exporting   1.2M rows',
+      `[${'█'.repeat(18)}▉${' '.repeat(26)}]  42% of 2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`,
+      ` ${'·'.repeat(22)}▂${'▄'.repeat(10)}▅${'█'.repeat(11)}`,
+      '1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
+      '41,000 rows and 9.8 MiB received a second, done in about 4m50s',
     ]);
-    expect(lines).toContain('  42% of 2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC');
+    expect(lines.slice(lines.indexOf('Export') + 1)).toEqual([
+      '  Query:      _sourceCategory=prod/* error',
+      '  Output:     NDJSON with Gzip',
+      '  Location:   file:///srv/exports/logging/errors/ffff',
+      '  Scanned:    5.0 GiB by the service',
+    ]);
   });
 
   test('lists searches, incomplete intervals, conditions, and messages of searches', () => {
     const text = full().join('\n');
     expect(text).toContain(
-      '2026-11-01 10:00 UTC to 2026-11-01 12:00 UTC           GATHERING RESULTS   23,000 messages   1A2B',
+      '2026-11-01 10:00 UTC to 2026-11-01 12:00 UTC          GATHERING RESULTS  23,000 messages  1A2B',
     );
     expect(text).toContain('2026-11-01T08:30:00.001Z to 2026-11-01T10:00:00.000Z');
     expect(text).toContain('CountDiffers; 9,999 received, 10,000 expected');
@@ -61,8 +62,8 @@ describe('an export in full', () => {
 
   test('shows an export without status', () => {
     const { status: _, ...unseen } = sampleExport();
-    expect(renderExport(unseen, { width: 100, colour: false, nowMs })[2]).toMatch(
-      /no operator has looked at this export yet/,
+    expect(renderExport(unseen, { nowMs }, { width: 100, colour: false })[1]).toMatch(
+      /No operator has looked at this resource yet/,
     );
   });
 
@@ -74,9 +75,11 @@ describe('an export in full', () => {
 });
 
 describe('an export while it moves', () => {
-  const view: ExportView = { name: 'logging/errors', status: exportingStatus, nowMs, elapsedMs: 75_000, events: [] };
-  const live = (changes: Partial<ExportView> = {}, width = 100) =>
-    renderExportLive({ ...view, ...changes }, { width, colour: false });
+  const live = (changes: Partial<Moment> & { readonly status?: SearchExportStatus | undefined } = {}) => {
+    const { status, ...moment } = { status: exportingStatus, ...changes };
+    const options = { width: 100, height: Number.POSITIVE_INFINITY, colour: false };
+    return renderExport(sampleExport({ status }), { nowMs, elapsedMs: 75_000, ...moment }, options);
+  };
 
   test('shows bar, histogram, figures and searches', () => {
     const event = { atMs: nowMs, type: 'Normal' as const, reason: 'Planned', message: '40 intervals' };
@@ -90,7 +93,7 @@ describe('an export while it moves', () => {
       '  2026-11-01 10:00 UTC to 2026-11-01 12:00 UTC          GATHERING RESULTS  23,000 messages  1A2B',
       '  2026-11-01T08:30:00.001Z to 2026-11-01T10:00:00.000Z  NOT STARTED                         3C4D',
       'Incomplete',
-      '  2026-11-01T20:00:00Z to 2026-11-01T20:10:00Z: CountDiffers',
+      '  2026-11-01T20:00:00Z to 2026-11-01T20:10:00Z: CountDiffers; 9,999 received, 10,000 expected',
       'Errors of searches',
       '  A node did not answer.',
       'Latest',
@@ -103,7 +106,7 @@ describe('an export while it moves', () => {
     expect(live({ status: { ...exportingStatus, jobs: [] } })).toContain('42% of the range, 2 searches run.');
   });
 
-  test('shows the reason of a renderStall and how to resume it', () => {
+  test('shows why an export is paused, and how to resume it', () => {
     const conditions = [condition('Ready', 'Unknown', 'Paused', 'Paused by alice.')];
     const lines = live({ status: { ...exportingStatus, conditions }, steps: { resume: 'logfleet resume sx/errors' } });
     expect(lines).toContain('Paused by alice. To resume: logfleet resume sx/errors');
@@ -112,12 +115,13 @@ describe('an export while it moves', () => {
 
   test('fits the window by leaving out details', () => {
     const jobs = Array.from({ length: 30 }, (_, index) => ({ ...exportingStatus.jobs![0]!, id: `J${index}` }));
-    const busy = { ...view, status: { ...exportingStatus, jobs } };
+    const busy = (options: { width: number; height: number; colour: boolean }) =>
+      renderExport(sampleExport({ status: { ...exportingStatus, jobs } }), { nowMs }, options);
     for (const height of [24, 15, 12]) {
-      expect(renderExportLive(busy, { width: 80, height, colour: false }).length).toBeLessThanOrEqual(height);
+      expect(busy({ width: 80, height, colour: false }).length).toBeLessThanOrEqual(height);
     }
     for (const width of [40, 80, 200]) {
-      const lines = renderExportLive(busy, { width, colour: true });
+      const lines = busy({ width, height: 40, colour: true });
       expect(lines.filter((line) => widthOf(line) > width)).toEqual([]);
     }
   });
@@ -137,7 +141,7 @@ describe('an export while it moves', () => {
     const ready = condition('Ready', 'False', 'DestinationFull', 'Make room.');
     const conditions = [ready, { ...ready, type: 'Reconciling', status: 'True' as const }];
     const status: SearchExportStatus = { conditions, summary: { state: 'DestinationFull', progress: '7%' } };
-    expect(renderExportLine('logging/errors', status)).toBe(
+    expect(renderLine(sampleExport({ status }))?.line).toBe(
       'logging/errors: DestinationFull; 7% of the range: Make room.',
     );
   });

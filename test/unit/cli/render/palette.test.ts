@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clip, clipColoured, paintWith, printable, widthOf, wrap } from '../../../../src/cli/render/text.ts';
+import { clip, paintWith, printable, widthOf, wrap } from '../../../../src/cli/render/text.ts';
 
 const paint = paintWith(true);
 
@@ -37,9 +37,9 @@ describe('clip', () => {
 
   it('closes open colours', () => {
     const text = `ab${paint('red', 'cdef')}gh${paint('dim', 'ij')}`;
-    expect(clipColoured(text, 10)).toBe(text);
-    expect(clipColoured(text, 5)).toBe('ab\u001b[31mcd\u001b[0m\u001b[2m\u001b[0m…');
-    expect(widthOf(clipColoured(text, 5))).toBe(5);
+    expect(clip(text, 10)).toBe(text);
+    expect(clip(text, 5)).toBe('ab\u001b[31mcd\u001b[0m\u001b[2m\u001b[0m…');
+    expect(widthOf(clip(text, 5))).toBe(5);
   });
 });
 

@@ -1,0 +1,155 @@
+/**
+ * Lays out the view of one resource, for `logfleet get` and for live views: headline, figures, the reason why nothing
+ * happens, and blocks of lines.
+ */
+import type { AnyResource } from '../../api/kinds.ts';
+import { keyText } from '../../base/key-text.ts';
+import type { EventType } from '../../host/host.ts';
+import { conditionOf, holds, isAtWork, renderBehind, renderConditions } from './condition-lines.ts';
+import { type NextSteps, renderNextStep } from './next-steps.ts';
+import { type Colour, clip, type Paint, paintWith, printable, renderAge, widthOf, wrap } from './text.ts';
+
+/** Event of a resource, shown in its live view. */
+export interface LiveEvent {
+  readonly atMs: number;
+  readonly type: EventType;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface ViewOptions {
+  /** Maximum number of columns of the view. */
+  readonly width: number;
+  /** Maximum number of lines. Details are left out to stay within it, where possible. Undefined shows everything. */
+  readonly height?: number | undefined;
+  readonly colour: boolean;
+}
+
+/** Data of a view that does not come from the resource itself. */
+export interface Moment {
+  readonly nowMs: number;
+  /** Time since the start of the run, in ms. Undefined for `get`. */
+  readonly elapsedMs?: number | undefined;
+  /** Number of collectors that reached the target version in the last minute. Undefined until the first measurement. */
+  readonly updatedPerMinute?: number | undefined;
+  /** Requests to the log service per second, over the last whole seconds. Undefined until the first request. */
+  readonly requestsPerSecond?: number | undefined;
+  /** Events of the resource, oldest first. */
+  readonly events?: readonly LiveEvent[];
+  readonly steps?: NextSteps;
+}
+
+type Block = readonly [title: string, lines: readonly string[]];
+
+/** Parts of a view whose content depends on the kind of resource. */
+interface Parts {
+  /** Text directly after the name of the resource. */
+  readonly detail?: string;
+  /** Text at the right end of the headline. */
+  readonly figure: string | undefined;
+  /** Lines with figures, below the headline. */
+  readonly figures: readonly string[];
+  /** Reason why the resource waits, although logfleet is working on it. Undefined if it does not wait. */
+  readonly wait: string | undefined;
+  readonly blocks: readonly Block[];
+  /** Blocks that only a view without a maximum height has. */
+  readonly further: readonly Block[];
+}
+
+const noOperator = 'No operator has looked at this resource yet. Check that an operator is running.';
+
+/**
+ * Lines of a view. `details` are levels of detail, from everything to a small window. The first level that fits the
+ * height is used, or else the last.
+ */
+export function renderView<D extends { readonly events: number }>(
+  resource: AnyResource,
+  { nowMs, elapsedMs, events = [], steps = {} }: Moment,
+  { width, height, colour }: ViewOptions,
+  details: readonly D[],
+  partsOf: (detail: D, paint: Paint) => Parts,
+): readonly string[] {
+  const { status, metadata } = resource;
+  const paint = paintWith(colour);
+  const state = status?.summary?.state ?? (elapsedMs === undefined ? 'Unknown' : 'starting');
+  const yellow = (text = '') => (text === '' ? [] : wrap(printable(text), width).map((line) => paint('yellow', line)));
+  let lines: readonly string[] = [];
+  for (const level of details) {
+    const parts = partsOf(level, paint);
+    const left = `${paint('bold', keyText(metadata))}${printable(parts.detail ?? '')}   ${paint(stateColour(resource), printable(state))}`;
+    const elapsed = elapsedMs === undefined ? undefined : renderAge(elapsedMs);
+    const right = [parts.figure, elapsed].filter((part) => part !== undefined).join('   ');
+    const gap = height === undefined ? 3 : Math.max(3, width - widthOf(left) - widthOf(right));
+    const further: readonly Block[] = [['Conditions', renderConditions(status ?? {}, nowMs)], ...parts.further];
+    const latest: Block = ['Latest', eventLines(events, level.events, width - 2, paint)];
+    lines = [
+      (left + ' '.repeat(gap) + right).trimEnd(),
+      ...yellow(renderBehind(resource)),
+      ...yellow(status || elapsedMs !== undefined ? undefined : noOperator),
+      ...parts.figures,
+      ...renderStall(resource, steps, width, paint),
+      ...yellow(parts.wait),
+      ...[...parts.blocks, ...(height === undefined ? further : []), latest].flatMap(([title, inner]) =>
+        inner.length === 0 ? [] : [paint('dim', title), ...inner.map((line) => `  ${line}`)],
+      ),
+    ];
+    if (height === undefined || lines.length <= height) break;
+  }
+  return lines.flatMap((line) => (height === undefined ? wrapIndented(line, width) : [clip(line, width)]));
+}
+
+/** Wraps a line, and indents the following lines like the first line and four columns more. */
+function wrapIndented(line: string, width: number): readonly string[] {
+  if (widthOf(line) <= width) return [line];
+  const indent = /^ */.exec(line)?.[0] ?? '';
+  const [first = '', ...more] = wrap(line.slice(indent.length), Math.max(20, width - indent.length - 4));
+  return [indent + first, ...more.map((rest) => `${indent}    ${rest}`)];
+}
+
+/** Colour of the state of a resource. Yellow means that a person must act. */
+function stateColour({ status }: AnyResource): Colour {
+  if (holds(status, 'Stalled')) return 'red';
+  if (holds(status, 'Ready')) return 'green';
+  return isAtWork(status) && status?.summary?.state !== 'AwaitingApproval' ? 'cyan' : 'yellow';
+}
+
+/**
+ * Explains why nothing happens on the resource, and how to end a pause or a stop. Empty while the resource is ready or
+ * logfleet is working on it, unless it is paused.
+ */
+function renderStall(
+  { status }: AnyResource,
+  { approve: _, ...steps }: NextSteps,
+  width: number,
+  paint: Paint,
+): readonly string[] {
+  const cause = conditionOf(status, 'Stalled') ?? conditionOf(status, 'Ready');
+  const isShown = cause && !holds(status, 'Ready') && !holds(status, 'Reconciling');
+  const text = `${isShown ? cause.message : ''}${renderNextStep(steps)}`.trim();
+  const colour = cause?.type === 'Stalled' ? 'red' : 'yellow';
+  return text === '' ? [] : wrap(printable(text), width).map((line) => paint(colour, line));
+}
+
+/**
+ * Remaining time of a rollout or export, such as `done in about 5m`. Undefined without an estimate, or if the estimated
+ * time has passed.
+ */
+export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
+  const leftMs = estimatedEnd === undefined ? 0 : Date.parse(estimatedEnd) - nowMs;
+  return leftMs < 1_000 ? undefined : `done in about ${renderAge(leftMs)}`;
+}
+
+const timeWidth = 10;
+
+/** Lines for the newest `most` Events, oldest first, each in at most two lines. */
+function eventLines(all: readonly LiveEvent[], most: number, width: number, paint: Paint): readonly string[] {
+  return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
+    const at = new Date(atMs).toISOString().slice(11, 19);
+    const [head, text] = [printable(name), printable(message)];
+    const room = Math.max(20, width - timeWidth);
+    const [first = '', ...rest] = wrap(`${head}  ${text}`, room);
+    const lines = [`${at}  ${paint(type === 'Warning' ? 'yellow' : 'bold', head)}${first.slice(head.length)}`];
+    if (rest.length > 0) lines.push(' '.repeat(timeWidth) + clip(rest.join(' '), room));
+    return lines;
+  });
+}
