@@ -249,7 +249,7 @@ export interface SearchExportStatus {
    * Operators that manage this resource, each named by the namespace of its lease. Only the first operator acts, the
    * others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
    */
-  readonly operators?: readonly OperatorMark[];
+  readonly operators?: readonly OperatorEntry[];
   /** Last processed value of the annotation `logfleet.dev/requestedAt`, up to 256 characters. */
   readonly lastHandledReconcileAt?: string;
   /** Short texts that the columns of `kubectl get` show. */
@@ -304,7 +304,7 @@ export interface SearchExportStatus {
 }
 
 /** Entry of one operator that manages this resource. */
-export interface OperatorMark {
+export interface OperatorEntry {
   /** Namespace of the operator's lease, by which operators tell each other apart. */
   readonly name: string;
   /**

@@ -18,7 +18,7 @@ import { EventRecorder } from './event-recorder.ts';
 import type { KubeApi } from './kube-api.ts';
 import { LeaseElection, soleLeadership } from './lease.ts';
 import { KubernetesLedgerStore, LedgerStartList } from './ledger-store.ts';
-import { OperatorMarks } from './operator-marks.ts';
+import { OperatorEntries } from './operator-entries.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { decodeResource } from './resource-decoding.ts';
@@ -94,7 +94,7 @@ class ClusterHost implements KubernetesHost {
   readonly #followed = new Map<KindName, Followed<KindName>>();
   readonly #settings: SettingsWatch;
   readonly #writes = new Turns(writesAtOnce);
-  readonly #marks: OperatorMarks;
+  readonly #entries: OperatorEntries;
   readonly #election: LeaseElection | undefined;
   readonly #ended = new AbortController();
   /** Promises of the background loops, which run until the host is stopped. */
@@ -113,7 +113,7 @@ class ClusterHost implements KubernetesHost {
       ? new LeaseElection({ ...options, client, namespace, name: operatorLeaseName, identity })
       : undefined;
     this.leadership = this.#election ?? soleLeadership();
-    this.#marks = new OperatorMarks({
+    this.#entries = new OperatorEntries({
       ...options,
       ...{ self: namespace, events: this.events, leadership: this.leadership },
       resources: () => this.#known(),
@@ -130,13 +130,13 @@ class ClusterHost implements KubernetesHost {
 
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
     const { cache } = this.#follow(kind);
-    return this.#marks.ours(kind, cache);
+    return this.#entries.ours(kind, cache);
   }
 
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
     const { cache, reflectors } = this.#follow(kind);
     const place = { client: this.#client, cache, decode: (value: unknown) => this.#decode(kind, value) };
-    const written = this.#writes.take(() => writeStatus(place, kind, this.#marks.addMarks(resource)));
+    const written = this.#writes.take(() => writeStatus(place, kind, this.#entries.show(resource)));
     written.catch((error) => {
       if (hasCode(error, 'host.conflict')) for (const reflector of reflectors) reflector.doubt(resource.metadata);
     });
@@ -164,7 +164,7 @@ class ClusterHost implements KubernetesHost {
 
   async stop(): Promise<void> {
     this.#ended.abort(new Error('the host has been stopped'));
-    this.#marks.close();
+    this.#entries.close();
     await Promise.all(this.#running);
     await this.events.stop(eventGraceMs);
     await this.#election?.release();
@@ -231,7 +231,7 @@ class ClusterHost implements KubernetesHost {
 
   #decode<K extends KindName>(kind: K, value: unknown): ResourceOf<K> | undefined {
     const resource = decodeResource(kind, value);
-    return resource && this.#marks.removeMarks(resource, this.#follow(kind).cache.get(resource.metadata));
+    return resource && this.#entries.hide(resource, this.#follow(kind).cache.get(resource.metadata));
   }
 
   *#known(): Iterable<ResourceOf<KindName>> {

@@ -6,7 +6,7 @@ import { noMetrics } from '../../../../src/base/metrics.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import { createKubernetesHost, type KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
-import { answerMs, askAgainMs } from '../../../../src/host/kubernetes/operator-marks.ts';
+import { answerMs, askAgainMs } from '../../../../src/host/kubernetes/operator-entries.ts';
 import { createPolicy, createWorld, policies, surroundings, type World } from './world.ts';
 
 const path = resourcePath(policies, 'logging', 'production');
@@ -72,13 +72,13 @@ test('the operator that came first acts, the other one holds, and both say so', 
     reason: 'OtherOperator',
     message:
       'The operators in the namespaces zz-first and aa-second both follow this resource. The one in zz-first acts, since it came ' +
-      'first; aa-second holds. Uninstall one of them, or give them different --namespaces.',
+      'first; aa-second waits. Uninstall one of them, or give them different --namespaces.',
   });
   expect(stored(world)?.operators?.map(({ name }) => name)).toEqual(['zz-first', 'aa-second']);
   for (const { gauges } of [first, second]) expect(gauges.get('logfleet_other_operators')).toBe(1);
 });
 
-test('reconcilers see neither marks nor the condition', async () => {
+test('reconcilers see neither entries nor the condition', async () => {
   const { first } = await twoInstallations();
   const [policy] = [...first.host.resources(policies).list()];
   expect(policy?.status).toEqual({ targetVersion: '1' });
@@ -104,6 +104,17 @@ test('an operator that replaces another one waits for a minute, and then acts', 
   expect(next.sees()).toBe(false);
   await world.clock.advance(20_000);
   expect(next.sees()).toBe(true);
+});
+
+test('an operator that restarts asks again whether the other operator still runs', async () => {
+  const { world, first, second } = await twoInstallations();
+  await first.host.stop();
+  await second.host.stop();
+  const restarted = new Installation(world, 'aa-second');
+  await world.clock.advance(answerMs - 5_000);
+  expect(restarted.sees()).toBe(false);
+  await world.clock.advance(20_000);
+  expect(restarted.sees()).toBe(true);
 });
 
 test('the condition goes away when the second operator has been uninstalled', async () => {

@@ -1,0 +1,311 @@
+/**
+ * Detects another operator that follows the same resources, as when a cluster-wide and a namespaced installation
+ * overlap (L2). Each operator writes an entry (namespace of its Lease, and two times) into `status.operators` of each
+ * resource. Other operators see the entry through their normal watch.
+ *
+ * The entry with the earliest `since` belongs to the operator that acts. A time `seen` that is later than in the other
+ * entries is a question: a living operator answers by copying that time into its own entry. An operator that does not
+ * answer within a minute counts as gone. An operator that was silent for ten minutes is asked again.
+ *
+ * Invariants:
+ * - Operators that wait treat the resource as if it did not exist.
+ * - A single operator sends no additional writes. Two operators write one question and one answer in ten minutes.
+ * - Reconcilers do not see entries: this class removes them from what is read, and adds them to what is written.
+ */
+import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
+import type { OperatorEntry } from '../../api/generated/collector-version-policy.ts';
+import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asLogfleetError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Gauge, Metrics } from '../../base/metrics.ts';
+import { compareText } from '../../base/text-order.ts';
+import type { EventSink, Leadership, ResourceKey, ResourceSource } from '../host.ts';
+import { hasCode } from './api-error.ts';
+
+type Status = NonNullable<AnyResource['status']>;
+
+/** Members of a resource's status that this class writes instead of the reconciler. */
+interface Hidden {
+  readonly entries: readonly OperatorEntry[];
+  readonly condition: Condition | undefined;
+}
+
+interface OtherOperator {
+  /** Monotonic time in ms at which an entry of the other operator last changed; -Infinity until the first change. */
+  readonly heardAtMs: number;
+  /** Monotonic time in ms at which we saw our unanswered question; undefined if there is none. */
+  askedAtMs?: number;
+  /** True if the other operator did not answer in time. It no longer counts. */
+  isGone?: boolean;
+}
+
+/** Time in ms within which a living operator answers a question, even if its leader was just killed. */
+export const answerMs = 60_000;
+/**
+ * Time in ms without a change of the other operator's entries after which an operator asks it. The operator that acts
+ * on the resource waits for `answerMs` longer, so that only one of the two asks.
+ */
+export const askAgainMs = 600_000;
+const checkIntervalMs = 5_000;
+/** Delay in ms of the check after a change, because the cache does not contain the change yet. */
+const changeDelayMs = 100;
+const nothing: Hidden = { entries: [], condition: undefined };
+
+interface OperatorEntriesOptions {
+  /** Namespace of the Lease of this operator. */
+  readonly self: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly events: EventSink;
+  readonly leadership: Leadership;
+  /** All known resources, of every followed kind. */
+  readonly resources: () => Iterable<AnyResource>;
+  /** The latest known version of a resource. */
+  readonly newest: (kind: KindName, key: ResourceKey) => AnyResource | undefined;
+  /** Writes the status of a resource, with the operators' entries added by `show`. */
+  readonly write: (resource: AnyResource) => Promise<unknown>;
+}
+
+export class OperatorEntries {
+  readonly #options: OperatorEntriesOptions;
+  readonly #others = new Map<string, OtherOperator>();
+  readonly #hidden = new WeakMap<AnyResource, Hidden>();
+  readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
+  readonly #gauge: Gauge;
+  /** Resource whose next written status asks the other operators whether they are alive. */
+  #question: AnyResource | undefined;
+  #isChecking = false;
+  #nextCheck: { readonly atMs: number; readonly timer: Timer } | undefined;
+  #isClosed = false;
+
+  constructor(options: OperatorEntriesOptions) {
+    this.#options = options;
+    const help = 'Operators of other namespaces that follow resources of this one.';
+    this.#gauge = options.metrics.gauge('logfleet_other_operators', help, []);
+    this.#gauge.set({}, 0);
+    options.leadership.subscribe(() => void this.#check());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#nextCheck?.timer.cancel();
+  }
+
+  /** Removes the operators' entries from a resource that the API server sent. `before` is its last known version. */
+  hide<R extends AnyResource>(resource: R, before: AnyResource | undefined): R {
+    const { operators = [], conditions: all, ...status } = (resource.status ?? {}) as Status;
+    if (operators.length === 0) return resource;
+    const condition = findCondition(all, 'OtherOperator');
+    const conditions = removeCondition(all, 'OtherOperator');
+    const bare = { ...resource, status: { ...status, ...(conditions.length > 0 && { conditions }) } } as R;
+    this.#hidden.set(bare, { entries: operators, condition });
+    this.#learn(bare, before?.metadata.uid === resource.metadata.uid ? before : undefined);
+    return bare;
+  }
+
+  /** Returns the resource with the operators' entries in its status: ours, and those of operators that are not gone. */
+  show<R extends AnyResource>(resource: R): R {
+    const known = this.#options.newest(resource.kind, resource.metadata);
+    const { condition } = this.#hiddenOf(known);
+    const foreign = this.#foreign(known).filter(({ name }) => !this.#isGone(name));
+    const operators = [this.#ownEntry(known, foreign), ...foreign].sort(compareEntries);
+    const status = { ...(resource.status as Status), operators };
+    if (foreign.length === 0) return { ...resource, status };
+    const change = { type: 'OtherOperator', status: 'True', reason: reasons.otherOperator } as const;
+    const { generation: observedGeneration } = resource.metadata;
+    const conditions = setCondition(
+      [...(status.conditions ?? []), ...(condition ? [condition] : [])],
+      { ...change, message: messageOf(operators), observedGeneration },
+      `${textOf(this.#options.clock.now()).slice(0, 19)}Z`,
+    );
+    return { ...resource, status: { ...status, conditions } };
+  }
+
+  /** Returns a view of a cache without the resources that another operator acts on. */
+  ours<K extends KindName>(kind: K, cache: ResourceSource<ResourceOf<K>>): ResourceSource<ResourceOf<K>> {
+    const listeners = this.#listeners.get(kind) ?? new Set();
+    this.#listeners.set(kind, listeners);
+    const isOurs = (resource: ResourceOf<K>) => !this.#isForeign(resource);
+    return {
+      synced: () => cache.synced(),
+      *list() {
+        for (const resource of cache.list()) if (isOurs(resource)) yield resource;
+      },
+      get(key) {
+        const resource = cache.get(key);
+        return resource && isOurs(resource) ? resource : undefined;
+      },
+      subscribe(listener) {
+        const unsubscribe = cache.subscribe(listener);
+        listeners.add(listener);
+        return () => {
+          listeners.delete(listener);
+          unsubscribe();
+        };
+      },
+    };
+  }
+
+  /** Returns whether another operator acts on the resource. */
+  #isForeign(resource: AnyResource): boolean {
+    const own = this.#own(resource);
+    return this.#foreign(resource).some(
+      (entry) => !this.#isGone(entry.name) && (!own || compareEntries(entry, own) < 0),
+    );
+  }
+
+  #isGone(name: string): boolean {
+    return this.#others.get(name)?.isGone === true;
+  }
+
+  #hiddenOf(resource: AnyResource | undefined): Hidden {
+    return (resource && this.#hidden.get(resource)) ?? nothing;
+  }
+
+  #own(resource: AnyResource | undefined): OperatorEntry | undefined {
+    return this.#hiddenOf(resource).entries.find(({ name }) => name === this.#options.self);
+  }
+
+  #foreign(resource: AnyResource | undefined): readonly OperatorEntry[] {
+    return this.#hiddenOf(resource).entries.filter(({ name }) => name !== this.#options.self);
+  }
+
+  /** Reads the entries of other operators in a resource. A changed entry proves that its operator is alive. */
+  #learn(resource: AnyResource, before: AnyResource | undefined): void {
+    const foreign = this.#foreign(resource);
+    if (foreign.length === 0) return;
+    const known = this.#foreign(before);
+    const own = this.#own(resource);
+    for (const { name, seen } of foreign) {
+      const isChanged = before !== undefined && known.find((entry) => entry.name === name)?.seen !== seen;
+      const other = this.#others.get(name) ?? { heardAtMs: Number.NEGATIVE_INFINITY };
+      if (own && own.seen > seen) other.askedAtMs ??= this.#options.clock.monotonic();
+      if (isChanged) this.#hear(name, resource);
+      else this.#others.set(name, other);
+    }
+    this.#checkAfter(changeDelayMs);
+  }
+
+  #hear(name: string, resource: AnyResource): void {
+    const { clock, log, events, self } = this.#options;
+    const { kind, metadata } = resource;
+    const known = this.#others.get(name);
+    if (!known || known.isGone || known.heardAtMs < 0) {
+      log.warn('another operator follows the same resources', { operator: name, self });
+    }
+    this.#others.set(name, { heardAtMs: clock.monotonic() });
+    this.#announce(known?.isGone === true);
+    const message = messageOf([...this.#hiddenOf(resource).entries].sort(compareEntries));
+    events.publish({ kind, ...metadata }, { type: 'Warning', reason: reasons.otherOperator, message });
+  }
+
+  /**
+   * Updates the metric. If an operator appeared or disappeared, notifies listeners of the resources for which the
+   * acting operator may have changed.
+   */
+  #announce(isChanged: boolean): void {
+    this.#gauge.set({}, [...this.#others.values()].filter(({ isGone }) => !isGone).length);
+    if (!isChanged) return;
+    for (const resource of this.#options.resources()) {
+      if (this.#foreign(resource).length === 0) continue;
+      for (const listener of this.#listeners.get(resource.kind) ?? []) listener(resource.metadata);
+    }
+  }
+
+  #checkAfter(delayMs: number): void {
+    const { clock } = this.#options;
+    const atMs = clock.monotonic() + delayMs;
+    if (this.#isClosed || (this.#nextCheck && this.#nextCheck.atMs <= atMs)) return;
+    this.#nextCheck?.timer.cancel();
+    this.#nextCheck = { atMs, timer: clock.after(delayMs, () => void this.#check()) };
+  }
+
+  /**
+   * Finds operators that did not answer in time, and writes the entries that are due, one after the other. A failed
+   * write is repeated by a later check.
+   */
+  async #check(): Promise<void> {
+    this.#nextCheck = undefined;
+    if (this.#others.size === 0 || this.#isClosed) return;
+    if (!this.#isChecking) {
+      this.#isChecking = true;
+      const nowMs = this.#options.clock.monotonic();
+      for (const other of this.#others.values()) {
+        if (other.isGone || other.askedAtMs === undefined || nowMs - other.askedAtMs < answerMs) continue;
+        other.isGone = true;
+        this.#announce(true);
+      }
+      await this.#writeDue(nowMs);
+      this.#isChecking = false;
+    }
+    this.#checkAfter(checkIntervalMs);
+  }
+
+  async #writeDue(nowMs: number): Promise<void> {
+    const { leadership, resources, newest, write, log } = this.#options;
+    const asked = new Set<string>();
+    for (const { kind, metadata } of resources()) {
+      const resource = newest(kind, metadata);
+      if (!resource) continue;
+      if (!leadership.isLeader() || this.#isClosed) return;
+      const silent = this.#foreign(resource).filter(
+        ({ name }) => !asked.has(name) && this.#isSilent(name, resource, nowMs),
+      );
+      if (silent.length === 0 && !this.#isDue(resource)) continue;
+      for (const { name } of silent) asked.add(name);
+      this.#question = silent.length > 0 ? resource : undefined;
+      try {
+        await write(resource);
+      } catch (error) {
+        if (hasCode(error, 'host.gone') || hasCode(error, 'host.conflict')) continue;
+        log.debug('an operator entry was not written', { ...metadata, error: asLogfleetError(error) });
+        return;
+      } finally {
+        this.#question = undefined;
+      }
+    }
+  }
+
+  /** Returns whether our entry is missing, must answer a question, or must replace that of an operator that is gone. */
+  #isDue(resource: AnyResource): boolean {
+    const own = this.#own(resource);
+    return this.#foreign(resource).some(({ name, seen }) => !own || seen > own.seen || this.#isGone(name));
+  }
+
+  #isSilent(name: string, resource: AnyResource, nowMs: number): boolean {
+    const { heardAtMs = nowMs, askedAtMs, isGone } = this.#others.get(name) ?? {};
+    if (isGone || askedAtMs !== undefined) return false;
+    return nowMs - heardAtMs >= (this.#isForeign(resource) ? askAgainMs : askAgainMs + answerMs);
+  }
+
+  /** Returns our entry for a resource: unchanged, as an answer to another operator, or as a question to it. */
+  #ownEntry(resource: AnyResource | undefined, foreign: readonly OperatorEntry[]): OperatorEntry {
+    const { self, clock } = this.#options;
+    const own = this.#own(resource);
+    const nowMs = clock.now();
+    const latest = foreign.reduce((most, { seen }) => (seen > most ? seen : most), own?.seen ?? '');
+    if (own && resource !== this.#question) return { ...own, seen: latest };
+    const question = textOf(latest === '' ? nowMs : Math.max(nowMs, Date.parse(latest) + 1));
+    return { name: self, since: own?.since ?? textOf(nowMs), seen: question };
+  }
+}
+
+/** Message of the condition and the Event about another operator. `operators` are in the order of their entries. */
+function messageOf(operators: readonly OperatorEntry[]): string {
+  const [first, ...others] = operators.map(({ name }) => name);
+  return (
+    `The operators in the namespaces ${[first, ...others].join(' and ')} both follow this resource. The one in ${first} acts, ` +
+    `since it came first; ${others.join(' and ')} waits. Uninstall one of them, or give them different --namespaces.`
+  );
+}
+
+/** Orders entries by their first time, then by name. The times are RFC 3339 with milliseconds, and compared as text. */
+function compareEntries(left: OperatorEntry, right: OperatorEntry): number {
+  return compareText(left.since, right.since) || compareText(left.name, right.name);
+}
+
+function textOf(wallMs: number): string {
+  return new Date(wallMs).toISOString();
+}
