@@ -56,8 +56,8 @@ export class KubernetesLedgerStore implements LedgerStore {
 
   async read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined> {
     const name = ledgerName(owner, shard);
-    const listed = await this.#options.startList?.take(owner, name);
-    const stored = listed ? listed.shard : await this.#get(owner.namespace, name);
+    const listed = this.#options.startList ? await this.#options.startList.take(owner, name) : 'unknown';
+    const stored = listed === 'unknown' ? await this.#get(owner.namespace, name) : listed;
     if (stored) assertOwned(owner, stored);
     else assertNoOlderLedger(owner, this.#options.resourceOf?.(owner));
     return stored;
@@ -71,12 +71,37 @@ export class KubernetesLedgerStore implements LedgerStore {
     summary = '',
   ): Promise<string> {
     assertShard(owner, shard, content);
-    const bytes = Buffer.byteLength(content);
     this.#options.startList?.outdate(owner);
-    const metadata = renderMetadata(owner, ledgerName(owner, shard));
-    const { kind, name, uid } = owner;
-    const members = { owner: { kind, name, uid }, shard, summary: summary.slice(0, maxSummaryLength), bytes, content };
-    return crossing('ledger.write', () => this.#put(owner, { ...typeOfLedger, metadata, ...members }, expected));
+    const { kind, namespace, name: ownerName, uid } = owner;
+    const name = ledgerName(owner, shard);
+    const body = {
+      apiVersion,
+      kind: ledgerKind,
+      metadata: {
+        name,
+        namespace,
+        labels: { 'app.kubernetes.io/managed-by': 'logfleet' },
+        ownerReferences: [{ apiVersion, kind, name: ownerName, uid, controller: true, blockOwnerDeletion: false }],
+        ...(expected !== undefined && { resourceVersion: expected }),
+      },
+      owner: { kind, name: ownerName, uid },
+      shard,
+      summary: summary.slice(0, maxSummaryLength),
+      bytes: Buffer.byteLength(content),
+      content,
+    };
+    const target =
+      expected === undefined
+        ? ({ method: 'POST', path: ledgerPath(namespace) } as const)
+        : ({ method: 'PUT', path: ledgerPath(namespace, name) } as const);
+    const call = { ...target, query: { fieldManager }, body, accept };
+    try {
+      const { metadata } = await crossing('ledger.write', () => this.#options.client.callForObject(call));
+      return metadata.resourceVersion;
+    } catch (error) {
+      if (!hasCode(error, 'host.gone')) throw error;
+      throw expected === undefined ? ledgersNotInstalled(error) : deletedMeanwhile(namespace, name, error);
+    }
   }
 
   /** Returns the shard in the Ledger resource with this name, or undefined if the Ledger does not exist. */
@@ -84,41 +109,9 @@ export class KubernetesLedgerStore implements LedgerStore {
     const ledger = await this.#options.client.findObject<LedgerObject>(ledgerPath(namespace, name));
     return ledger && decodeLedger(ledger);
   }
-
-  /**
-   * Creates the Ledger resource of a shard, or replaces it if it has the expected version. Resolves to the new version.
-   */
-  async #put({ namespace }: OwnerRef, body: LedgerBody, expected: string | undefined): Promise<string> {
-    const { name } = body.metadata;
-    const path = expected === undefined ? ledgerPath(namespace) : ledgerPath(namespace, name);
-    const method = expected === undefined ? 'POST' : 'PUT';
-    const metadata = { ...body.metadata, ...(expected !== undefined && { resourceVersion: expected }) };
-    const call = { method, path, query: { fieldManager }, body: { ...body, metadata }, accept } as const;
-    try {
-      return (await this.#options.client.callForObject(call)).metadata.resourceVersion;
-    } catch (error) {
-      if (!hasCode(error, 'host.gone')) throw error;
-      throw expected === undefined ? ledgersNotInstalled(error) : deletedMeanwhile(namespace, name, error);
-    }
-  }
 }
 
-const typeOfLedger = { apiVersion: `${apiGroup}/${apiVersionName}`, kind: ledgerKind };
-
-interface LedgerBody {
-  readonly metadata: ReturnType<typeof renderMetadata>;
-  readonly [member: string]: unknown;
-}
-
-function renderMetadata({ kind, namespace, name: ownerName, uid }: OwnerRef, name: string) {
-  const { apiVersion } = typeOfLedger;
-  return {
-    name,
-    namespace,
-    labels: { 'app.kubernetes.io/managed-by': 'logfleet' },
-    ownerReferences: [{ apiVersion, kind, name: ownerName, uid, controller: true, blockOwnerDeletion: false }],
-  };
-}
+const apiVersion = `${apiGroup}/${apiVersionName}`;
 
 function ledgerName(owner: OwnerRef, shard: string): string {
   const hash = createHash('sha256').update(owner.uid).digest('hex').slice(0, 10);
@@ -193,9 +186,9 @@ function ledgersNotInstalled(cause: unknown): LogfleetError {
 
 const retentionMs = 600_000;
 const pageDeadlineMs = 15_000;
-/** Maximum length in characters of a shard that the list of Ledgers keeps in memory. Larger shards are read by name. */
+/** Maximum length in characters of a shard that the list of Ledgers keeps in memory. Owners with larger shards are read by name. */
 const maxKeptLength = 64 * 1024;
-/** Maximum total length in characters of all shards that one list keeps in memory. Further shards are read by name. */
+/** Maximum total length in characters of all shards that one list keeps in memory. Owners of further shards are read by name. */
 const maxKeptTotal = 32 * 1024 * 1024;
 /**
  * Page sizes for listing Ledgers. The first page is small, because 500 shards may have 250 MiB. Later pages are larger
@@ -213,22 +206,19 @@ interface LedgerStartListOptions {
   readonly clock: Clock;
 }
 
-/** Listed content of one shard (part of a ledger); undefined if the list of Ledgers does not contain the shard. */
-interface Listed {
-  readonly shard: StoredShard | undefined;
-}
-
-/** Shards by the path of their Ledger resource. `tooLarge` stands for a listed shard that was not kept in memory. */
-type Shards = Map<string, StoredShard | 'tooLarge'>;
+/** Shards by the path of their Ledger resource. */
+type Shards = Map<string, StoredShard>;
 
 interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
-  readonly shards: Promise<Shards>;
-  /** API paths of the shards that `take` has already returned. Later reads request these shards by name. */
-  readonly taken: Set<string>;
-  /** Uids of ledger owners that were written to after the list was made. Their shards are read by name. */
-  readonly outdated: Set<string>;
+  /** Listed shards. Undefined after `endsAtMs`, to free their memory. */
+  shards: Promise<Shards> | undefined;
+  /**
+   * API paths of the shards that `take` has already returned, and uids of owners for which the list is incomplete or
+   * outdated. These shards are read by name.
+   */
+  readonly byName: Set<string>;
 }
 
 /**
@@ -253,75 +243,68 @@ export class LedgerStartList {
   }
 
   /**
-   * Returns the listed shard with this name. Returns undefined if the shard must be read by name. Rejects if the list
-   * fails.
+   * Returns the listed shard with this name, undefined if the list does not contain it. Returns `unknown` if the shard
+   * must be read by name. Rejects if the list fails.
    */
-  async take(owner: OwnerRef, name: string): Promise<Listed | undefined> {
-    const scope = this.#scopeOf(owner);
-    const listing = this.#current(scope);
-    if (!listing) return undefined;
-    const shards = await listing.shards;
-    const { outdated, taken } = listing;
-    if (listing !== this.#listings.get(scope) || outdated.has(owner.uid)) return undefined;
+  async take(owner: OwnerRef, name: string): Promise<StoredShard | undefined | 'unknown'> {
+    const listing = this.#current(owner);
+    const shards = await listing?.shards;
     const path = ledgerPath(owner.namespace, name);
-    if (taken.has(path)) {
+    if (!listing || !shards || listing.byName.has(owner.uid)) return 'unknown';
+    if (listing.byName.has(path)) {
       this.outdate(owner);
-      return undefined;
+      return 'unknown';
     }
-    taken.add(path);
+    listing.byName.add(path);
     const shard = shards.get(path);
     shards.delete(path);
-    return shard === 'tooLarge' ? undefined : { shard };
+    return shard;
   }
 
   /** Records that the list of Ledgers is outdated for this owner's shards, so that later reads request them by name. */
   outdate(owner: OwnerRef): void {
-    const listing = this.#listings.get(this.#scopeOf(owner));
-    if (listing && this.#options.clock.monotonic() < listing.endsAtMs) listing.outdated.add(owner.uid);
+    this.#listings.get(this.#scopeOf(owner))?.byName.add(owner.uid);
   }
 
   #scopeOf({ namespace }: OwnerRef): string | undefined {
     return this.#options.allNamespaces ? undefined : namespace;
   }
 
-  /**
-   * Returns the list of Ledgers from this term of leadership. Returns undefined if the list was dropped or this process
-   * does not lead.
-   */
-  #current(scope: string | undefined): Listing | undefined {
+  /** Returns the list of Ledgers from this term of leadership. Returns undefined if this process does not lead. */
+  #current(owner: OwnerRef): Listing | undefined {
     const { leadership, clock } = this.#options;
     const term = leadership.term();
     if (term === 0) return undefined;
+    const scope = this.#scopeOf(owner);
     const known = this.#listings.get(scope);
     if (known?.term !== term) return this.#begin(scope, term);
-    if (clock.monotonic() < known.endsAtMs) return known;
-    this.#listings.set(scope, { ...known, shards: nothing, taken: new Set(), outdated: new Set() });
-    return undefined;
+    if (clock.monotonic() >= known.endsAtMs) known.shards = undefined;
+    return known;
   }
 
   #begin(scope: string | undefined, term: number): Listing {
-    const listing: Listing = {
-      term,
-      endsAtMs: this.#options.clock.monotonic() + retentionMs,
-      shards: this.#list(scope),
-      taken: new Set(),
-      outdated: new Set(),
-    };
+    const byName = new Set<string>();
+    const shards = this.#list(scope, byName);
+    const listing: Listing = { term, endsAtMs: this.#options.clock.monotonic() + retentionMs, shards, byName };
     this.#listings.set(scope, listing);
-    listing.shards.catch(() => {
+    shards.catch(() => {
       // After a failed list, the next read starts another list.
       if (this.#listings.get(scope) === listing) this.#listings.delete(scope);
     });
     return listing;
   }
 
-  async #list(scope: string | undefined): Promise<Shards> {
+  async #list(scope: string | undefined, byName: Set<string>): Promise<Shards> {
     const shards: Shards = new Map();
-    let room = maxKeptTotal;
+    let freeLength = maxKeptTotal;
     for await (const ledger of this.#pages(scope)) {
-      const mayExist = ledger.content.length <= Math.min(room, maxKeptLength);
-      if (mayExist) room -= ledger.content.length;
-      shards.set(pathOf(ledger), mayExist ? decodeLedger(ledger) : 'tooLarge');
+      const { metadata, owner, content } = ledger;
+      if (content.length > Math.min(freeLength, maxKeptLength)) {
+        byName.add(owner.uid);
+        continue;
+      }
+      freeLength -= content.length;
+      shards.set(ledgerPath(metadata.namespace, metadata.name), decodeLedger(ledger));
     }
     return shards;
   }
@@ -349,14 +332,7 @@ export class LedgerStartList {
   }
 }
 
-/** Empty content that replaces a list of Ledgers after ten minutes, to free its memory. */
-const nothing: Promise<Shards> = Promise.resolve(new Map());
-
 interface LedgerPage {
   readonly metadata: { readonly continue?: string };
   readonly items: readonly LedgerObject[];
-}
-
-function pathOf({ metadata: { namespace = '', name } }: LedgerObject): string {
-  return ledgerPath(namespace, name);
 }
