@@ -67,16 +67,16 @@ export class UndiciKubeApi implements KubeApi {
     const { dispatcher, options } = await this.#prepared(request);
     const { status, headers, text } = await wholeAnswer(dispatcher, options, request.signal);
     this.#discardRefused(status);
-    return { status, headers: plainHeaders(headers), body: decodeBody(text) };
+    return { status, headers, body: decodeBody(text) };
   }
 
   async watch(request: WatchRequest): Promise<WatchResponse> {
     const { dispatcher, options } = await this.#prepared({ ...request, method: 'GET' });
     const answer = await dispatcher.request({ ...options, signal: request.signal });
     this.#discardRefused(answer.statusCode);
-    const headers = plainHeaders(answer.headers);
-    if (answer.statusCode === 200) return { status: 200, headers, body: undefined, lines: readLines(answer.body) };
-    return { status: answer.statusCode, headers, body: decodeBody(await answer.body.text()), lines: noLines() };
+    const { statusCode: status, headers } = answer;
+    if (status === 200) return { status, headers, body: undefined, lines: readLines(answer.body) };
+    return { status, headers, body: decodeBody(await answer.body.text()), lines: noLines() };
   }
 
   async close(): Promise<void> {
@@ -175,15 +175,6 @@ export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerato
 
 async function* noLines(): AsyncGenerator<unknown, void> {}
 
-function plainHeaders(headers: IncomingHttpHeaders): Record<string, string | undefined> {
-  const plain: Record<string, string | undefined> = {};
-  for (const name in headers) {
-    const value = headers[name];
-    plain[name] = Array.isArray(value) ? value[0] : value;
-  }
-  return plain;
-}
-
 function decodeBody(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -214,71 +205,39 @@ interface WholeAnswer {
 }
 
 /**
- * Sends a request and collects its whole answer. undici's `request` creates a stream for each body, which doubles the cost. Answers of an API
- * server are short, except for watches. Rejects with the request's error or the signal's reason.
+ * Sends a request and collects its whole answer. undici's `request` creates a stream for each body, which doubles the
+ * processor time. Answers of an API server are short, except for watches. Rejects with the request's error or the
+ * signal's reason.
  */
-function wholeAnswer(
+async function wholeAnswer(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
   signal: AbortSignal,
 ): Promise<WholeAnswer> {
-  return new Promise((resolve, reject) => {
-    const gathering = new Gathering(signal, resolve, reject);
-    if (gathering.begin()) dispatcher.dispatch(options, gathering);
-  });
-}
-
-class Gathering implements Dispatcher.DispatchHandler {
-  readonly #signal: AbortSignal;
-  readonly #resolve: (answer: WholeAnswer) => void;
-  readonly #reject: (error: unknown) => void;
-  readonly #chunks: Buffer[] = [];
-  #controller: Dispatcher.DispatchController | undefined;
-  #status = 0;
-  #headers: IncomingHttpHeaders = {};
-
-  constructor(signal: AbortSignal, resolve: (answer: WholeAnswer) => void, reject: (error: unknown) => void) {
-    this.#signal = signal;
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
-
-  /** Starts the HTTP request. Returns false if the request's signal is already aborted. */
-  begin(): boolean {
-    if (this.#signal.aborted) this.#giveUp();
-    else this.#signal.addEventListener('abort', this.#giveUp, { once: true });
-    return !this.#signal.aborted;
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    // The caller aborted the request while it waited for a connection.
-    if (this.#signal.aborted) this.#giveUp();
-  }
-
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    this.#status = status;
-    this.#headers = headers;
-  }
-
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#chunks.push(chunk);
-  }
-
-  onResponseEnd(): void {
-    this.#signal.removeEventListener('abort', this.#giveUp);
-    const [first] = this.#chunks;
-    const whole = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
-    this.#resolve({ status: this.#status, headers: this.#headers, text: whole.toString('utf8') });
-  }
-
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#signal.removeEventListener('abort', this.#giveUp);
-    this.#reject(error);
-  }
-
-  readonly #giveUp = (): void => {
-    this.#controller?.abort(this.#signal.reason instanceof Error ? this.#signal.reason : new Error('given up'));
-    this.#reject(this.#signal.reason);
+  const { promise, resolve, reject } = Promise.withResolvers<WholeAnswer>();
+  const chunks: Buffer[] = [];
+  let head: Omit<WholeAnswer, 'text'> = { status: 0, headers: {} };
+  let controller: Dispatcher.DispatchController | undefined;
+  const abort = () => {
+    controller?.abort(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+    reject(signal.reason);
   };
+  signal.throwIfAborted();
+  signal.addEventListener('abort', abort, { once: true });
+  dispatcher.dispatch(options, {
+    onRequestStart: (started) => {
+      controller = started;
+      // The caller may have aborted the request while it waited for a connection.
+      if (signal.aborted) abort();
+    },
+    onResponseStart: (_, status, headers) => {
+      head = { status, headers };
+    },
+    onResponseData: (_, chunk) => {
+      chunks.push(chunk);
+    },
+    onResponseEnd: () => resolve({ ...head, text: Buffer.concat(chunks).toString() }),
+    onResponseError: (_, error) => reject(error),
+  });
+  return promise.finally(() => signal.removeEventListener('abort', abort));
 }

@@ -5,6 +5,7 @@
  * Invariant: an answer with any HTTP status is returned normally; only a missing answer is an error. `api-client.ts`
  * adds deadlines, error classification and metrics.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 
 export interface KubeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -23,7 +24,7 @@ export interface KubeRequest {
 export interface KubeResponse {
   readonly status: number;
   /** Headers of the answer, with lower-case names. */
-  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly headers: Readonly<IncomingHttpHeaders>;
   /** Body of the answer: decoded JSON, or the text if it is not JSON. */
   readonly body: unknown;
 }
