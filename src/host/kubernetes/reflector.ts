@@ -1,22 +1,17 @@
 /**
  * Keeps a cache equal to the resources of an API server: lists them, then watches for changes until its signal is aborted.
  *
- *             every page read                    the watch ended, broke, fell silent
- *   Listing ──────────────────▶ Watching ──┐  ┌──────────────────────────────▶ Watching
- *      ▲ │                        ▲  │     └──┘
- *      │ │ error          delay   │  │  410, ten minutes, three failures in a row
- *      │ └────────▶ Waiting ──────┘  └──────────────────────────────────────▶ Listing
- *      └───────────────┘
+ * It lists again after ten minutes, when the API server no longer knows the last version (410), after three failures in a row, and when
+ * a refused write shows that a watch event was lost. It waits longer after each failure in a row.
  *
  * Invariants:
- * - Every answer leads to one of the three states, so a reflector never stops by itself.
+ * - A reflector never stops by itself: each failure is followed by another list or watch.
  * - A watch lasts 20 s and is aborted after 25 s, so a broken or silent watch is replaced within 30 s without bookmarks. The next watch
  *   continues from the last version, so a renewal without events costs one request.
  * - The cache changes by whole lists and whole events only. An unreadable event ends the watch.
  *
  * Listeners of the cache decide which changes matter.
  */
-import { unreachable } from '../../base/assert.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -45,8 +40,8 @@ const backoff = { firstMs: 250, capMs: 8_000 };
 
 type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict';
 
+/** List of all resources that is being read. */
 interface Listing {
-  readonly kind: 'listing';
   readonly reason: RelistReason;
   /** True to read the list in pages. If a page expires, the whole list is read in one request. */
   readonly paged: boolean;
@@ -54,22 +49,6 @@ interface Listing {
   /** Resources of the pages read so far. Each page is decoded immediately, so that its text is not kept. */
   readonly resources: readonly CachedResource[];
 }
-
-interface Watching {
-  readonly kind: 'watching';
-  /** Opaque resource version from which the next watch continues. */
-  readonly resourceVersion: string;
-  /** Monotonic time in ms at which the resources are listed again. */
-  readonly relistAtMs: number;
-}
-
-interface Waiting {
-  readonly kind: 'waiting';
-  readonly delayMs: number;
-  readonly next: Listing | Watching;
-}
-
-type State = Listing | Watching | Waiting;
 
 interface ReflectorOptions<R extends CachedResource> {
   readonly client: ApiClient;
@@ -103,6 +82,12 @@ export class Reflector<R extends CachedResource> {
    * cache still contains such a version later, a watch event was lost.
    */
   readonly #doubts = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
+  /** List in progress. Undefined while resources are watched. */
+  #listing: Listing | undefined = startListing('start');
+  /** Opaque resource version from which the next watch continues. */
+  #resourceVersion = '';
+  /** Monotonic time in ms at which the resources are listed again. */
+  #relistAtMs = 0;
   #failures = 0;
   #steppedAtMs: number;
 
@@ -134,88 +119,67 @@ export class Reflector<R extends CachedResource> {
 
   /** Lists and watches resources until the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    let state: State = startListing('start');
     while (!signal.aborted) {
       this.#steppedAtMs = this.#options.clock.monotonic();
-      state = await this.#step(state, signal);
-    }
-  }
-
-  async #step(state: State, signal: AbortSignal): Promise<State> {
-    try {
-      switch (state.kind) {
-        case 'listing':
-          return await this.#list(state, signal);
-        case 'watching':
-          return await this.#watch(state, signal);
-        case 'waiting':
-          await sleep(this.#options.clock, state.delayMs, signal);
-          return state.next;
-        default:
-          return unreachable(state);
+      try {
+        if (this.#listing) await this.#readNextPage(this.#listing, signal);
+        else await this.#watch(signal);
+      } catch (error) {
+        if (!signal.aborted) await this.#recover(error, signal);
       }
-    } catch (error) {
-      return signal.aborted ? state : this.#recover(state, error);
     }
   }
 
-  async #list(state: Listing, signal: AbortSignal): Promise<State> {
+  async #readNextPage(listing: Listing, signal: AbortSignal): Promise<void> {
     const { client, path, cache, scope, decode, clock, random } = this.#options;
-    const answer = await client.call({
-      method: 'GET',
-      path,
-      query: {
-        ...this.#options.query,
-        ...(state.paged ? { limit: String(pageLimit) } : {}),
-        ...(state.continueToken === undefined ? {} : { continue: state.continueToken }),
-      },
-      signal,
-      deadlineMs: pageDeadlineMs,
-    });
-    const page = readPage(answer, path);
+    const query = {
+      ...this.#options.query,
+      ...(listing.paged && { limit: String(pageLimit) }),
+      ...(listing.continueToken !== undefined && { continue: listing.continueToken }),
+    };
+    const page = readPage(await client.call({ method: 'GET', path, query, signal, deadlineMs: pageDeadlineMs }), path);
     const decoded = page.items.map(decode).filter((resource) => resource !== undefined);
-    const resources = [...(state.resources as readonly R[]), ...decoded];
-    if (page.continueToken !== undefined) return { ...state, continueToken: page.continueToken, resources };
-
-    this.#relists.add({ reason: state.reason });
+    const resources = [...(listing.resources as readonly R[]), ...decoded];
+    if (page.continueToken !== undefined) {
+      this.#listing = { ...listing, continueToken: page.continueToken, resources };
+      return;
+    }
+    this.#relists.add({ reason: listing.reason });
     cache.replace(scope, resources);
     this.#options.onList?.();
+    // The failures are not reset yet: a watch that fails after each list must also back off.
     if (this.#failures > 0) this.#options.onRecovery?.();
-    const relistAtMs = clock.monotonic() + relistIntervalMs * (0.9 + 0.2 * random.next());
-    return { kind: 'watching', resourceVersion: page.resourceVersion, relistAtMs };
+    this.#listing = undefined;
+    this.#resourceVersion = page.resourceVersion;
+    this.#relistAtMs = clock.monotonic() + relistIntervalMs * (0.9 + 0.2 * random.next());
   }
 
-  async #watch(state: Watching, signal: AbortSignal): Promise<State> {
+  async #watch(signal: AbortSignal): Promise<void> {
     const { client, path, clock, watchSeconds = usualWatchSeconds } = this.#options;
-    if (clock.monotonic() >= state.relistAtMs) return startListing('interval');
-    if (this.#takeDoubts()) return startListing('conflict');
     const openedAtMs = clock.monotonic();
-    let resourceVersion = state.resourceVersion;
-    let failure: unknown;
-    try {
-      const query = {
-        ...this.#options.query,
-        watch: 'true',
-        allowWatchBookmarks: 'true',
-        resourceVersion,
-        timeoutSeconds: String(watchSeconds),
-      };
-      const deadlineMs = watchSeconds * 1_000 + watchMarginMs;
-      for await (const line of client.watch({ path, query, signal, deadlineMs })) {
-        resourceVersion = this.#apply(line);
-        this.#succeeded();
-      }
-    } catch (error) {
-      failure = error;
+    const isOutdated = this.#takeDoubts();
+    if (isOutdated || openedAtMs >= this.#relistAtMs) {
+      this.#listing = startListing(isOutdated ? 'conflict' : 'interval');
+      return;
     }
-    const next: Watching = { ...state, resourceVersion };
-    if (signal.aborted) return next;
-    if (failure !== undefined) return this.#recover(next, failure);
+    const resourceVersion = this.#resourceVersion;
+    const timeoutSeconds = String(watchSeconds);
+    const query = {
+      ...this.#options.query,
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion,
+      timeoutSeconds,
+    };
+    const deadlineMs = watchSeconds * 1_000 + watchMarginMs;
+    for await (const line of client.watch({ path, query, signal, deadlineMs })) {
+      this.#resourceVersion = this.#apply(line);
+      this.#succeeded();
+    }
     if (clock.monotonic() - openedAtMs >= shortestGoodWatchMs) this.#succeeded();
-    else if (resourceVersion === state.resourceVersion) {
-      return this.#recover(next, errorOfSilence(`WATCH ${path}`, new Error('it ended at once')));
+    else if (this.#resourceVersion === resourceVersion) {
+      throw errorOfSilence(`WATCH ${path}`, new Error('it ended at once'));
     }
-    return next;
   }
 
   /**
@@ -251,40 +215,23 @@ export class Reflector<R extends CachedResource> {
     this.#failures = 0;
   }
 
-  #recover(state: State, error: unknown): State {
-    const { random, log, path, onFailure } = this.#options;
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, random, log, path, onFailure } = this.#options;
     onFailure?.(error);
     this.#failures++;
-    const next = afterFailure(state, error, this.#failures);
     const delayMs = backoffDelay(backoff, this.#failures, error, random);
-    const level = this.#failures < failuresUntilRelist ? 'debug' : 'warn';
-    log[level]('following resources failed and is retried', {
-      path,
-      error: asLogfleetError(error),
-      state: state.kind,
-      delayMs,
-    });
-    return { kind: 'waiting', delayMs, next };
-  }
-}
-
-function afterFailure(state: State, error: unknown, failures: number): Listing | Watching {
-  switch (state.kind) {
-    case 'waiting':
-      return state.next;
-    case 'listing':
-      if (hasCode(error, 'host.expired')) return { ...startListing(state.reason), paged: false };
-      return failures >= failuresUntilRelist ? startListing(state.reason) : state;
-    case 'watching':
-      if (hasCode(error, 'host.expired')) return startListing('expired');
-      return failures >= failuresUntilRelist ? startListing('failures') : state;
-    default:
-      return unreachable(state);
+    const isRepeated = this.#failures >= failuresUntilRelist;
+    const what = { path, error: asLogfleetError(error), isListing: this.#listing !== undefined, delayMs };
+    log[isRepeated ? 'warn' : 'debug']('following resources failed and is retried', what);
+    if (hasCode(error, 'host.expired')) {
+      this.#listing = { ...startListing(this.#listing?.reason ?? 'expired'), paged: this.#listing === undefined };
+    } else if (isRepeated) this.#listing = startListing(this.#listing?.reason ?? 'failures');
+    await sleep(clock, delayMs, signal).catch(() => undefined);
   }
 }
 
 function startListing(reason: RelistReason): Listing {
-  return { kind: 'listing', reason, paged: true, resources: [] };
+  return { reason, paged: true, resources: [] };
 }
 
 export interface Page {
