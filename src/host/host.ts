@@ -96,17 +96,19 @@ export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, 
   throw failure('stall', 'ledger.full', message, { reason: 'LedgerFull' });
 }
 
-export type EventType = 'Normal' | 'Warning';
+/** Event about a change of a resource's state. */
+export interface ResourceEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
 
 export interface EventSink {
   /**
-   * Publishes an Event about a change of a resource's state. Never throws and never waits. Events that cannot be
+   * Publishes an Event. Never throws and never waits. Events that cannot be
    * delivered are dropped.
    */
-  publish(
-    owner: OwnerRef,
-    event: { readonly type: EventType; readonly reason: string; readonly message: string },
-  ): void;
+  publish(owner: OwnerRef, event: ResourceEvent): void;
 }
 
 export interface SecretReader {

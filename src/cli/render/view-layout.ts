@@ -4,7 +4,7 @@
  */
 import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
-import type { EventType } from '../../host/host.ts';
+import type { ResourceEvent } from '../../host/host.ts';
 import { conditionOf, holds, isAtWork, renderBehind, renderConditions } from './condition-lines.ts';
 import { type NextSteps, renderNextStep } from './next-steps.ts';
 import { type Colour, clip, type Paint, paintWith, printable, renderAge, widthOf, wrap } from './text.ts';
@@ -12,7 +12,7 @@ import { type Colour, clip, type Paint, paintWith, printable, renderAge, widthOf
 /** Event of a resource, shown in its live view. */
 export interface LiveEvent {
   readonly atMs: number;
-  readonly type: EventType;
+  readonly type: ResourceEvent['type'];
   readonly reason: string;
   readonly message: string;
 }

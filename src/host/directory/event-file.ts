@@ -8,7 +8,7 @@
 import { appendFile, rename, stat } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import type { EventType, OwnerRef } from '../host.ts';
+import type { OwnerRef, ResourceEvent } from '../host.ts';
 
 const maxFileBytes = 1024 * 1024;
 const maxPending = 1_000;
@@ -28,13 +28,8 @@ export class EventFile {
     this.#log = log;
   }
 
-  append(
-    owner: OwnerRef,
-    event: { readonly type: EventType; readonly reason: string; readonly message: string },
-  ): void {
+  append({ kind, namespace, name }: OwnerRef, { type, reason, message }: ResourceEvent): void {
     if (this.#pending.length >= maxPending) return;
-    const { kind, namespace, name } = owner;
-    const { type, reason, message } = event;
     const time = new Date(this.#clock.now()).toISOString();
     this.#pending.push(`${JSON.stringify({ time, type, kind, namespace, name, reason, message })}\n`);
     this.#writing ??= this.#write();

@@ -13,7 +13,7 @@ import { asLogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Counter, Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
-import type { EventSink, EventType, OwnerRef } from '../host.ts';
+import type { EventSink, OwnerRef, ResourceEvent } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { backoffDelay, hasCode } from './api-error.ts';
 import { eventPath } from './api-paths.ts';
@@ -30,16 +30,10 @@ const maxNoteLength = 1_024;
 const maxReasonLength = 128;
 const backoff = { firstMs: 1_000, capMs: 10_000 };
 
-interface Message {
-  readonly type: EventType;
-  readonly reason: string;
-  readonly message: string;
-}
-
 /** An Event with the number of its repetitions. The Event exists on the API server or will be created there. */
 interface Series {
   readonly owner: OwnerRef;
-  readonly message: Message;
+  readonly message: ResourceEvent;
   readonly name: string;
   readonly firstTime: string;
   lastTime: string;
@@ -80,7 +74,7 @@ export class EventRecorder implements EventSink {
     ]);
   }
 
-  publish(owner: OwnerRef, event: Message): void {
+  publish(owner: OwnerRef, event: ResourceEvent): void {
     const series = this.#seriesOf(owner, event);
     if (!series) this.#dropped.add({ cause: 'rate' });
     else if (!series.queued) this.#enqueue(series);
@@ -104,30 +98,21 @@ export class EventRecorder implements EventSink {
     this.#delivery ??= this.#deliverAll();
   }
 
-  #seriesOf(owner: OwnerRef, message: Message): Series | undefined {
+  #seriesOf(owner: OwnerRef, message: ResourceEvent): Series | undefined {
     const { clock, random } = this.#options;
     const now = clock.monotonic();
     const key = JSON.stringify([owner.uid, message.type, message.reason, message.message]);
     const known = this.#series.get(key);
     this.#series.delete(key);
-    const isRepeated = known !== undefined && now - known.lastAtMs < aggregationMs;
-    if (!isRepeated && !this.#takeToken(owner.uid, now)) return undefined;
     const time = microTime(clock.now());
-    const name = `${owner.name.slice(0, 200)}.${randomHex(random, 16)}`;
-    const series: Series = isRepeated
-      ? known
-      : {
-          owner,
-          message,
-          name,
-          firstTime: time,
-          lastTime: time,
-          lastAtMs: now,
-          count: 0,
-          created: false,
-          queued: false,
-        };
-    Object.assign(series, { count: series.count + 1, lastTime: time, lastAtMs: now });
+    const last = { lastTime: time, lastAtMs: now };
+    let series: Series;
+    if (known && now - known.lastAtMs < aggregationMs) {
+      series = Object.assign(known, last, { count: known.count + 1 });
+    } else if (this.#takeToken(owner.uid, now)) {
+      const name = `${owner.name.slice(0, 200)}.${randomHex(random, 16)}`;
+      series = { owner, message, name, firstTime: time, ...last, count: 1, created: false, queued: false };
+    } else return undefined;
     this.#series.set(key, series);
     dropOldest(this.#series, maxRemembered);
     return series;

@@ -16,6 +16,7 @@
  * - A name identifies one process: the identity has a random suffix. A lease with our name was written by us, even if the answer to the
  *   write was lost.
  */
+import { sameValue } from '../../base/canonical-text.ts';
 import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -175,17 +176,17 @@ export class LeaseElection implements Leadership {
     await this.#write(signal);
   }
 
-  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+  async #read(signal?: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name, clock } = this.#options;
     const path = leasePath(namespace, name);
-    const lease = await client.findObject<Lease>(path, { signal, deadlineMs: callDeadlineMs });
+    const lease = await client.findObject<Lease>(path, { ...(signal && { signal }), deadlineMs: callDeadlineMs });
     if (!lease) {
       this.#absentSinceMs ??= clock.monotonic();
       return undefined;
     }
     this.#absentSinceMs = undefined;
     const spec = lease.spec ?? {};
-    if (!this.#observation || !sameRecord(this.#observation.spec, spec)) {
+    if (!this.#observation || !sameValue(this.#observation.spec, spec)) {
       this.#observation = { spec, sinceMs: clock.monotonic() };
     }
     return lease;
@@ -235,18 +236,14 @@ export class LeaseElection implements Leadership {
   #put(spec: LeaseSpec, signal?: AbortSignal): Promise<Lease> {
     const { client, namespace, name } = this.#options;
     const version = this.#version;
+    const metadata = { name, namespace, ...(version !== undefined && { resourceVersion: version }) };
     return client.callForObject<Lease>({
       method: version === undefined ? 'POST' : 'PUT',
       path: leasePath(namespace, version === undefined ? undefined : name),
       query: { fieldManager },
-      body: {
-        apiVersion: 'coordination.k8s.io/v1',
-        kind: 'Lease',
-        metadata: { name, namespace, ...(version === undefined ? {} : { resourceVersion: version }) },
-        spec,
-      },
+      body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec },
       deadlineMs: callDeadlineMs,
-      ...(signal ? { signal } : {}),
+      ...(signal && { signal }),
     });
   }
 
@@ -282,7 +279,7 @@ export class LeaseElection implements Leadership {
    */
   async #giveBack(): Promise<void> {
     const { clock } = this.#options;
-    const lease = await this.#read(new AbortController().signal);
+    const lease = await this.#read();
     if (lease?.spec?.holderIdentity !== this.#holder) return;
     this.#version = lease.metadata.resourceVersion;
     const time = microTime(clock.now());
@@ -304,13 +301,4 @@ export class LeaseElection implements Leadership {
 /** Leadership for `--no-leader-election`: always leads, and assumes that the former process ended without a release. */
 export function soleLeadership(): Leadership {
   return { isLeader: () => true, term: () => 1, tookOverByForce: () => true, subscribe: () => () => undefined };
-}
-
-function sameRecord(left: LeaseSpec, right: LeaseSpec): boolean {
-  return (
-    left.holderIdentity === right.holderIdentity &&
-    left.renewTime === right.renewTime &&
-    left.acquireTime === right.acquireTime &&
-    left.leaseTransitions === right.leaseTransitions
-  );
 }
