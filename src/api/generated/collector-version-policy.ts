@@ -450,9 +450,9 @@ export interface StageStatus {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of collectors in the stage. A stage chooses its members when it starts; later, members can only leave. Of
-   * the stages that have not started, the next one shows how many collectors it would choose now, and the others show
-   * 0. A last stage without `size` and `selector` shows all collectors that belong to no stage so far.
+   * Number of collectors in the stage. A stage chooses its members when it starts; later, members can only leave. A
+   * stage that has not started shows how many members it would have now. A last stage without `size` and `selector` has
+   * the collectors of no other stage that were upgraded or can be upgraded.
    */
   readonly members: number;
   /** Number of members of the stage that run the target version. */

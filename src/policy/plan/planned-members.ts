@@ -11,17 +11,10 @@ import type { Decision } from '../decide.ts';
 import type { Ready } from '../gather.ts';
 import type { Entry } from '../ledger/ledger.ts';
 import type { MemberState, SkipReason } from '../members/member-state.ts';
+import { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { emptyCounts, type MutableCounts } from '../members/state-counts.ts';
-import {
-  choiceInput,
-  chooseMembers,
-  hasNoList,
-  laterStage,
-  noStage,
-  type StageCandidate,
-  waitingStages,
-} from '../rollout/stages.ts';
+import { expectedMembers, laterStage, noStage } from '../rollout/stages.ts';
 
 export interface PlannedCollector {
   readonly id: string;
@@ -63,14 +56,15 @@ type Seen = Pick<Ready, 'memberIndex' | 'ledger' | 'bound'>;
 
 export function planMembers(
   spec: CollectorVersionPolicySpec,
-  { memberIndex, ledger, bound }: Seen,
+  seen: Seen,
   decision: Decision,
   wallMs: number,
 ): PlannedMembers {
+  const { memberIndex, ledger, bound } = seen;
   const settled = settledBy(decision);
   const entryOf = (id: string) => (settled.has(id) ? settled.get(id) : ledger.entry(id));
   const memberStateOf = (id: string) => stateAfter(id, settled, memberIndex);
-  const stageOf = assignStages(spec, memberIndex, decision, memberStateOf);
+  const stageOf = assignStages(spec, seen, decision);
   const stages = new Map<number, StageMembers>();
   const leftOut = new LeftOutGroups();
   const first: string[] = [];
@@ -105,37 +99,16 @@ export function planMembers(
  */
 function assignStages(
   spec: CollectorVersionPolicySpec,
-  memberIndex: PolicyMemberIndex,
-  { header, started }: Decision,
-  memberStateOf: (id: string) => MemberState | undefined,
+  { memberIndex, ledger }: Seen,
+  { header, started, changes }: Decision,
 ): (id: string) => number {
   const { stages = [] } = header;
-  const choice = choiceInput(spec, header, memberIndex.matched);
-  const chosen = new Map(started.map((id) => [id, stages.length - 1]));
-  let rest = stages.findLastIndex(({ members }) => members === undefined);
-  for (const [place, stage] of waitingStages(spec, header).entries()) {
-    const index = stages.length + place;
-    if (hasNoList(stage)) rest = index;
-    else
-      for (const id of chooseMembers(stage, candidates(memberIndex, chosen, memberStateOf), choice))
-        chosen.set(id, index);
-  }
-  return (id) => {
-    const stage = memberIndex.stageOf(id);
-    if (stage !== laterStage && stage !== rest) return stage;
-    return chosen.get(id) ?? (rest === -1 ? stage : rest);
-  };
-}
-
-function* candidates(
-  memberIndex: PolicyMemberIndex,
-  chosen: ReadonlyMap<string, number>,
-  memberStateOf: (id: string) => MemberState | undefined,
-): IterableIterator<StageCandidate> {
-  for (const { id, collector } of memberIndex.unlisted()) {
-    const memberState = memberStateOf(id);
-    if (memberState !== undefined && !chosen.has(id)) yield { id, collector, memberState };
-  }
+  const stageById = new Map(started.map((id) => [id, stages.length - 1]));
+  const unlisted = [...new PendingChanges(ledger, memberIndex, changes).candidates()];
+  const candidates = unlisted.filter(({ id }) => !stageById.has(id));
+  for (const [place, members] of expectedMembers(header, candidates, spec, memberIndex.matched).entries())
+    for (const { id } of members) stageById.set(id, stages.length + place);
+  return (id) => stageById.get(id) ?? memberIndex.stageOf(id);
 }
 
 class LeftOutGroups {

@@ -16,9 +16,9 @@ import { pausedByOf } from '../../controller/pauses.ts';
 import { maxInProgressOf } from '../attempts/start-rules.ts';
 import { type Decision, decide } from '../decide.ts';
 import type { Ready } from '../gather.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { type Counts, totalOf } from '../members/state-counts.ts';
-import { needsApproval } from '../rollout/stages.ts';
+import type { Ledger, StageRecord } from '../ledger/ledger.ts';
+import type { Counts } from '../members/state-counts.ts';
+import { countMembers, needsApproval } from '../rollout/stages.ts';
 import type { NextBuild } from '../rollout/target.ts';
 import { type Forecast, forecast } from './forecast.ts';
 import type { ForecastMembers } from './forecast-line.ts';
@@ -207,12 +207,12 @@ function stagesOf(
   const stages = stagesOfPlan(spec, header);
   if (stages.length === 0) {
     const all = membersWithoutStages(members);
-    const shown = { ...shownOf(all), name: undefined, maxInProgress: undefined, soakMs: 0 };
+    const shown = { ...shownOf(all, spec), name: undefined, maxInProgress: undefined, soakMs: 0 };
     return [{ ...shown, approval: 'none', state: begins ? 'ahead' : 'underWay' }];
   }
   return stages.map((stage, index) => {
     const { name, soakMs, record, waiting } = stage;
-    const shown = shownOf(members.stages.get(index) ?? emptyStage());
+    const shown = shownOf(members.stages.get(index) ?? emptyStage(), spec, record);
     const isAwaited = waiting !== undefined && needsApproval(waiting, header);
     return {
       ...shown,
@@ -225,8 +225,12 @@ function stagesOf(
   });
 }
 
-function shownOf({ counts, upgrades }: StageMembers): Pick<PlannedStage, 'counts' | 'members' | 'upgrades'> {
-  return { counts, members: totalOf(counts), upgrades };
+function shownOf(
+  { counts, upgrades }: StageMembers,
+  spec: CollectorVersionPolicySpec,
+  record?: StageRecord,
+): Pick<PlannedStage, 'counts' | 'members' | 'upgrades'> {
+  return { counts, members: countMembers(counts, spec, record), upgrades };
 }
 
 /** Groups neighbouring collectors with the same version and time zone. */

@@ -336,7 +336,7 @@ class StageProgress {
     if (held) return { ...stopped(this.#header), next: stage, gate: held };
     if (!this.#evaluation.mayStart) return { ...stopped(this.#header), next: stage };
     const choice = choiceInput(policy.spec, this.#header, memberIndex.matched);
-    const members = chooseMembers(stage, this.#pending.candidates(), choice);
+    const members = chooseMembers(stage, this.#pending.candidates(), choice).map(({ id }) => id);
     this.#start(stage, members, choice.selected);
     if (members.length === 0) return this.#startNext();
     const started = hasNoList(stage) ? [] : members;

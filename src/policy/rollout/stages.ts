@@ -17,6 +17,7 @@ import type { Collector } from '../../service/collectors/upgrade-service.ts';
 import type { LedgerHeader, StageRecord } from '../ledger/ledger.ts';
 import { isEligible, type MemberState } from '../members/member-state.ts';
 import { compileSelection } from '../members/selector.ts';
+import type { Counts } from '../members/state-counts.ts';
 
 /** Stage index for all collectors of a policy without stages. */
 export const noStage = -1;
@@ -78,10 +79,39 @@ export function chooseMembers(
   stage: Stage,
   candidates: Iterable<StageCandidate>,
   { spec, selected, unproven }: ChoiceInput,
-): readonly string[] {
+): readonly StageCandidate[] {
   const { size } = stage;
   const able = [...choosable(stage, candidates, spec)];
-  return size === undefined ? able.map(({ id }) => id) : inStageOrder(able, unproven).slice(0, shareOf(size, selected));
+  return size === undefined ? able : inStageOrder(able, unproven).slice(0, shareOf(size, selected));
+}
+
+/**
+ * Members that each stage that has not started would have if all these stages started now, in the order of the stages. A last stage
+ * without a list of members has all remaining candidates.
+ */
+export function expectedMembers(
+  header: Pick<LedgerHeader, 'stages' | 'selected' | 'unproven'>,
+  candidates: Iterable<StageCandidate>,
+  spec: StagedSpec,
+  matched: number,
+): readonly (readonly StageCandidate[])[] {
+  const choice = choiceInput(spec, header, matched);
+  const waiting = waitingStages(spec, header);
+  const free = new Set(waiting.length > 0 ? candidates : []);
+  return waiting.map((stage) => {
+    const members = hasNoList(stage) ? [...free] : chooseMembers(stage, free, choice);
+    for (const member of members) free.delete(member);
+    return members;
+  });
+}
+
+/**
+ * Number of members of a stage: for a started stage with a list, the frozen number, otherwise the collectors that were upgraded or can be
+ * upgraded. So collectors that no upgrade can reach, such as hosted ones, are no members.
+ */
+export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
+  const states = Object.keys(counts) as MemberState[];
+  return record?.members ?? states.reduce((sum, state) => sum + (isEligible(state, spec) ? counts[state] : 0), 0);
 }
 
 /**
@@ -110,22 +140,23 @@ function mayBeChosen({ memberState, collector }: StageCandidate, spec: StagedSpe
 }
 
 /**
- * Collector ids in the order in which a stage with `size` chooses them: first collectors that can be upgraded, then by hash of
- * the id.
+ * Candidates in the order in which a stage with `size` chooses them: first collectors that can be upgraded, then by hash of the
+ * id.
  */
-function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean): readonly string[] {
-  const keyed = candidates.map(({ id, memberState }) => {
+function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean): readonly StageCandidate[] {
+  const keyed = candidates.map((candidate) => {
+    const { id, memberState } = candidate;
     const isLast = memberState === 'offline' || (memberState === 'updated' && !unproven);
-    return { id, rank: Number(isLast), at: stageOrder(id) };
+    return { candidate, id, rank: Number(isLast), at: stageOrder(id) };
   });
   const sorted = keyed.sort(
     (left, right) => left.rank - right.rank || left.at - right.at || compareText(left.id, right.id),
   );
-  return sorted.map(({ id }) => id);
+  return sorted.map(({ candidate }) => candidate);
 }
 
 /** Ledger record of a stage that starts now. Later edits of the spec do not change the limits in this record. */
-export function stageStarted(stage: Stage, startedAtMs: number): Omit<StageRecord, 'members' | 'shards'> {
+export function stageStarted(stage: Stage, startedAtMs: number): Omit<StageRecord, 'members'> {
   const { name, maxFailures, maxInProgress } = stage;
   return {
     name,

@@ -10,7 +10,6 @@ import type {
   CollectorVersionPolicySpec,
   CollectorVersionPolicyStatus,
   ReasonCount,
-  Stage,
   StageStatus,
   TaskSample,
   VersionCount,
@@ -20,10 +19,10 @@ import { bounded, isoTime } from '../../controller/status-text.ts';
 import type { Attempt, Ending, Entry, StageRecord } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
-import { type Counts, totalOf, withdrawn } from '../members/state-counts.ts';
+import { type Counts, emptyCounts, withdrawn } from '../members/state-counts.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
-import { choiceInput, chooseMembers, hasNoList, laterStage, waitingStages } from '../rollout/stages.ts';
+import { countMembers, expectedMembers, waitingStages } from '../rollout/stages.ts';
 import { eligibleMembers } from './health.ts';
 
 const maxStages = 10;
@@ -88,29 +87,22 @@ export function describeFigures(input: FiguresInput): Figures {
 
 /** Statuses of the stages: first the started stages, then the stages of the spec that have not started. */
 function describeStages(input: FiguresInput): readonly StageStatus[] {
-  const { spec, state } = input;
-  const started = (state.header.stages ?? []).map((record, index) => describeStarted(record, index, input));
-  const waiting = waitingStages(spec, state.header).map((stage) => describeWaiting(stage, input));
+  const { memberIndex, pending, spec, state } = input;
+  const { header, next, gate } = state;
+  const started = (header.stages ?? []).map((record, index) => describeStarted(record, index, input));
+  const expected = expectedMembers(header, pending.candidates(), spec, memberIndex.matched);
+  const waiting = waitingStages(spec, header).map(({ name }, index): StageStatus => {
+    const counts = emptyCounts();
+    for (const { memberState } of expected[index] ?? []) counts[memberState]++;
+    const { updated, failed } = counts;
+    // Only a missing approval can keep the next stage waiting here.
+    const shown = next?.name === name && gate ? 'AwaitingApproval' : 'Pending';
+    return { name, members: countMembers(counts, spec), updated, failed, state: shown };
+  });
   return [...started, ...waiting].slice(0, maxStages);
 }
 
-/**
- * Status of a stage that has not started. Such a stage has no members yet, except a last stage without a list, which counts every
- * collector that no other stage has.
- */
-function describeWaiting(stage: Stage, { memberIndex, pending, spec, state: shown }: FiguresInput): StageStatus {
-  const { name } = stage;
-  const isNext = shown.next?.name === name;
-  // Only a missing approval can keep the next stage waiting here.
-  const state = isNext && shown.gate ? 'AwaitingApproval' : 'Pending';
-  const rest = pending.stageCounts(laterStage);
-  if (hasNoList(stage)) return { name, members: totalOf(rest), updated: rest.updated, failed: rest.failed, state };
-  const choice = choiceInput(spec, shown.header, memberIndex.matched);
-  const members = isNext ? chooseMembers(stage, pending.candidates(), choice).length : 0;
-  return { name, members, updated: 0, failed: 0, state };
-}
-
-function describeStarted(record: StageRecord, index: number, { pending, state }: FiguresInput): StageStatus {
+function describeStarted(record: StageRecord, index: number, { pending, spec, state }: FiguresInput): StageStatus {
   const { name, startedAtMs, updatedAtMs, endedAtMs = Number.POSITIVE_INFINITY, soakMs, tally } = record;
   const counts = pending.stageCounts(index);
   const shown = stageState(record, index, state);
@@ -120,7 +112,7 @@ function describeStarted(record: StageRecord, index: number, { pending, state }:
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
   return {
     name,
-    members: record.members ?? totalOf(counts),
+    members: countMembers(counts, spec, record),
     updated: counts.updated,
     failed: counts.failed,
     ...(tally.failed > 0 ? { failedAttempts: tally.failed } : {}),

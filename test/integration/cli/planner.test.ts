@@ -73,7 +73,7 @@ describe('a plan', () => {
     await world.clock.advance(hourMs);
     const found = await rolloutPlan(world);
     expect(found).toMatchObject({ matched: 15, begins: true, target });
-    expect(found.stages).toMatchObject([{ name: undefined, members: 15, counts: { updated: 2 } }]);
+    expect(found.stages).toMatchObject([{ name: undefined, members: 5, counts: { updated: 2 } }]);
     expect(countUpgrades(found)).toBe(3);
     expect(leftOut(found)).toEqual([
       ['Offline', undefined, 5],

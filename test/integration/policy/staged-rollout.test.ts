@@ -1,8 +1,48 @@
 /** Tests of rollouts in stages with the whole operator: their effects on the collectors and on the policy's status. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
+import { planInWorld } from '../../support/planned-world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
+
+/** Rows of the stage table: name, members, and collectors at the target. */
+const figures = ({ name, members, updated }: { name: string; members: number; updated: number }) => [
+  name,
+  members,
+  updated,
+];
+
+test('stages show the members that they will have, in status as in the plan', async () => {
+  const groups = {
+    web: { count: 20, version: before },
+    there: { count: 4, version: target },
+    hosted: { count: 1, collectorType: 'Hosted' as const },
+    off: { count: 5, version: before, running: false },
+  };
+  const stages = [
+    { name: 'canary', size: 3, soakDuration: '1h' },
+    { name: 'tenth', size: '10%', soakDuration: '1h' },
+    { name: 'there', selector: { matchNames: ['there-*', 'web-1'] } },
+    rest,
+  ];
+  const { world, status, untilReason } = staged({ scenario: { list: { hosted: true }, groups }, stages });
+  // A collector without heartbeats counts as offline after half an hour (4.8).
+  await world.clock.advance(hourMs);
+  world.start();
+  for (const reason of ['RollingOut', 'Soaking']) {
+    expect(await untilReason(reason)).toBe(true);
+    await world.clock.advance(minuteMs);
+    const [outlook] = (await planInWorld(world, { wanted: ['production'] })).outlooks;
+    const plan = outlook?.kind === 'plan' ? outlook.plan.stages : [];
+    const planned = plan.map(({ name = '', members, counts }) => figures({ name, members, updated: counts.updated }));
+    expect(status()?.stages?.map(figures)).toEqual(planned);
+  }
+  const [canary, tenth, there, last] = status()?.stages ?? [];
+  expect([canary?.members, tenth?.members]).toEqual([3, 3]);
+  // 24 collectors can be upgraded or were upgraded; hosted and offline ones cannot.
+  expect((there?.members ?? 0) + (last?.members ?? 0)).toBe(24 - 6);
+  expect([tenth, there, last].map((stage) => stage?.state)).toEqual(['Pending', 'Pending', 'Pending']);
+});
 
 describe('stages', () => {
   test('follow one after the other, each with its size', async () => {

@@ -25,8 +25,9 @@ function candidate(id: string, memberState: MemberState = 'pending', more: Parti
 }
 
 const all = (count: number, memberState?: MemberState) => ids(count).map((id) => candidate(id, memberState));
+const idsOf = (candidates: readonly StageCandidate[]) => candidates.map(({ id }) => id);
 const chosen = (of: Stage, candidates: readonly StageCandidate[], selected = candidates.length, more: object = {}) =>
-  chooseMembers(of, candidates, { spec: spec(more), selected, unproven: false });
+  idsOf(chooseMembers(of, candidates, { spec: spec(more), selected, unproven: false }));
 
 describe('a stage with a size', () => {
   test.each<[string, Stage, number, number]>([
@@ -52,9 +53,9 @@ describe('a stage with a size', () => {
 
   test('takes those at the target like all others in an unproven rollout, where they soak', () => {
     const choice = { spec: spec(), selected: 20, unproven: true };
-    const fresh = chooseMembers(stage({ size: 3 }), all(20), choice);
+    const fresh = idsOf(chooseMembers(stage({ size: 3 }), all(20), choice));
     const upgraded = all(20).map((one) => (fresh.includes(one.id) ? candidate(one.id, 'updated') : one));
-    expect(chooseMembers(stage({ size: 3 }), upgraded, choice)).toEqual(fresh);
+    expect(idsOf(chooseMembers(stage({ size: 3 }), upgraded, choice))).toEqual(fresh);
   });
 
   test('chooses by the ids alone, whatever the order of the collectors', () => {
