@@ -255,12 +255,13 @@ describe('of one collector', () => {
       expect(refusalOf(second, staged([ended, stageRecord('rest')]))).toBeUndefined();
     });
 
-    test('a member that failed in its stage, or left the target, waits for no other stage', () => {
+    test('a retry or a correction of drift waits for no stage, also during the soak of its own stage', () => {
       const retry: Candidate = { ...failed, used: 0 };
       const after = { now: moment(graceMs) };
       expect(refusalOf(retry, staged([ended], after))?.waitsFor).toMatch(/a listing/);
       const drift: Candidate = { id: '1', because: 'drifted', sinceMs: 0 };
       expect(refusalOf(drift, staged([ended], after))?.waitsFor).toMatch(/a second listing/);
+      expect(refusalOf(retry, staged([soaking], after))?.waitsFor).toMatch(/a listing/);
     });
 
     test('after a retry that takes back the stages, a failed member waits until its stage starts again', () => {
