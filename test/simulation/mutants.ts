@@ -308,8 +308,8 @@ export const mutants: readonly Mutant[] = [
     'members are not written',
     'staged',
     'policy/ledger/ledger-file.ts',
-    'if (started.length > 0) await this.#writeMembers(header, started);',
-    '',
+    'const members = splitMembers(started);',
+    'const members = splitMembers(started.slice(0, 0));',
   ),
   mutant(
     'members',

@@ -11,6 +11,8 @@ export type Shards = ReadonlyMap<string, string>;
 /** Fields of the ledger's header shard that the oracles read. Ledger entries are packed arrays. */
 interface Head {
   readonly header: Header;
+  /** Number of shards that hold the members of each started stage. */
+  readonly memberShards: readonly number[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
 }
 
@@ -26,8 +28,8 @@ interface Header {
 }
 
 interface Stage extends Omit<RecordedStage, 'members'> {
-  /** Number of the first shard that holds stage members, and the number after the last one. */
-  readonly shards?: readonly [number, number];
+  /** Number of members; absent for a stage without a member list. */
+  readonly members?: number;
 }
 
 /** Packed end of a ledger entry: tally that counts it, stage that counts it, and flag of a rollback attempt. */
@@ -69,11 +71,11 @@ export function intentOf(
   return undefined;
 }
 
-const emptyHead = '{"header":{},"open":[]}';
+const emptyHead = '{"header":{},"memberShards":[],"open":[]}';
 
 /** Reads the header of a ledger, together with the members of its stages. */
 export function ledgerWrite(atMs: number, policy: string, shards: Shards): LedgerWrite {
-  const { header } = JSON.parse(shards.get('head') ?? emptyHead) as Head;
+  const { header, memberShards } = JSON.parse(shards.get('head') ?? emptyHead) as Head;
   const { rolloutId, target, stop, selected, tally, attempts, stages = [] } = header;
   return {
     atMs,
@@ -85,12 +87,15 @@ export function ledgerWrite(atMs: number, policy: string, shards: Shards): Ledge
     tally,
     attempts,
     completedAtMs: header.completedAtMs,
-    stages: stages.map((stage) => ({ ...stage, members: stage.shards && membersIn(shards, stage.shards) })),
+    stages: stages.map((stage, index) => ({
+      ...stage,
+      members: stage.members === undefined ? undefined : membersOf(shards, index, memberShards[index] ?? 0),
+    })),
   };
 }
 
-function membersIn(shards: Shards, [first, end]: readonly [number, number]): readonly string[] {
-  return Array.from({ length: end - first }, (_, index) => shards.get(`members-${first + index}`)).flatMap((text) =>
+function membersOf(shards: Shards, stage: number, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, part) => shards.get(`members-${stage}-${part}`)).flatMap((text) =>
     text === undefined ? [missingMember] : (JSON.parse(text) as { readonly members: readonly string[] }).members,
   );
 }

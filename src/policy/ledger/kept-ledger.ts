@@ -15,9 +15,8 @@ import type { LedgerStore, OwnerRef } from '../../host/host.ts';
 import type { Bound } from '../service-binding.ts';
 import { type Entry, type EntryChange, Ledger, type LedgerChange, type LedgerHeader } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
-import { headerFromStatus } from './ledger-need.ts';
 import { type Beginning, nextRollout, rolloutNumber } from './rollout-header.ts';
-import { adoptCourse, adoptFromStatus, adoptLostCourse, shownHistory } from './status-recovery.ts';
+import { adoptCourse, adoptFromStatus, adoptLostCourse, headerFromStatus, shownHistory } from './status-recovery.ts';
 
 export interface KeptLedgerOptions {
   readonly store: LedgerStore;

@@ -11,7 +11,7 @@ import { LogfleetError } from '../../base/errors.ts';
 import { maxShardBytes } from '../../host/host.ts';
 import type { Attempt, AttemptState, Ending, EndingKind, Entry, LedgerHeader } from './ledger.ts';
 
-const formatVersion = 3;
+const formatVersion = 4;
 
 const endingKinds = [
   'updated',
@@ -54,11 +54,22 @@ type PackedEntry = [string, string | null, number, number, (PackedEnding | null)
  */
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
-interface Head {
+/** Shards to which the head shard refers. */
+export interface ShardNumbers {
+  /** Number of log shards that this rollout has written. */
+  readonly logs: number;
+  /** Number of member shards of each started stage. */
+  readonly memberShards: readonly number[];
+  /**
+   * Number of times that log or member shards were written. Each such write increases the number, so that no two of these shards have
+   * the same text.
+   */
+  readonly shardWrites: number;
+}
+
+interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
-  /** Number of log shards (older ended attempts) that this rollout has written. */
-  readonly logs: number;
   /**
    * Collectors whose entry in a log shard no longer applies, because the entry was deleted after
    * that shard was written.
@@ -68,24 +79,25 @@ interface Head {
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
 }
 
-interface Log {
+/** Fields of all shards except the head shard. */
+interface OtherShard {
   readonly format: number;
   readonly rolloutId: string;
+  readonly shardWrites: number;
+}
+
+interface Log extends OtherShard {
   readonly target: string;
   readonly ended: readonly PackedEntry[];
 }
 
-interface Members {
-  readonly format: number;
-  readonly rolloutId: string;
+interface Members extends OtherShard {
   readonly members: readonly string[];
 }
 
-export interface DecodedHead {
-  readonly header: LedgerHeader;
-  readonly logs: number;
+export interface DecodedHead extends Pick<Head, 'header' | 'forgotten'> {
+  readonly numbers: ShardNumbers;
   readonly entries: readonly Entry[];
-  readonly forgotten: readonly string[];
 }
 
 /** Encodes one ledger entry as text. An entry is encoded once per change, however often its shard is written. */
@@ -100,12 +112,12 @@ export function encodeEntry(entry: Entry, target: string): string {
  */
 export function encodeHead(
   header: LedgerHeader,
-  logs: number,
+  numbers: ShardNumbers,
   open: Iterable<string>,
   ended: Iterable<string>,
   forgotten: Iterable<string>,
 ): string {
-  const start = { format: formatVersion, header, logs, forgotten: [...forgotten] };
+  const start = { format: formatVersion, header, ...numbers, forgotten: [...forgotten] };
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}],"open":[${[...open].join()}]}`;
 }
 
@@ -113,8 +125,8 @@ export function encodeHead(
  * Encodes a log shard, which holds older ended attempts.
  * @param ended texts of `encodeEntry`
  */
-export function encodeLog({ rolloutId, target }: LedgerHeader, ended: Iterable<string>): string {
-  const start = { format: formatVersion, rolloutId, target };
+export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: number, ended: Iterable<string>): string {
+  const start = { format: formatVersion, rolloutId, shardWrites, target };
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
 }
 
@@ -137,8 +149,8 @@ export function splitMembers(ids: readonly string[]): readonly (readonly string[
   return parts;
 }
 
-export function encodeMembers({ rolloutId }: LedgerHeader, members: readonly string[]): string {
-  return JSON.stringify({ format: formatVersion, rolloutId, members } satisfies Members);
+export function encodeMembers({ rolloutId }: LedgerHeader, shardWrites: number, members: readonly string[]): string {
+  return JSON.stringify({ format: formatVersion, rolloutId, shardWrites, members } satisfies Members);
 }
 
 /**
@@ -155,14 +167,14 @@ export function decodeMembers(name: string, text: string | undefined, rolloutId:
  * @param takeoverMs monotonic time in ms from which this process counts the ages of all attempts
  */
 export function decodeHead(text: string, takeoverMs: number): DecodedHead {
-  const { header, logs, forgotten, ...head } = parse<Head>(text);
+  const { header, logs, memberShards, shardWrites, forgotten, ...head } = parse<Head>(text);
   return unpacked(() => {
     const ended = head.ended.map((packed) => unpackEntry(packed, header.target, takeoverMs));
     const open = head.open.map(([packed, attempt]): Entry => {
       const entry = unpackEntry(packed, header.target, takeoverMs);
       return { ...entry, open: unpackAttempt(attempt, takeoverMs) };
     });
-    return { header, logs, entries: [...ended, ...open], forgotten };
+    return { header, numbers: { logs, memberShards, shardWrites }, entries: [...ended, ...open], forgotten };
   });
 }
 
@@ -185,7 +197,7 @@ export function decodeLog(
  * Parses a log or member shard to which the ledger's head shard refers. Fails when the shard does not exist or belongs to another
  * rollout.
  */
-function counted<T extends Log | Members>(name: string, text: string | undefined, rolloutId: string): T {
+function counted<T extends OtherShard>(name: string, text: string | undefined, rolloutId: string): T {
   if (text === undefined) throw unreadable(`its part ${name} is missing`);
   const shard = parse<T>(text);
   if (shard.rolloutId === rolloutId) return shard;

@@ -1,13 +1,16 @@
 /**
- * Stores a policy's ledger in shards of the host, which is the Kubernetes API or a directory (U1). The head shard (header and
- * open attempts) is written with every change. Before the head shard grows too large, its ended entries move to log shards, which
- * are written once. So a write costs the same in the last hour of a rollout as in the first.
+ * Stores a policy's ledger in shards of the host, which is the Kubernetes API or a directory (U1).
  *
- * The members of a stage are in separate shards, which are written once when the stage starts.
+ * - `head` holds the header, open attempts and recently ended attempts. It is written with every change.
+ * - `log-N` holds older ended attempts. They move there before the head shard grows too large, so a write costs the same in the last
+ *   hour of a rollout as in the first.
+ * - `members-STAGE-N` holds members of a stage that has started.
  *
- * Invariant: the head shard is written last and names the valid log and member shards. A process that stops between two writes
- * leaves a shard that is never read. When a named shard is missing, a person removed it. The ledger is then unreadable, and a
- * person must decide how to continue.
+ * Invariants:
+ * - The head shard names the log and member shards that count. When one of them is missing, a person removed it, and the ledger is
+ *   unreadable.
+ * - A log or member shard is written between two writes of the head shard. The first one proves that no other process has written
+ *   the ledger since this process read the shard's version. So a former leader cannot replace a shard of the next leader.
  */
 
 import { LogfleetError } from '../../base/errors.ts';
@@ -25,11 +28,18 @@ import {
   splitMembers,
 } from './ledger-codec.ts';
 
-/** Size of the head shard in bytes at which its ended entries move to a log shard. */
-const flushBytes = maxShardBytes / 2;
-const maxLogs = 64;
-/** Size of the head shard in bytes at which the ledger has no room for another batch of attempts. */
-const fullBytes = 1.5 * flushBytes;
+/** Size of the head shard in bytes above which its ended entries move to a log shard. */
+const flushBytes = maxShardBytes / 4;
+const maxLogs = 128;
+/** Size of the head shard in bytes above which the ledger has no space for another batch of attempts. */
+const fullBytes = 0.75 * maxShardBytes;
+
+/** Log or member shard to write. */
+interface NewShard {
+  readonly name: string;
+  readonly summary: string;
+  readonly encode: (shardWrites: number) => string;
+}
 
 export class LedgerFile {
   readonly #store: LedgerStore;
@@ -44,8 +54,9 @@ export class LedgerFile {
   readonly #logged = new SparseSet<string>();
   readonly #forgotten = new SparseSet<string>();
   #logs = 0;
-  /** Id of the rollout in the stored head shard. */
-  #writtenRollout: string | undefined;
+  /** Number of member shards of each started stage. */
+  #memberShards: number[] = [];
+  #shardWrites = 0;
   #full = false;
 
   constructor(store: LedgerStore, owner: OwnerRef) {
@@ -71,11 +82,14 @@ export class LedgerFile {
     const head = await this.#read('head');
     if (!head) return undefined;
     this.#full = Buffer.byteLength(head.content) > fullBytes;
-    const { header, logs, entries, forgotten } = decodeHead(head.content, takeoverMs);
+    const { header, numbers, entries, forgotten } = decodeHead(head.content, takeoverMs);
+    this.#logs = numbers.logs;
+    this.#memberShards = [...numbers.memberShards];
+    this.#shardWrites = numbers.shardWrites;
     const all = new Map<string, Entry>();
     const { logged, members } = await this.#unlessReplaced(head, async () => ({
-      logged: await this.#readLogs(logs, header.rolloutId, takeoverMs),
-      members: await this.#readMembers(header),
+      logged: await this.#readLogs(header.rolloutId, takeoverMs),
+      members: await this.#readMembers(header.rolloutId),
     }));
     for (const entry of logged) {
       all.set(entry.collectorId, entry);
@@ -89,8 +103,6 @@ export class LedgerFile {
       all.set(entry.collectorId, entry);
       this.#line(entry, header.target);
     }
-    this.#logs = logs;
-    this.#writtenRollout = header.rolloutId;
     return new Ledger(header, all.values(), members);
   }
 
@@ -103,14 +115,18 @@ export class LedgerFile {
   async save(ledger: Ledger, changes: readonly EntryChange[], started: readonly string[] = []): Promise<void> {
     const { header } = ledger;
     for (const change of changes) this.#note(change, header.target);
-    if (started.length > 0) await this.#writeMembers(header, started);
-    let head = this.#encode(header);
-    if (this.#isFlushDue(head, header)) {
-      await this.#flush(header);
-      head = this.#encode(header);
+    const members = splitMembers(started);
+    const head = this.#encode(header);
+    const isFlushed = Buffer.byteLength(head) > flushBytes && this.#ended.size > 0 && this.#logs < maxLogs;
+    if (members.length > 0 || isFlushed) {
+      const stage = (header.stages ?? []).length - 1;
+      const shards = [...this.#memberShardsOf(header, members), ...(isFlushed ? [this.#logShard(header)] : [])];
+      const before = members.length > 0 ? { ...header, stages: header.stages?.slice(0, stage) ?? [] } : header;
+      await this.#writeShards(before, shards);
+      if (members.length > 0) this.#memberShards[stage] = members.length;
+      if (isFlushed) this.#moveToLog();
     }
-    this.#full = Buffer.byteLength(head) > fullBytes;
-    await this.#writeHead(header, head);
+    await this.#writeHead(header);
   }
 
   /** Begins another rollout in this ledger. The stored entries of the former rollout are no longer used. */
@@ -120,16 +136,8 @@ export class LedgerFile {
     this.#logged.clear();
     this.#forgotten.clear();
     this.#logs = 0;
+    this.#memberShards = [];
     for (const entry of ledger.entries()) this.#line(entry, ledger.header.target);
-  }
-
-  /**
-   * Whether ended entries move from the head shard to a log shard with this write. They never move while the stored head shard
-   * belongs to a former rollout, because that head shard may still refer to the log shard that would be overwritten.
-   */
-  #isFlushDue(head: string, { rolloutId }: LedgerHeader): boolean {
-    if (Buffer.byteLength(head) <= flushBytes || this.#writtenRollout !== rolloutId) return false;
-    return this.#ended.size > 0 && this.#logs < maxLogs;
   }
 
   #note({ collectorId, entry }: EntryChange, target: string): void {
@@ -145,7 +153,11 @@ export class LedgerFile {
   }
 
   #encode(header: LedgerHeader): string {
-    return encodeHead(header, this.#logs, this.#open.values(), this.#ended.values(), this.#forgotten);
+    const memberShards = (header.stages ?? []).map(({ members }, stage) =>
+      members === undefined ? 0 : (this.#memberShards[stage] ?? 0),
+    );
+    const numbers = { logs: this.#logs, memberShards, shardWrites: this.#shardWrites };
+    return encodeHead(header, numbers, this.#open.values(), this.#ended.values(), this.#forgotten);
   }
 
   async #read(shard: string): Promise<LedgerShard | undefined> {
@@ -155,17 +167,17 @@ export class LedgerFile {
   }
 
   /** Reads the entries of all log shards to which the head shard refers. */
-  async #readLogs(logs: number, rolloutId: string, takeoverMs: number): Promise<readonly Entry[]> {
-    const names = Array.from({ length: logs }, (_, log) => logName(log));
+  async #readLogs(rolloutId: string, takeoverMs: number): Promise<readonly Entry[]> {
+    const names = Array.from({ length: this.#logs }, (_, log) => logName(log));
     const shards = await Promise.all(names.map((name) => this.#read(name)));
     return names.flatMap((name, log) => decodeLog(name, shards[log]?.content, rolloutId, takeoverMs));
   }
 
   /** Reads the members of the started stages, each with the index of its stage. */
-  async #readMembers({ rolloutId, stages = [] }: LedgerHeader): Promise<readonly (readonly [string, number])[]> {
-    const read = stages.flatMap(({ shards: [first, end] = [0, 0] }, stage) =>
-      Array.from({ length: end - first }, async (_, part) => {
-        const name = membersName(first + part);
+  async #readMembers(rolloutId: string): Promise<readonly (readonly [string, number])[]> {
+    const read = this.#memberShards.flatMap((shards, stage) =>
+      Array.from({ length: shards }, async (_, part) => {
+        const name = membersName(stage, part);
         const ids = decodeMembers(name, (await this.#read(name))?.content, rolloutId);
         return ids.map((id) => [id, stage] as const);
       }),
@@ -187,43 +199,45 @@ export class LedgerFile {
     }
   }
 
-  /**
-   * Writes the members of the newest stage to member shards (files of the ledger). A head shard of
-   * a former rollout may refer to shards with the same names. In that case, a head shard of this
-   * rollout without the new stage is written first.
-   */
-  async #writeMembers(header: LedgerHeader, members: readonly string[]): Promise<void> {
+  #memberShardsOf(header: LedgerHeader, members: readonly (readonly string[])[]): readonly NewShard[] {
     const { stages = [], rolloutId } = header;
-    if (this.#writtenRollout !== undefined && this.#writtenRollout !== rolloutId) {
-      await this.#writeHead({ ...header, stages: stages.slice(0, -1) });
-    }
-    const [first] = stages.at(-1)?.shards ?? [0];
-    for (const [part, ids] of splitMembers(members).entries()) {
-      const summary = `rollout ${rolloutId}: ${ids.length} members of stage ${stages.at(-1)?.name}`;
-      await this.#writeOnce(membersName(first + part), encodeMembers(header, ids), summary);
-    }
+    return members.map((ids, part) => ({
+      name: membersName(stages.length - 1, part),
+      summary: `rollout ${rolloutId}: ${ids.length} members of stage ${stages.at(-1)?.name}`,
+      encode: (shardWrites) => encodeMembers(header, shardWrites, ids),
+    }));
   }
 
-  async #flush(header: LedgerHeader): Promise<void> {
-    const content = encodeLog(header, this.#ended.values());
-    await this.#writeOnce(logName(this.#logs), content, summaryOf(header, 0, this.#ended.size));
+  #logShard(header: LedgerHeader): NewShard {
+    return {
+      name: logName(this.#logs),
+      summary: summaryOf(header, 0, this.#ended.size),
+      encode: (shardWrites) => encodeLog(header, shardWrites, this.#ended.values()),
+    };
+  }
+
+  #moveToLog(): void {
     for (const id of this.#ended.keys()) this.#logged.add(id);
     this.#ended.clear();
     this.#logs++;
   }
 
-  async #writeHead(header: LedgerHeader, content = this.#encode(header)): Promise<void> {
-    await this.#write('head', content, summaryOf(header, this.#open.size, this.#ended.size));
-    this.#writtenRollout = header.rolloutId;
+  /**
+   * Writes log or member shards. A shard of the same name may exist from an earlier rollout, or from a process that stopped before it
+   * wrote the head shard. Such a shard is overwritten.
+   * @param before header that does not refer to these shards
+   */
+  async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {
+    for (const { name } of shards) if (!this.#versions.has(name)) await this.#read(name);
+    this.#shardWrites++;
+    await this.#writeHead(before);
+    for (const { name, encode, summary } of shards) await this.#write(name, encode(this.#shardWrites), summary);
   }
 
-  /**
-   * Writes a shard that does not change afterwards. A shard of the same name may exist from an earlier rollout, or from a process
-   * that stopped before it wrote the head shard. Such a shard is overwritten.
-   */
-  async #writeOnce(shard: string, content: string, summary: string): Promise<void> {
-    if (!this.#versions.has(shard)) await this.#read(shard);
-    await this.#write(shard, content, summary);
+  async #writeHead(header: LedgerHeader): Promise<void> {
+    const content = this.#encode(header);
+    this.#full = Buffer.byteLength(content) > fullBytes;
+    await this.#write('head', content, summaryOf(header, this.#open.size, this.#ended.size));
   }
 
   async #write(shard: string, content: string, summary: string): Promise<void> {
@@ -249,6 +263,6 @@ function logName(log: number): string {
   return `log-${log}`;
 }
 
-function membersName(shard: number): string {
-  return `members-${shard}`;
+function membersName(stage: number, part: number): string {
+  return `members-${stage}-${part}`;
 }

@@ -160,11 +160,6 @@ export interface StageRecord {
    * no other stage has.
    */
   readonly members?: number;
-  /**
-   * Range of the ledger's member shards that store the members of the stage: number of the first shard, and the number after the
-   * last shard.
-   */
-  readonly shards?: readonly [number, number];
   readonly tally: Tally;
   /** Set when an upgrade of this rollout succeeded in the stage. Only a stage with such an upgrade soaks. */
   readonly upgraded?: true;
@@ -248,8 +243,6 @@ export interface LedgerHeader {
   readonly stages?: readonly StageRecord[];
   /** Number of collectors that the policy selected when the first stage started. Stage sizes in percent refer to this number. */
   readonly selected?: number;
-  /** Number of member shards (stored lists of stage members) that this rollout has written. No shard number is used twice. */
-  readonly memberShards?: number;
   /** Names of the stages that a person has approved. */
   readonly approved?: readonly string[];
   /**

@@ -13,6 +13,18 @@ export function withHistory(history: readonly RolloutHistory[], ended: RolloutHi
   return [ended, ...history.filter(({ id }) => id !== ended.id)].slice(0, maxHistory);
 }
 
+/** Maximum number of characters of the service's address in `status.noLedgerFor`. */
+const maxServiceLength = 1024;
+
+/**
+ * Whether the ledger header contains something that the policy's status does not show: an attempt, a started stage, a stop, or a person's
+ * action (U1). The ledger is stored only from then on. Until then, the field `status.noLedgerFor` tells that no ledger was lost.
+ */
+export function needsLedger({ service, attempts, stages = [], actions, stop, unproven }: LedgerHeader): boolean {
+  const isPlain = attempts === 0 && stages.length === 0 && !actions && !stop && !unproven;
+  return !isPlain || service.length > maxServiceLength;
+}
+
 /** Input for the header of a rollout that begins now. */
 export interface Beginning {
   readonly service: string;

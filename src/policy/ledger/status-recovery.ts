@@ -11,8 +11,16 @@ import type {
   TaskSample,
 } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
-import type { Entry, EntryChange, Ledger, LedgerHeader, RolloutHistory, RolloutStop } from './ledger.ts';
-import { rolloutNumber } from './rollout-header.ts';
+import {
+  type Entry,
+  type EntryChange,
+  emptyTally,
+  type Ledger,
+  type LedgerHeader,
+  type RolloutHistory,
+  type RolloutStop,
+} from './ledger.ts';
+import { newestNumber, rolloutNumber } from './rollout-header.ts';
 
 export function adoptFromStatus(
   status: CollectorVersionPolicyStatus | undefined,
@@ -109,11 +117,11 @@ export function shownHistory(
   // ledger when its outcome in status is different, too.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
-  return (status?.history ?? []).filter(isNews).map(({ startTime, completionTime, actions: _, ...shown }) => ({
-    ...shown,
-    startedAtMs: Date.parse(startTime),
-    endedAtMs: Date.parse(completionTime),
-  }));
+  return (status?.history ?? []).filter(isNews).map(endedRollout);
+}
+
+function endedRollout({ startTime, completionTime, actions: _, ...shown }: ShownRollout): RolloutHistory {
+  return { ...shown, startedAtMs: Date.parse(startTime), endedAtMs: Date.parse(completionTime) };
 }
 
 type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
@@ -152,3 +160,37 @@ const stopKinds = {
   RollingBack: 'rollback',
   Aborted: 'abort',
 } as const satisfies Record<StoppedRollout['reason'], RolloutStop['kind']>;
+
+/** Placeholder for an unknown selection, which differs from the name of every real selection. */
+const unknownSelection = '';
+
+/**
+ * Builds the ledger header of a policy that has not needed a stored ledger so far, from its status. Undefined when a ledger was
+ * stored, or when status does not say so.
+ */
+export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number): LedgerHeader | undefined {
+  const { metadata, status } = policy;
+  const { noLedgerFor: service, targetVersion: target } = status ?? {};
+  if (!status || service === undefined || target === undefined) return undefined;
+  const history = (status.history ?? []).map(endedRollout);
+  const [newest] = history;
+  const { rollout } = status;
+  const isNewest = rollout ? newest?.id === rollout.id : newest?.targetVersion === target;
+  const own = isNewest && newest?.outcome === 'Completed' ? newest : undefined;
+  const rolloutId = rollout?.id ?? own?.id ?? `${newestNumber(status) + 1}-${target}`;
+  const isSameSpec = status.observedGeneration === metadata.generation;
+  return {
+    service,
+    rolloutId,
+    rolloutNumber: rolloutNumber(rolloutId),
+    target,
+    startedAtMs: rollout ? Date.parse(rollout.startTime) : (own?.startedAtMs ?? wallMs),
+    completedAtMs: own?.endedAtMs,
+    attempts: 0,
+    tally: { ...emptyTally, number: 0 },
+    // Another spec may select other collectors. The placeholder marks the selection as changed, so these collectors continue the
+    // completed rollout and do not count as late joiners.
+    ...(!isSameSpec && { selection: unknownSelection }),
+    history,
+  };
+}

@@ -16,7 +16,6 @@ import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/coll
 import type { Row } from '../../fleet/fleet-rows.ts';
 import type { DecideInput } from '../decide-input.ts';
 import type { LedgerHeader, RolloutStop, StageRecord, Tally } from '../ledger/ledger.ts';
-import { splitMembers } from '../ledger/ledger-codec.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { type Counts, outstanding, totalOf } from '../members/state-counts.ts';
@@ -356,23 +355,13 @@ class StageProgress {
 
   #start(stage: Stage, members: readonly string[], selected: number): void {
     const { now } = this.#input;
-    const { stages = [], memberShards = 0 } = this.#header;
-    const record = stageStarted(stage, now.wallMs);
-    const end = memberShards + (hasNoList(stage) ? 0 : splitMembers(members).length);
-    const isEmpty = members.length === 0;
-    this.#header = {
-      ...this.#header,
-      selected,
-      ...(end > 0 && { memberShards: end }),
-      stages: [
-        ...stages,
-        {
-          ...record,
-          ...(!hasNoList(stage) && { members: members.length, shards: [memberShards, end] as const }),
-          ...(isEmpty && { endedAtMs: now.wallMs }),
-        },
-      ],
+    const { stages = [] } = this.#header;
+    const record = {
+      ...stageStarted(stage, now.wallMs),
+      ...(!hasNoList(stage) && { members: members.length }),
+      ...(members.length === 0 && { endedAtMs: now.wallMs }),
     };
+    this.#header = { ...this.#header, selected, stages: [...stages, record] };
   }
 }
 

@@ -11,10 +11,12 @@ import { attempt, endedEntry, ending, entry, epochMs, header, newerVersion, open
 
 const takeoverMs = 5_000;
 
+const numbersOf = (logs: number) => ({ logs, memberShards: [1, 2], shardWrites: 3 });
+
 function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten: readonly string[] = []): string {
   const lines = (open: boolean) =>
     entries.filter((one) => (one.open !== undefined) === open).map((one) => encodeEntry(one, of.target));
-  return encodeHead(of, logs, lines(true), lines(false), forgotten);
+  return encodeHead(of, numbersOf(logs), lines(true), lines(false), forgotten);
 }
 
 /** Returns the entry as a new process reads it from the ledger. Its ages start again, and a successful attempt keeps no details. */
@@ -95,7 +97,7 @@ describe('what is kept', () => {
         const of = header({ attempts: 7, completedAtMs: epochMs });
         const decoded = decodeHead(encode(of, list, logs, forgotten), takeoverMs);
         expect(decoded.header).toEqual(of);
-        expect([decoded.logs, decoded.forgotten]).toEqual([logs, forgotten]);
+        expect([decoded.numbers, decoded.forgotten]).toEqual([numbersOf(logs), forgotten]);
         expect(byId(decoded.entries)).toEqual(byId(list.map(taken)));
       }),
       { numRuns: 300 },
@@ -108,6 +110,7 @@ describe('what is kept', () => {
         const closed = list.map((one) => ({ ...one, open: undefined }));
         const text = encodeLog(
           header(),
+          0,
           closed.map((one) => encodeEntry(one, target)),
         );
         expect(decodeLog('log-0', text, header().rolloutId, takeoverMs)).toEqual(closed.map(taken));
@@ -148,9 +151,9 @@ describe('what is not kept', () => {
 });
 
 test('U1: a ledger of an older format stalls, and says that it has to be deleted', () => {
-  const text = encode(header(), [], 0, []).replace('"format":3', '"format":2');
+  const text = encode(header(), [], 0, []).replace('"format":4', '"format":3');
   expect(() => decodeHead(text, 0)).toThrow(
-    /its format is 2, this version reads 3. Delete it once no upgrade is running/,
+    /its format is 3, this version reads 4. Delete it once no upgrade is running/,
   );
 });
 
@@ -163,9 +166,9 @@ describe('U1: what cannot be read stalls, and is not taken for empty', () => {
     ['a page of HTML', '<html></html>'],
     ['null', 'null'],
     ['a list', '[]'],
-    ['another format', whole.replace('"format":3', '"format":4')],
+    ['another format', whole.replace('"format":4', '"format":5')],
     ['no format', '{}'],
-    ['a format and nothing else', '{"format":3}'],
+    ['a format and nothing else', '{"format":4}'],
     ['no open attempts', JSON.stringify({ ...JSON.parse(whole), open: undefined })],
     ['no header', JSON.stringify({ ...JSON.parse(whole), header: undefined })],
     ['lines that are none', JSON.stringify({ ...JSON.parse(whole), ended: [7] })],
@@ -188,7 +191,7 @@ describe('U1: what cannot be read stalls, and is not taken for empty', () => {
 
   test.each<[string, string | undefined]>([
     ['is missing', undefined],
-    ['is of rollout 2-other', encodeLog(header({ rolloutId: '2-other' }), [])],
+    ['is of rollout 2-other', encodeLog(header({ rolloutId: '2-other' }), 0, [])],
   ])('a log that %s', (what, text) => {
     expect(() => decodeLog('log-3', text, header().rolloutId, takeoverMs)).toThrow(
       expect.objectContaining({
@@ -198,7 +201,7 @@ describe('U1: what cannot be read stalls, and is not taken for empty', () => {
     );
   });
 
-  test.each(['', 'null', '{"format":3}', '{"format":1,"rolloutId":"1-19.200-1","ended":[7]}'])(
+  test.each(['', 'null', '{"format":4}', '{"format":1,"rolloutId":"1-19.200-1","ended":[7]}'])(
     'a log that is %j',
     (text) => {
       expect(() => decodeLog('log-0', text, header().rolloutId, takeoverMs)).toThrow(

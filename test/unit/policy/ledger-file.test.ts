@@ -26,6 +26,14 @@ function book(store = new MemoryLedgerStore(), ledger = new Ledger(header())) {
   return { store, ledger, file, save };
 }
 
+/** Starts a stage with these members, as the operator does. */
+function start({ ledger, file }: ReturnType<typeof book>, members: readonly string[]) {
+  const { stages = [] } = ledger.header;
+  const record = stageRecord(`stage-${stages.length + 1}`, { members: members.length });
+  ledger.setHeader({ ...ledger.header, stages: [...stages, record] }, members);
+  return file.save(ledger, [], members);
+}
+
 async function reread(store: MemoryLedgerStore): Promise<Ledger> {
   const ledger = await new LedgerFile(store, owner).load(0);
   if (!ledger) throw new Error('there is no ledger');
@@ -37,9 +45,9 @@ const ids = (ledger: Ledger) => [...ledger.entries()].map(({ collectorId }) => c
 /** Adds entries of ended attempts until the ledger moves them to a log shard. */
 async function fill({ save, store }: ReturnType<typeof book>, from: number): Promise<number> {
   const flushes = store.writes.filter((name) => name !== 'head').length;
-  for (let id = from; ; id += 500) {
-    await save(...Array.from({ length: 500 }, (_, index) => change(failed(id + index, 'x'.repeat(200)))));
-    if (store.writes.filter((name) => name !== 'head').length > flushes) return id + 500;
+  for (let id = from; ; id += 250) {
+    await save(...Array.from({ length: 250 }, (_, index) => change(failed(id + index, 'x'.repeat(200)))));
+    if (store.writes.filter((name) => name !== 'head').length > flushes) return id + 250;
   }
 }
 
@@ -193,22 +201,14 @@ describe('U1: a log that the head counts', () => {
 });
 
 describe('U1: the members of a stage', () => {
-  /** Starts a stage whose member list fills `shards` shards of the ledger, after the first `from` shards. */
-  function start({ ledger, file }: ReturnType<typeof book>, members: readonly string[], shards = 1, from = 0) {
-    const { stages = [], ...before } = ledger.header;
-    const record = { members: members.length, shards: [from, from + shards] as const };
-    const name = `stage-${stages.length + 1}`;
-    ledger.setHeader({ ...before, stages: [...stages, stageRecord(name, record)] }, members);
-    return file.save(ledger, [], members);
-  }
-
-  test('are written once, before the head, and the next process reads them', async () => {
+  test('are written once when the stage starts, and the next process reads them', async () => {
     const one = book();
     await start(one, ['1', '2']);
     await one.save(change(openEntry()));
-    await start(one, ['3'], 1, 1);
+    await start(one, ['3']);
     await one.save(change(failed('1')));
-    expect(one.store.writes).toEqual(['members-0', 'head', 'head', 'members-1', 'head', 'head']);
+    const others = one.store.writes.filter((name) => name !== 'head');
+    expect(others).toEqual(['members-0-0', 'members-1-0']);
     const read = await reread(one.store);
     expect(['1', '2', '3', '4'].map((id) => read.listedIn(id))).toEqual([0, 0, 1, undefined]);
   });
@@ -216,26 +216,26 @@ describe('U1: the members of a stage', () => {
   test('are divided among shards of at most 512 KiB', async () => {
     const many = Array.from({ length: 60_000 }, (_, index) => `10000000000${index}`);
     const one = book();
-    await start(one, many, 3);
-    expect(one.store.writes).toEqual(['members-0', 'members-1', 'members-2', 'head']);
+    await start(one, many);
+    expect(one.store.writes).toEqual(['head', 'members-0-0', 'members-0-1', 'members-0-2', 'head']);
     const read = await reread(one.store);
     expect(many.every((id) => read.listedIn(id) === 0)).toBe(true);
   });
 
-  test.each(['members-1', 'head'])(
-    'count only with the head: after a crash before %s others may be chosen',
+  test.each(['members-0-1', 'head'])(
+    'count only with the head: after a crash before %s, the next process chooses others',
     async (crash) => {
       const one = book();
       await one.save(change(openEntry()));
       one.store.beforeWrite = (name) => {
-        if (name === crash) throw new Error('killed');
+        if (name === crash && one.store.writes.includes('members-0-0')) throw new Error('killed');
       };
       const many = Array.from({ length: 30_000 }, (_, index) => `10000000000${index}`);
-      await expect(start(one, many, 2)).rejects.toThrow('killed');
+      await expect(start(one, many)).rejects.toThrow('killed');
       one.store.beforeWrite = () => {};
       const file = new LedgerFile(one.store, owner);
       const ledger = (await file.load(0)) as Ledger;
-      expect(ledger.header.stages).toBeUndefined();
+      expect(ledger.header.stages ?? []).toEqual([]);
       expect(ledger.listedIn('100000000000')).toBeUndefined();
       await start({ ...one, ledger, file }, ['7']);
       const read = await reread(one.store);
@@ -243,27 +243,36 @@ describe('U1: the members of a stage', () => {
     },
   );
 
-  test('of the next rollout take no shard that the stored head still counts', async () => {
+  test('of the next rollout replace those of the former one', async () => {
     const one = book();
     await start(one, ['1']);
     one.ledger.begin(header({ rolloutId: `2-${newerVersion}`, target: newerVersion }));
     one.file.restart(one.ledger);
     await start(one, ['2']);
-    expect(one.store.writes).toEqual(['members-0', 'head', 'head', 'members-0', 'head']);
     const read = await reread(one.store);
     expect([read.listedIn('1'), read.listedIn('2')]).toEqual([undefined, 0]);
   });
 
+  test('of a stage that starts again after a retry replace those of its first start', async () => {
+    const one = book();
+    await start(one, ['1', '2']);
+    one.ledger.setHeader({ ...one.ledger.header, stages: [] });
+    await one.save();
+    await start(one, ['2', '3']);
+    const read = await reread(one.store);
+    expect(['1', '2', '3'].map((id) => read.listedIn(id))).toEqual([undefined, 0, 0]);
+  });
+
   test.each<[string, (one: ReturnType<typeof book>) => void, string]>([
-    ['is gone', ({ store }) => store.shards.delete('members-0'), 'its part members-0 is missing'],
+    ['is gone', ({ store }) => store.shards.delete('members-0-0'), 'its part members-0-0 is missing'],
     [
       'is of another rollout',
       ({ store }) =>
-        store.shards.set('members-0', {
+        store.shards.set('members-0-0', {
           version: '9',
-          content: JSON.stringify({ format: 3, rolloutId: '7-x', members: ['1'] }),
+          content: JSON.stringify({ format: 4, rolloutId: '7-x', members: ['1'] }),
         }),
-      `its part members-0 is of rollout 7-x, not of 1-${target}`,
+      `its part members-0-0 is of rollout 7-x, not of 1-${target}`,
     ],
   ])('keep the ledger from being read when their shard %s', async (_, spoil, why) => {
     const one = book();
@@ -297,8 +306,7 @@ describe('U1: a process that stops in between', () => {
     async (shard) => {
       const one = await cut(shard);
       const read = await reread(one.store);
-      // Only the batch of entries that the failed write contained may be missing from the ledger.
-      expect(read.size).toBe(one.ledger.size - 500);
+      expect(read.size).toBe(one.ledger.size);
       expect(read.open().size).toBe(1);
     },
   );
@@ -324,6 +332,50 @@ test('U1: a collector that writes from what is no longer the newest is refused',
   await expect(second.save(theirs, [change(failed(3))])).rejects.toMatchObject({ code: 'host.conflict' });
   expect(ids(await reread(store))).toEqual(['1', '2']);
   await expect(book(store).save(change(failed(9)))).rejects.toMatchObject({ code: 'host.conflict' });
+});
+
+describe('U1: a former leader that wakes up', () => {
+  /** Lets a former leader freeze before its next read or write of a shard, until the next leader has stored another choice of members. */
+  async function frozenAt(call: 'read' | 'write', shard: string) {
+    const store = new MemoryLedgerStore();
+    const former = book(store);
+    await former.save();
+    const next = new LedgerFile(store, owner);
+    const theirs = (await next.load(0)) as Ledger;
+    let leader: unknown = 'not started';
+    const wake = async (name: string) => {
+      if (name !== shard || leader !== 'not started') return;
+      leader = undefined;
+      leader = await start({ ...former, ledger: theirs, file: next }, ['2']).catch((error) => error);
+    };
+    const plain = { read: store.read.bind(store), write: store.write.bind(store) };
+    store.read = async (...of) => {
+      if (call === 'read') await wake(of[1]);
+      return plain.read(...of);
+    };
+    store.write = async (...of) => {
+      if (call === 'write') await wake(of[1]);
+      return plain.write(...of);
+    };
+    const outcome = await start(former, ['1']).catch((error) => error);
+    return { read: await reread(store), leader, former: outcome };
+  }
+
+  test.each([
+    ['read', 'members-0-0'],
+    ['write', 'head'],
+  ] as const)('before its %s of %s cannot replace the members that the next leader stored', async (call, shard) => {
+    const { read, leader, former } = await frozenAt(call, shard);
+    expect(leader).toBeUndefined();
+    expect(former).toMatchObject({ code: 'host.conflict' });
+    expect(['1', '2'].map((id) => read.listedIn(id))).toEqual([undefined, 0]);
+  });
+
+  test('before its write of members-0-0 keeps a leader that knows only the former head from writing', async () => {
+    const { read, leader } = await frozenAt('write', 'members-0-0');
+    expect(leader).toMatchObject({ code: 'host.conflict' });
+    expect(['1', '2'].map((id) => read.listedIn(id))).toEqual([0, undefined]);
+  });
 });
 
 describe('U1: full', () => {

@@ -1,4 +1,7 @@
-/** Ledger store in memory with optimistic locking. A test may inspect writes or let them fail. */
+/**
+ * Ledger store in memory with optimistic locking. As in Kubernetes, a write of the same content keeps the version. A test may inspect writes
+ * or let them fail.
+ */
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../../src/host/host.ts';
 
@@ -27,7 +30,8 @@ export class MemoryLedgerStore implements LedgerStore {
       throw new LogfleetError({ code: 'host.conflict', message: 'it is another', handling: { kind: 'backoff' } });
     }
     if (Buffer.byteLength(content) > maxShardBytes) throw new Error(`${shard} has ${Buffer.byteLength(content)} bytes`);
-    const version = String(++this.#versions);
+    const isSame = this.shards.get(shard)?.content === content;
+    const version = isSame && expected !== undefined ? expected : String(++this.#versions);
     this.shards.set(shard, { content, version });
     this.writes.push(shard);
     return version;
