@@ -98,11 +98,11 @@ export function renderSummaryLine(name: string, status: CollectorVersionPolicySt
 }
 
 /**
- * Reason why a policy at work starts no upgrade now: an outage of the log service (H2), or what its rollout waits for.
- * Undefined if upgrades are in flight.
+ * Reason why a policy starts no upgrade now: a cause that needs a person, such as a stopped rollout, an outage of the log
+ * service (H2), or what its rollout waits for. Undefined if upgrades are in flight.
  */
 export function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
-  if (status.outageStartTime !== undefined) return conditionOf(status, 'Ready')?.message;
+  if (status.outageStartTime !== undefined || holds(status, 'Stalled')) return conditionOf(status, 'Ready')?.message;
   const { rollout, collectors } = status;
   const isWaiting = rollout?.waitingFor !== undefined && holds(status, 'Reconciling') && collectors?.inProgress === 0;
   return isWaiting ? `waiting for ${rollout.waitingFor}` : undefined;

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../../src/api/generated/collector-version-policy.ts';
 import { renderPolicy, renderSummaryLine } from '../../../../src/cli/render/policy-view.ts';
+import { renderLine } from '../../../../src/cli/render/resource-view.ts';
 import { widthOf } from '../../../../src/cli/render/text.ts';
 import type { Moment, ViewOptions } from '../../../../src/cli/render/view-layout.ts';
 import { ago, nowMs, rollingStatus, samplePolicy, stagedStatus } from '../sample-policy.ts';
@@ -244,6 +245,19 @@ describe('renderSummaryLine', () => {
       'logging/production: RollingOut; target 19.500-1, updated 180/197, in progress 6, pending 9, failed 2',
     );
   });
+});
+
+test('the state line of a stopped rollout ends with the cause', () => {
+  const conditions = (['Ready', 'Stalled'] as const).map((type) => ({
+    type,
+    status: type === 'Stalled' ? ('True' as const) : ('False' as const),
+    reason: 'RolloutStopped',
+    message: '1 of 3 attempts of stage canary failed, and 0 are tolerated: nothing more is started.',
+    lastTransitionTime: ago(56),
+  }));
+  const summary = { ...rollingStatus.summary, state: 'RolloutStopped' };
+  const line = renderLine(samplePolicy({ status: { ...rollingStatus, summary, conditions } }))?.line;
+  expect(line).toMatch(/^logging\/production: RolloutStopped; .*failed 2: 1 of 3 attempts of stage canary failed, and/);
 });
 
 describe('all details of a policy', () => {
