@@ -6,8 +6,9 @@
  * aggregation costs a search, but no row.
  */
 import { asLogfleetError } from '../../base/errors.ts';
+import { figureOf } from '../../service/jobs/aggregation.ts';
 import type { JobOrder, RecordPage } from '../../service/jobs/search-service.ts';
-import { aggregate, figureOf } from '../search/aggregation.ts';
+import { aggregate } from '../search/aggregation.ts';
 import type { JobSet, OpenWishes } from '../search/job-set.ts';
 import type { Interval } from '../search/message-limit.ts';
 import { sliceLength } from '../search/slice-length.ts';

@@ -29,9 +29,9 @@ import {
   type SliceSummary,
   sliceFigureNames,
 } from '../../destination/slice-figures.ts';
+import { figureOf, textOf } from '../../service/jobs/aggregation.ts';
 import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.ts';
 import { evenSegments, firstSegments } from '../plan/first-segments.ts';
-import { figureOf, textOf } from '../search/aggregation.ts';
 
 /** A number of the service that may be rounded: the true value lies within `value` ± `reach`. */
 export interface Figure {

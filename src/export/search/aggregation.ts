@@ -1,13 +1,10 @@
-/**
- * Runs an aggregation over an interval's rows. Aggregations have no message limit (protocol section 8). A job with errors, or with possibly
- * lost errors (E5), gives no result.
- */
+/** Aggregates the rows of an interval, and repeats an aggregation that gave no reliable result. */
 
-import { crossing } from '../../base/boundary.ts';
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, LogfleetError, mayPass } from '../../base/errors.ts';
+import { type Aggregated, aggregateOnce, figureOf } from '../../service/jobs/aggregation.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
-import type { JobOrder, RecordPage } from '../../service/jobs/search-service.ts';
+import type { JobOrder } from '../../service/jobs/search-service.ts';
 import { ServiceError } from '../../service/requests/service-error.ts';
 import { withOperators } from './export-task.ts';
 import type { JobSet, OpenWishes } from './job-set.ts';
@@ -15,16 +12,6 @@ import type { JobSet, OpenWishes } from './job-set.ts';
 /** Maximum number of attempts to run an aggregation, for cases in which its search job or a status answer was lost. */
 const maxTries = 3;
 const retryDelayMs = 2_000;
-
-export type Aggregated =
-  | {
-      readonly kind: 'records';
-      readonly records: RecordPage['records'];
-      /** Number of messages that were aggregated. */
-      readonly messageCount: number;
-    }
-  /** Errors that the aggregation's search job reported, so that its result is not reliable. */
-  | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
 /**
  * Aggregates an interval. `order` is the job order for the interval's rows, and `operators` is the aggregation appended to its query.
@@ -37,10 +24,16 @@ export async function aggregate(
   wishes?: OpenWishes,
 ): Promise<Aggregated> {
   const { clock, signal } = jobs;
-  const aggregating: JobOrder = { ...withOperators(order, operators), requiresRawMessages: false };
+  const aggregating = withOperators(order, operators);
+  const counting = {
+    signal,
+    open: (counted: JobOrder) => jobs.open(counted, 'Count', wishes),
+    finished: (job: SearchJob) => jobs.counted(job),
+    close: (job: SearchJob) => jobs.close(job),
+  };
   for (let tries = 1; ; tries++) {
     try {
-      const aggregated = await aggregateOnce(aggregating, jobs, wishes);
+      const aggregated = await aggregateOnce(aggregating, counting);
       if (aggregated) return aggregated;
     } catch (thrown) {
       signal.throwIfAborted();
@@ -49,44 +42,6 @@ export async function aggregate(
     if (tries === maxTries) throw notCounted();
     await sleep(clock, retryDelayMs * tries, signal);
   }
-}
-
-/** Runs the aggregation once. Returns undefined if its search job gives no reliable result. */
-async function aggregateOnce(order: JobOrder, jobs: JobSet, wishes?: OpenWishes): Promise<Aggregated | undefined> {
-  const job = await jobs.open(order, 'Count', wishes);
-  try {
-    const { state, isTainted, isLimitReached, messageCount } = await job.whenFinished(jobs.signal);
-    jobs.counted(job);
-    if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
-    if (isTainted || isLimitReached || state !== 'doneGatheringResults') return undefined;
-    const pages: RecordPage[] = [];
-    const take = (page: RecordPage) => void pages.push(page);
-    await crossing('export.readPage', () => job.readRecords({ offset: 0, take, signal: jobs.signal }));
-    // Keep-alive statuses may also have reported errors (E5).
-    if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
-    return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
-  } finally {
-    await jobs.close(job);
-  }
-}
-
-function errorsOf({ progress }: SearchJob): readonly string[] {
-  return progress.errors.texts;
-}
-
-/** Value of a record as a whole number; the case of the name is ignored. Undefined if it is not a whole number. */
-export function figureOf(record: ReadonlyMap<string, string>, name: string): number | undefined {
-  const value = textOf(record, name);
-  const figure = value === '' ? Number.NaN : Number(value);
-  return Number.isSafeInteger(figure) && figure >= 0 ? figure : undefined;
-}
-
-/** Value of a record; the case of the name is ignored. Empty if the record has no such field. */
-export function textOf(record: ReadonlyMap<string, string>, name: string): string {
-  const value = record.get(name);
-  if (value !== undefined) return value;
-  for (const [field, other] of record) if (field.toLowerCase() === name) return other;
-  return '';
 }
 
 export function notCounted(): LogfleetError {
