@@ -3,24 +3,21 @@
  * can: each id ends in one of ten digits. Ten searches, one per digit, therefore find each row once. If one of these searches is cut as
  * well, the previous digit divides its rows again.
  *
- * If the number of rows is the only sign of a cut, the rows are read nevertheless. They are divided further only if the rows of all
- * searches do not add up to the count of an aggregation.
- *
  * Invariant: rows are returned only if their number equals the count of an aggregation (E6). If the service refuses the id operator or
  * interprets it differently, no row is dropped, and the outcome names the reason.
  */
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, mayPass } from '../../base/errors.ts';
 import { inParallel } from '../../base/parallel.ts';
-import { type CommittedFile, sumOfFigures } from '../../destination/commit-record.ts';
+import { sumOfFigures } from '../../destination/commit-record.ts';
 import { joinSlices, summaryOf } from '../../destination/slice-figures.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
-
+import type { RowReceiver } from '../../service/jobs/search-service.ts';
 import { AnyOrder } from './duplicates.ts';
 import { withOperators } from './export-task.ts';
 import { IntervalFiles } from './interval-files.ts';
 import { IntervalRows } from './interval-rows.ts';
-import { JobPages, type PageReceiver } from './job-pages.ts';
+import { JobPages } from './job-pages.ts';
 import type { JobSet } from './job-set.ts';
 import { type CutSign, cutSign } from './message-limit.ts';
 import { type RunFigures, RunTally, sumOfRepeated } from './run-tally.ts';
@@ -42,16 +39,9 @@ export interface DenseTools {
   readonly signal: AbortSignal;
 }
 
-/** Files with the rows of the dense millisecond. The caller stages or discards them. */
-export interface DenseFiles {
-  end(): Promise<readonly CommittedFile[]>;
-  /** Removes the files of the dense millisecond. The promise never rejects. */
-  giveUp(): Promise<void>;
-}
-
 export type DenseOutcome =
   /** All rows of the dense millisecond were found. The caller stages or discards the files. */
-  | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: DenseFiles }
+  | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
   /**
    * The searches by id had errors, or their number of rows differs from the count. Another attempt may succeed. `isFailure` tells whether
    * this attempt counts as a failure; it is false if only the answer to a status request was lost.
@@ -71,7 +61,7 @@ export async function searchDense(dense: DenseMillisecond, options: DenseTools):
     outcome = await search.run();
     return outcome;
   } finally {
-    if (outcome?.kind !== 'found') await search.giveUp();
+    if (outcome?.kind !== 'found') await search.files.giveUp();
   }
 }
 
@@ -83,38 +73,29 @@ const mostTries = 3;
 const retryDelayMs = 2_000;
 
 /** Result of one search by id, which finds the rows whose ids have the same ending. */
-type ClassResult =
-  | { readonly kind: 'read'; readonly figures: RunFigures; readonly isTainted: boolean; readonly doubt?: IntervalFiles }
-  | { readonly kind: 'cut' }
-  | ClassFailure;
+type ClassResult = ReadClass | { readonly kind: 'cut' } | ClassFailure;
 type ClassFailure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
 
 interface ReadClass {
-  readonly ending: string;
+  readonly kind: 'read';
   readonly figures: RunFigures;
   readonly isTainted: boolean;
-  /**
-   * Files of a search that returned exactly as many rows as a message limit could allow. The files are kept apart, so that they can be
-   * discarded if the search turns out to be incomplete.
-   */
-  readonly doubt: IntervalFiles | undefined;
 }
 
-class DenseSearch implements DenseFiles {
+class DenseSearch {
+  readonly files: IntervalFiles;
   readonly #dense: DenseMillisecond;
   readonly #options: DenseTools;
-  /** Files with the rows of all searches that were certainly not cut. */
-  readonly #files: IntervalFiles;
   /** Aborts the other searches by id when one of them fails. */
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
-  #read: ReadClass[] = [];
+  readonly #read: ReadClass[] = [];
   #failure: ClassFailure | undefined;
 
   constructor(dense: DenseMillisecond, options: DenseTools) {
     this.#dense = dense;
     this.#options = options;
-    this.#files = this.#newFiles();
+    this.files = new IntervalFiles(options.tools, dense.order, options.tools.describedFields);
     this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
   }
 
@@ -122,29 +103,12 @@ class DenseSearch implements DenseFiles {
     for (let endings: readonly string[] = digits; endings.length > 0; ) {
       const cut = await this.#searchAll(endings);
       if (this.#failure) return this.#failure;
-      // Searches that were certainly cut are divided first. With their rows the total may match the count, which proves the doubtful
-      // searches complete.
-      const next = cut.length > 0 || this.#isAsCounted ? cut : await this.#giveUpDoubtful();
-      const tooLong = next.find((ending) => ending.length === mostDigits);
+      const tooLong = cut.find((ending) => ending.length === mostDigits);
       if (tooLong !== undefined)
         return { kind: 'tooDense', reason: `even the rows whose ids end in ${tooLong} are more than a search returns` };
-      endings = next.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
+      endings = cut.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
     }
     return this.#judge();
-  }
-
-  async end(): Promise<readonly CommittedFile[]> {
-    const files: CommittedFile[] = [];
-    for (const each of this.#allFiles) files.push(...(await each.end()));
-    return files;
-  }
-
-  async giveUp(): Promise<void> {
-    await Promise.all(this.#allFiles.map((files) => files.giveUp()));
-  }
-
-  get #allFiles(): readonly IntervalFiles[] {
-    return [this.#files, ...this.#read.flatMap(({ doubt }) => doubt ?? [])];
   }
 
   /** Searches the rows for each id ending. Resolves to the endings whose searches were cut. */
@@ -154,7 +118,7 @@ class DenseSearch implements DenseFiles {
       if (this.#signal.aborted) return;
       const part = await this.#searchClass(ending);
       if (part.kind === 'cut') cut.push(ending);
-      else if (part.kind === 'read') this.#read.push({ ...part, ending, doubt: part.doubt });
+      else if (part.kind === 'read') this.#read.push(part);
       else this.#fail(part);
     };
     const { searchesAtOnce } = this.#options.tools;
@@ -174,19 +138,6 @@ class DenseSearch implements DenseFiles {
     throw error;
   }
 
-  /**
-   * Discards the rows of searches by id that may be incomplete, beginning with the shortest id endings. Resolves to these endings, which
-   * are then divided further.
-   */
-  async #giveUpDoubtful(): Promise<readonly string[]> {
-    const doubtful = this.#read.filter(({ doubt }) => doubt !== undefined);
-    const shortest = Math.min(...doubtful.map(({ ending }) => ending.length));
-    const largest = doubtful.filter(({ ending }) => ending.length === shortest);
-    this.#read = this.#read.filter((part) => !largest.includes(part));
-    await Promise.all(largest.map(({ doubt }) => doubt?.giveUp()));
-    return largest.map(({ ending }) => ending);
-  }
-
   #sumOf(figure: 'received' | 'written' | 'outside' | 'duplicates' | 'duplicatesOfWritten'): number {
     return this.#read.reduce((sum, { figures }) => sum + figures[figure], 0);
   }
@@ -202,7 +153,7 @@ class DenseSearch implements DenseFiles {
   }
 
   #judge(): DenseOutcome {
-    if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this };
+    if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this.files };
     const isTainted = this.#read.some((part) => part.isTainted);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')}`;
     // The number of rows can differ for three reasons: a row arrived late, an error was lost with a status answer (E5), or rows are
@@ -230,11 +181,6 @@ class DenseSearch implements DenseFiles {
       ...(repeated && duplicates > 0 ? { repeated } : {}),
       ...(this.#options.tools.quirks.isEndInclusive ? { endInclusive: true } : {}),
     };
-  }
-
-  #newFiles(): IntervalFiles {
-    const { tools } = this.#options;
-    return new IntervalFiles(tools, this.#dense.order, tools.describedFields);
   }
 
   /** Reads the rows of the dense millisecond whose ids have this ending. Writes no row if the search was cut. */
@@ -274,29 +220,18 @@ class DenseSearch implements DenseFiles {
       const progress = await job.whenFinished(this.#signal);
       if (progress.errors.texts.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
-      if (sign !== undefined && !isDoubt(sign)) return { kind: 'cut' };
-      if (sign === undefined) return await this.#readJob(job, tally, this.#files, isEndMoved);
-      return await this.#readDoubtful(job, tally, isEndMoved);
+      // Rows of the last digits cannot be divided further. If their number is the only sign of a cut, the count decides.
+      if (sign !== undefined && !(isDoubt(sign) && ending.length === mostDigits)) return { kind: 'cut' };
+      return await this.#readJob(job, tally, isEndMoved);
     } finally {
       await jobs.close(job);
     }
   }
 
-  async #readDoubtful(job: SearchJob, tally: RunTally, isEndMoved: boolean): Promise<ClassResult> {
-    const doubt = this.#newFiles();
-    let part: ClassResult | undefined;
-    try {
-      part = await this.#readJob(job, tally, doubt, isEndMoved);
-      return part.kind === 'read' ? { ...part, doubt } : part;
-    } finally {
-      if (part?.kind !== 'read') await doubt.giveUp();
-    }
-  }
-
-  async #readJob(job: SearchJob, tally: RunTally, files: IntervalFiles, isEndMoved: boolean): Promise<ClassResult> {
+  async #readJob(job: SearchJob, tally: RunTally, isEndMoved: boolean): Promise<ClassResult> {
     const { messageCount, isTainted } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
-    await readAll(pages, messageCount, new IntervalRows(tally, files));
+    await readAll(pages, messageCount, tally, new IntervalRows(tally, this.files));
     // Answers to keep-alive requests that arrived during reading may also have reported errors (E5).
     if (job.progress.errors.texts.length > 0) return broughtErrors(job);
     const figures = tally.figures(true);
@@ -324,7 +259,7 @@ class DenseSearch implements DenseFiles {
   async #comeAgain(pages: JobPages, messageCount: number, figures: RunFigures): Promise<boolean> {
     const tally = this.#newTally();
     pages.beginAgain();
-    await readAll(pages, messageCount, tally);
+    await readAll(pages, messageCount, tally, { row: (row) => void tally.take(row) });
     const { received, duplicates, overlapping } = tally.figures(true);
     return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
   }
@@ -350,8 +285,8 @@ function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }
 
-async function readAll(pages: JobPages, messageCount: number, receiver: PageReceiver): Promise<void> {
-  while (pages.offset < messageCount) if (!(await pages.read(receiver))) return;
+async function readAll(pages: JobPages, messageCount: number, tally: RunTally, rows: RowReceiver): Promise<void> {
+  while (pages.offset < messageCount) if (!(await pages.read(tally, rows))) return;
 }
 
 function broughtErrors(job: SearchJob): ClassFailure {

@@ -5,18 +5,19 @@
  * A bounded number of bytes is held. A larger millisecond is written, since it usually does not have to be left (E4). If it has to be left,
  * the rows are read again when the start of the counted rows is known.
  */
+
+import type { RowReceiver } from '../../service/jobs/search-service.ts';
 import type { PageRow } from '../../service/pages/page-row.ts';
 import type { IntervalFiles } from './interval-files.ts';
-import type { PageReceiver } from './job-pages.ts';
-import type { RunFigures, RunTally } from './run-tally.ts';
+import type { RunTally } from './run-tally.ts';
 
 /** Maximum size in bytes of the rows that one search holds in memory. */
 const maxHeldBytes = 4 * 1_024 * 1_024;
 const firstBytes = 16 * 1_024;
 
-export class IntervalRows implements PageReceiver {
+export class IntervalRows implements RowReceiver {
+  readonly tally: RunTally;
   readonly files: IntervalFiles;
-  readonly #tally: RunTally;
   readonly #maxHeldBytes: number;
   #held = Buffer.allocUnsafe(firstBytes);
   #used = 0;
@@ -26,14 +27,9 @@ export class IntervalRows implements PageReceiver {
   #isSpilled = false;
 
   constructor(tally: RunTally, files: IntervalFiles, maxBytes = maxHeldBytes) {
-    this.#tally = tally;
+    this.tally = tally;
     this.files = files;
     this.#maxHeldBytes = maxBytes;
-  }
-
-  /** Oldest time of the rows inside the interval; undefined until such a row arrives. */
-  get oldestMs(): number | undefined {
-    return this.#tally.oldestMs;
   }
 
   /**
@@ -43,23 +39,8 @@ export class IntervalRows implements PageReceiver {
     return this.#isSpilled;
   }
 
-  /** Begins a page of rows, see `RunTally.beginPage`. */
-  beginPage(): void {
-    this.#tally.beginPage();
-  }
-
-  /** Number of repeated rows at the start of the page, see `RunTally.repeatedAtStart`. */
-  get repeatedAtStart(): number {
-    return this.#tally.repeatedAtStart;
-  }
-
-  /** Reports that the previous page lacked rows, see `RunTally.overlaps`. */
-  overlaps(): void {
-    this.#tally.overlaps();
-  }
-
   row(row: PageRow): void {
-    switch (this.#tally.take(row)) {
+    switch (this.tally.take(row)) {
       case 'write':
         this.files.row(row);
         break;
@@ -67,7 +48,7 @@ export class IntervalRows implements PageReceiver {
         this.#hold(row);
         break;
       case 'holdInstead':
-        this.#release();
+        this.writeHeld();
         this.#hold(row);
         break;
       case 'drop':
@@ -81,24 +62,26 @@ export class IntervalRows implements PageReceiver {
 
   /** Leaves all rows before a time to the next search, see `RunTally.leaveBefore`. */
   leaveBefore(beforeMs: number): void {
-    this.#tally.leaveBefore(beforeMs);
-    this.#release();
-  }
-
-  /** Figures of all rows of the search, see `RunTally.figures`. */
-  figures(heldAreWritten: boolean): RunFigures {
-    return this.#tally.figures(heldAreWritten);
+    this.tally.leaveBefore(beforeMs);
+    this.writeHeld();
   }
 
   /** Writes the rows that are held in memory. Call it after the last row of the search. */
   writeHeld(): void {
-    this.#release();
+    let start = 0;
+    for (const end of this.#ends) {
+      this.files.row({ bytes: this.#held.subarray(start, end) });
+      start = end;
+    }
+    this.#ends.length = 0;
+    this.#used = 0;
+    this.#isSpilled = false;
   }
 
   #hold({ bytes }: PageRow): void {
     const end = this.#used + bytes.length;
     if (end > this.#maxHeldBytes || this.#isSpilled) {
-      this.#release();
+      this.writeHeld();
       this.#isSpilled = true;
       this.files.row({ bytes });
       return;
@@ -111,16 +94,5 @@ export class IntervalRows implements PageReceiver {
     this.#held.set(bytes, this.#used);
     this.#used = end;
     this.#ends.push(end);
-  }
-
-  #release(): void {
-    let start = 0;
-    for (const end of this.#ends) {
-      this.files.row({ bytes: this.#held.subarray(start, end) });
-      start = end;
-    }
-    this.#ends.length = 0;
-    this.#used = 0;
-    this.#isSpilled = false;
   }
 }

@@ -8,22 +8,15 @@ import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { type MessagePage, maxPageRows, type RowReceiver } from '../../service/jobs/search-service.ts';
+import type { RunTally } from './run-tally.ts';
 import type { SearchTools } from './search-tools.ts';
+
+export type PageTally = Pick<RunTally, 'beginPage' | 'repeatedAtStart' | 'overlaps'>;
 
 export interface JobPagesOptions {
   readonly job: SearchJob;
   readonly tools: Pick<SearchTools, 'chosenFields'>;
   readonly signal: AbortSignal;
-}
-
-/** Receiver of the rows of a search job, page by page. */
-export interface PageReceiver extends RowReceiver {
-  /** Called before the first row of each page. */
-  beginPage(): void;
-  /** Number of rows at the start of the current page that were received before. */
-  readonly repeatedAtStart: number;
-  /** Called when the previous page lacked rows, so that the repeated rows at the start of this page were requested twice. */
-  overlaps(): void;
 }
 
 export class JobPages {
@@ -51,14 +44,17 @@ export class JobPages {
     this.#shortEnd = undefined;
   }
 
-  /** Reads one page of rows. Resolves to false if the service returns no more rows, although it counted more. */
-  async read(rows: PageReceiver): Promise<boolean> {
+  /**
+   * Reads one page. The receiver gives each row to the tally. Resolves to false if the service returns no more rows, although it counted
+   * more.
+   */
+  async read(tally: PageTally, rows: RowReceiver): Promise<boolean> {
     const { job, signal, tools } = this.#options;
     const onPage = (page: MessagePage) => {
       if (page.rows > 0) tools.chosenFields.saw(page.fields);
     };
     const [offset, limit] = [this.#offset, this.#limit];
-    rows.beginPage();
+    tally.beginPage();
     const lastRow = new LastRow(rows);
     const reading = { offset, total: offset + 1, limit, receiver: lastRow.receiver, onPage, signal };
     try {
@@ -67,7 +63,7 @@ export class JobPages {
       if (thrown instanceof LogfleetError && thrown.code === 'job.pagesEmpty') return false;
       throw thrown;
     }
-    if (rows.repeatedAtStart > 0 && (await this.#hasMoved(offset))) rows.overlaps();
+    if (tally.repeatedAtStart > 0 && (await this.#hasMoved(offset))) tally.overlaps();
     this.#firstPageRows ??= this.#offset;
     this.#shortEnd = this.#offset - offset < limit ? lastRow.bytes : undefined;
     return true;

@@ -73,6 +73,7 @@ export class JobSet {
       }),
     );
     const job = await opening.finally(() => timer?.cancel());
+    quirks.hasAnswered = true;
     const { dateMs } = job.progress;
     if (dateMs !== undefined) quirks.showedDate(dateMs, clock.now());
     this.add(job, purpose);

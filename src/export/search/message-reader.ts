@@ -56,7 +56,7 @@ export class MessageReader implements ResultReader {
 
   /** Figures and facts of the latest reading, from which the verdict is derived; empty until a reading has ended. */
   get found(): Findings {
-    const figures = this.#readings === 0 ? undefined : this.#rows?.figures(this.#heldAreWritten);
+    const figures = this.#readings === 0 ? undefined : this.#rows?.tally.figures(this.#heldAreWritten);
     return {
       figures,
       isReadAgain: this.#readings > 1,
@@ -81,7 +81,7 @@ export class MessageReader implements ResultReader {
     this.#isReadEarly = true;
     this.#rows ??= this.#newRows({ left: 'oldest', anyOrder: false });
     // Some services count rows but return no page while the search runs. Their rows are read when the job is done.
-    if (!(await this.#pages.read(this.#rows))) this.#isEarlyOver = true;
+    if (!(await this.#pages.read(this.#rows.tally, this.#rows))) this.#isEarlyOver = true;
   }
 
   /** Reads the rows as the verdict requires, after the search. */
@@ -93,11 +93,11 @@ export class MessageReader implements ResultReader {
     } else {
       if (this.#isReadEarly) this.#options.tools.quirks.readsEarly = false;
       const isKnown = this.#isWider && !this.#isReadInPart;
-      await this.#readAnew(reading, end, isKnown ? this.#rows?.oldestMs : undefined);
+      await this.#readAnew(reading, end, isKnown ? this.#rows?.tally.oldestMs : undefined);
     }
     this.#heldAreWritten = end.sign === undefined;
     // The files already contain rows that must be left to the next search, so everything is read again into new files.
-    if (this.#rows?.isSpilled && !this.#heldAreWritten) await this.#readAnew(reading, end, this.#rows.oldestMs);
+    if (this.#rows?.isSpilled && !this.#heldAreWritten) await this.#readAnew(reading, end, this.#rows.tally.oldestMs);
   }
 
   /** Stores the number of rows that an aggregation of the service counted for an interval. */
@@ -125,7 +125,7 @@ export class MessageReader implements ResultReader {
   async #readAnew(reading: ReadingOrder, end: SearchEnd, oldestMs: number | undefined): Promise<void> {
     await this.giveUp();
     const isWhole = !this.#isReadEarly && !this.#isReadInPart;
-    this.#figuresBefore = isWhole ? this.#rows?.figures(false) : undefined;
+    this.#figuresBefore = isWhole ? this.#rows?.tally.figures(false) : undefined;
     this.#pages.beginAgain();
     this.#isReadEarly = false;
     this.#isReadInPart = false;
@@ -150,7 +150,7 @@ export class MessageReader implements ResultReader {
    */
   #useBucketsOnTheWay({ mayLeave }: ReadingOrder, end: SearchEnd, rows: IntervalRows): void {
     if (!mayLeave) return;
-    const beforeMs = this.#knownBegin(end, rows.oldestMs);
+    const beforeMs = this.#knownBegin(end, rows.tally.oldestMs);
     if (beforeMs === undefined) return;
     rows.leaveBefore(beforeMs);
     this.#writtenFromMs = beforeMs;
@@ -182,7 +182,7 @@ export class MessageReader implements ResultReader {
     const { messageCount } = progress;
     // One row more than counted is requested, because the count may be outdated or too small. That row shows whether anything is missing.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
-    while (this.#pages.offset < wanted) if (!(await this.#pages.read(rows))) return;
+    while (this.#pages.offset < wanted) if (!(await this.#pages.read(rows.tally, rows))) return;
   }
 
   #newRows({ left, anyOrder }: { left: RunTallyOptions['left']; anyOrder: boolean }): IntervalRows {

@@ -137,11 +137,7 @@ export class RunTally {
     this.#overlapping += this.#repeatedAtStart;
   }
 
-  /** Counts a row that is not written: a repeated row, or a row outside the interval. */
-  row(row: PageRow): void {
-    this.take(row);
-  }
-
+  /** Counts a row, and decides what happens to it. */
   take(row: PageRow): RowFate {
     const { byReceiptTime, duplicates } = this.#options;
     if (row.messageTimeMs > this.#lastMs) this.#isDisordered = true;

@@ -34,34 +34,24 @@ export class ServiceQuirks {
   readsEarly = true;
   /** Duration in ms of the latest count, from creation until it was observed as done; undefined before the first. */
   countMs: number | undefined;
-  #smallestLimit: number | undefined;
-  #clockBehindMs = 0;
+  /** Smallest message limit at which the service has cut a search (E4); undefined if it has cut none. */
+  smallestLimit: number | undefined;
+  /** Time in ms by which the service's clock is behind ours; at least 0 (E11). */
+  clockBehindMs = 0;
+  /** Usual maximum duration of a search in ms, from the creation of its job; undefined until a search has ended. */
+  searchMs: number | undefined;
+  /** True once the service has created a search job for an export of this process. */
+  hasAnswered = false;
   #isDateKnown = false;
-  #searchMs: number | undefined;
   /** Promise that resolves when the first search ends; undefined while no first search runs. */
   #first: PromiseWithResolvers<void> | undefined;
-
-  /** Smallest message limit at which the service has cut a search (E4); undefined if it has cut none. */
-  get smallestLimit(): number | undefined {
-    return this.#smallestLimit;
-  }
-
-  /** Time in ms by which the service's clock is behind ours; at least 0 (E11). */
-  get clockBehindMs(): number {
-    return this.#clockBehindMs;
-  }
-
-  /** Usual maximum duration of a search in ms, from the creation of its job; undefined until a search has ended. */
-  get searchMs(): number | undefined {
-    return this.#searchMs;
-  }
 
   /**
    * Registers a starting search. Without any known duration, only one search polls early. Concurrent searches wait for its end, since early
    * polls of each would show the same.
    */
   begins(): BegunSearch {
-    if (this.#searchMs !== undefined) return { expectedMs: this.#searchMs, ends: () => {} };
+    if (this.searchMs !== undefined) return { expectedMs: this.searchMs, ends: () => {} };
     if (this.#first) return { expectedMs: Number.POSITIVE_INFINITY, shown: this.#first.promise, ends: () => {} };
     const first = Promise.withResolvers<void>();
     this.#first = first;
@@ -74,24 +64,24 @@ export class ServiceQuirks {
 
   /** Learns from the progress of a search that is finished or was ended. */
   searched(progress: JobProgress): void {
-    this.#smallestLimit = smallestLimitAfter(progress, this.#smallestLimit);
+    this.smallestLimit = smallestLimitAfter(progress, this.smallestLimit);
   }
 
   /** Records how long a finished search took. `statuses` is the number of status requests until it was seen as finished. */
   took(searchMs: number, statuses: number): void {
-    const isAsExpected = this.#searchMs !== undefined && statuses <= 1;
-    this.#searchMs = isAsExpected ? soonerRatio * (this.#searchMs ?? searchMs) : searchMs;
+    const isAsExpected = this.searchMs !== undefined && statuses <= 1;
+    this.searchMs = isAsExpected ? soonerRatio * (this.searchMs ?? searchMs) : searchMs;
   }
 
   /** Maximum clock difference in ms that is expected from earlier answers; `Date` has whole seconds. */
   get foreseenBehindMs(): number {
-    return this.#isDateKnown ? this.#clockBehindMs + dateRoundingMs : 0;
+    return this.#isDateKnown ? this.clockBehindMs + dateRoundingMs : 0;
   }
 
   /** Records the service's clock. `dateMs` is its time in whole seconds at our time `nowMs`. */
   showedDate(dateMs: number, nowMs: number): void {
     this.#isDateKnown = true;
-    this.#clockBehindMs = Math.max(0, nowMs - dateMs);
+    this.clockBehindMs = Math.max(0, nowMs - dateMs);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Decides whether the verdict in status still holds while this process knows too little of an export to replace it (H1). A new process
- * reads the destination first and then searches. Until that has a result, the former verdict is the best knowledge.
+ * Decides whether the conditions that a former process wrote into status still hold (H1). A new process reads the destination first and then
+ * searches. Until then, it knows less than its predecessor.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -8,14 +8,14 @@ import { reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 import type { WorkView } from '../work/work-view.ts';
 import type { ExportHealth } from './export-health.ts';
 
-/** Verdicts on spec and Secrets. They no longer hold as soon as work can begin. */
-const ofTheHost: ReadonlySet<string> = new Set([
+/** Reasons about spec and Secrets. They no longer hold as soon as work can begin. */
+const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.volumeNotFound,
   reasons.ambientCredentialsNotAllowed,
 ]);
 
-/** Verdicts that only a newly committed interval ends. Any search job ends the other verdicts, since the service has answered. */
+/** Reasons that only a newly committed interval disproves. */
 const ofAnInterval: ReadonlySet<string> = new Set([
   reasons.intervalIncomplete,
   reasons.countMissing,
@@ -28,9 +28,11 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the conditions in status still hold: they concern the current spec, and this process has observed nothing that contradicts them.
- * @param found the verdict by the observations of this process
- * @param doneAtFirst number of intervals at the destination at the first reading by this process
+ * Returns whether the conditions in status still hold: they concern the current spec, and this process has observed nothing that disproves
+ * them. A search job of this export disproves all reasons that are not in a list above. A search job of another export disproves an outage
+ * of the service.
+ * @param found the health by the observations of this process
+ * @param doneAtFirst number of intervals at the destination when this process first read it
  */
 export function stillHolds(
   { metadata, status }: SearchExport,
@@ -39,9 +41,11 @@ export function stillHolds(
   doneAtFirst: number,
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
-  if (!shown || shown.observedGeneration !== metadata.generation || ofTheHost.has(shown.reason)) return false;
+  if (!shown || shown.observedGeneration !== metadata.generation || ofSpecAndSecrets.has(shown.reason)) return false;
   if (found.reason === reasons.progressing) return true;
   if (found.reason !== reasons.exporting || shown.reason === reasons.exporting) return false;
   if (!view || view.stage === 'finishing' || (view.progress?.intervalsDone ?? 0) > doneAtFirst) return false;
-  return ofAnInterval.has(shown.reason) || view.jobs.length === 0;
+  if (ofAnInterval.has(shown.reason)) return true;
+  const isOutage = status?.outageStartTime !== undefined;
+  return view.jobs.length === 0 && !(isOutage && view.hasServiceAnswered);
 }

@@ -397,6 +397,7 @@ export class ExportWork {
       waitingSearches: waiting.count,
       ...{ jobs, waitsFor, trouble, lastError, isTroubleLasting, unproven, manifest },
       clockBehindMs: quirks.clockBehindMs,
+      hasServiceAnswered: quirks.hasAnswered,
       messages: this.#messages.all,
       warnings: this.#warnings.all,
       undescribedFields: intervals.length === written ? this.#chosenFields.undescribed : [],

@@ -39,12 +39,15 @@ const tidyDelayMs = longestSilenceMs + 60_000;
 
 export class StoredExport {
   readonly destination: Destination;
+  /** Plan of the export; undefined if the destination has none. */
+  plan: ExportPlan | undefined;
+  /** Manifest of the export; undefined if the destination has none. */
+  manifest: StoredManifest | undefined;
+  /** Results of the digest comparisons stored at the destination, in the order of their rounds. */
+  verdicts: readonly DigestVerdict[] = [];
   readonly #task: ExportTask;
   readonly #clock: Clock;
   readonly #records = new Map<string, CommitRecord>();
-  #verdicts: readonly DigestVerdict[] = [];
-  #plan: ExportPlan | undefined;
-  #manifest: StoredManifest | undefined;
   #hasFailedToFinish = false;
   /** Name of the probe file, the same for each probe of this process. */
   #probe: string | undefined;
@@ -58,24 +61,9 @@ export class StoredExport {
     this.#clock = clock;
   }
 
-  /** Plan of the export; undefined if the destination has none. */
-  get plan(): ExportPlan | undefined {
-    return this.#plan;
-  }
-
-  /** Manifest of the export; undefined if the destination has none. */
-  get manifest(): StoredManifest | undefined {
-    return this.#manifest;
-  }
-
   /** Commit records of the export, in no particular order. */
   get records(): readonly CommitRecord[] {
     return [...this.#records.values()];
-  }
-
-  /** Results of the digest comparisons stored at the destination, in the order of their rounds. */
-  get verdicts(): readonly DigestVerdict[] {
-    return this.#verdicts;
   }
 
   /** URL of the export's folder. */
@@ -90,7 +78,7 @@ export class StoredExport {
 
   /** Time in ms until `isUntidy` becomes true; infinite if it is true or stays false. */
   get tidyDelayMs(): number {
-    return this.isUntidy || this.#manifest ? Number.POSITIVE_INFINITY : this.#tidyAtMs - this.#clock.monotonic();
+    return this.isUntidy || this.manifest ? Number.POSITIVE_INFINITY : this.#tidyAtMs - this.#clock.monotonic();
   }
 
   /**
@@ -123,7 +111,7 @@ export class StoredExport {
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
     const wanted = rangeText(identity.fromMs, identity.toMs);
     if (covered !== wanted) throw damaged({ name: layout.plan }, `it covers ${covered}, and the export ${wanted}`);
-    this.#plan = plan;
+    this.plan = plan;
   }
 
   /**
@@ -134,12 +122,12 @@ export class StoredExport {
   async readRecords(isDoubted = false): Promise<void> {
     const { layout } = this.#task;
     const before = this.records;
-    const known = isDoubted ? [] : this.#verdicts;
-    this.#verdicts = [...known, ...(await readVerdicts(this.destination, layout, known.length))];
+    const known = isDoubted ? [] : this.verdicts;
+    this.verdicts = [...known, ...(await readVerdicts(this.destination, layout, known.length))];
     const found = await readRecords(this.destination, layout, isDoubted ? [] : before);
     for (const record of before) this.#records.delete(recordKey(record));
     for (const record of found) this.keep(record);
-    const plan = this.#plan;
+    const plan = this.plan;
     const isGone = before.some((record) => !this.#records.has(recordKey(record)));
     if (plan && (isDoubted || isGone)) {
       this.adopt(await crossing('export.plan', () => settlePlan(this.destination, layout, plan)));
@@ -158,9 +146,9 @@ export class StoredExport {
   async judge(verdict: DigestVerdict): Promise<void> {
     const { layout } = this.#task;
     const existing = await crossing('export.proof', () => settleVerdict(this.destination, layout, verdict));
-    if (this.#verdicts.length < existing.round) this.#verdicts = [...this.#verdicts, existing];
-    assert(this.#plan !== undefined, 'an export is covered by a plan');
-    const { voided } = coverageOf(this.#plan, this.records, this.#verdicts);
+    if (this.verdicts.length < existing.round) this.verdicts = [...this.verdicts, existing];
+    assert(this.plan !== undefined, 'an export is covered by a plan');
+    const { voided } = coverageOf(this.plan, this.records, this.verdicts);
     const names = existing.segments.length === 0 ? [] : voided.flatMap(({ files }) => files.map(({ name }) => name));
     for (const name of names) await this.destination.remove(layout.within(name)).catch(() => {});
   }
@@ -201,14 +189,14 @@ export class StoredExport {
     let found = coverage;
     if (this.#hasFailedToFinish) {
       await this.readRecords();
-      assert(this.#plan !== undefined, 'an export is covered by a plan');
-      found = coverageOf(this.#plan, this.records, this.#verdicts);
+      assert(this.plan !== undefined, 'an export is covered by a plan');
+      found = coverageOf(this.plan, this.records, this.verdicts);
       if (found.remaining.length > 0 || found.strays.length > 0) return;
     }
     this.#hasFailedToFinish = true;
     const listed = await this.#listed();
     await checkFiles(this.destination, layout, found.intervals, listed);
-    const ours = manifestOf(identity, found, this.#verdicts);
+    const ours = manifestOf(identity, found, this.verdicts);
     const manifest = await crossing('export.manifest', () => writeManifest(this.destination, layout, ours));
     await this.#complete(manifest, listed, found.voided);
   }
@@ -247,7 +235,7 @@ export class StoredExport {
     const { layout } = this.#task;
     await removeStrays(this.destination, layout, { intervals: manifest.intervals, voided }, listed);
     const sha256 = createHash('sha256').update(encodeManifest(manifest)).digest('hex');
-    this.#manifest = { url: `${this.destination.url}/${layout.manifest}`, sha256, manifest };
+    this.manifest = { url: `${this.destination.url}/${layout.manifest}`, sha256, manifest };
   }
 }
 

@@ -48,9 +48,8 @@ describe('a dense millisecond', () => {
     expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
   });
 
-  test('is not divided further where classes of round size add up to the count', async () => {
-    // Ten thousand rows have ids that end in 0. The number equals the usual limit of a search, so it looks like a
-    // truncated result.
+  test('is divided further where a search by the last digit finds a number of rows that looks like a limit', async () => {
+    // Ten thousand rows have ids that end in 0.
     const messages = Array.from({ length: 12_000 }, (_, index) => ({
       at: denseMs,
       raw: `${index}`,
@@ -60,8 +59,8 @@ describe('a dense millisecond', () => {
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 12_000, count: { rows: 12_000, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // The operator creates search jobs for the millisecond, for the count of its rows, and for each last digit.
-    expect(world.countOf('createJob')).toBe(12);
+    // The operator creates search jobs for the millisecond, for the count of its rows, for each last digit, and for 00 to 90.
+    expect(world.countOf('createJob')).toBe(22);
   });
 
   test('is divided further where searches of round size were cut in silence', async () => {

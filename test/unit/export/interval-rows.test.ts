@@ -37,8 +37,8 @@ describe('rows of the oldest millisecond (E4)', () => {
     expect(written).toEqual(['90#0']);
     take(70);
     expect(written).toEqual(['90#0', '80#1', '80#2']);
-    expect(rows.figures(false)).toMatchObject({ received: 4, written: 3, left: 1 });
-    expect([rows.isSpilled, rows.oldestMs]).toEqual([false, 70]);
+    expect(rows.tally.figures(false)).toMatchObject({ received: 4, written: 3, left: 1 });
+    expect([rows.isSpilled, rows.tally.oldestMs]).toEqual([false, 70]);
   });
 
   test('are written in the end where nothing is left', () => {
@@ -46,7 +46,7 @@ describe('rows of the oldest millisecond (E4)', () => {
     take(80, 80);
     rows.writeHeld();
     expect(written).toEqual(['80#0', '80#1']);
-    expect(rows.figures(true)).toMatchObject({ written: 2, left: 0 });
+    expect(rows.tally.figures(true)).toMatchObject({ written: 2, left: 0 });
   });
 
   test('are written where they are more than is kept, which shows as long as they are the oldest', () => {
@@ -59,7 +59,7 @@ describe('rows of the oldest millisecond (E4)', () => {
     expect([written.length, rows.isSpilled]).toEqual([4, false]);
     take(60);
     expect(written.at(-1)).toBe('70#4');
-    expect(rows.figures(false)).toMatchObject({ received: 6, written: 5, left: 1 });
+    expect(rows.tally.figures(false)).toMatchObject({ received: 6, written: 5, left: 1 });
   });
 
   test('are kept by the hundred', () => {
@@ -79,7 +79,7 @@ describe('a begin of what counts that shows on the way (E6)', () => {
     expect(written).toEqual(['90#0', '80#1', '80#2']);
     take(80, 70);
     expect(written).toHaveLength(4);
-    expect(rows.figures(false)).toMatchObject({ received: 5, written: 4, left: 1, oldestMs: 70 });
+    expect(rows.tally.figures(false)).toMatchObject({ received: 5, written: 4, left: 1, oldestMs: 70 });
   });
 
   test('comes too late for what is older', () => {
@@ -92,6 +92,6 @@ describe('a begin of what counts that shows on the way (E6)', () => {
     const { written, take, rows } = rowsOf({ beforeMs: 80 });
     take(90, 80, 79, 79);
     expect(written).toEqual(['90#0', '80#1']);
-    expect(rows.figures(false)).toMatchObject({ written: 2, left: 2 });
+    expect(rows.tally.figures(false)).toMatchObject({ written: 2, left: 2 });
   });
 });

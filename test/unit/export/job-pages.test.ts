@@ -35,7 +35,7 @@ async function read(pages: JobPages, { tools }: SearchWorld): Promise<number[]> 
   const rows = new IntervalRows(tally, files);
   const ends: number[] = [];
   while (pages.offset < 600) {
-    if (!(await pages.read(rows))) break;
+    if (!(await pages.read(tally, rows))) break;
     ends.push(pages.offset);
   }
   expect(tally.figures(true)).toMatchObject({ received: 600, written: 600, overlapping: 0, duplicates: 0 });

@@ -21,6 +21,7 @@ export function viewOf(more: Partial<WorkView> = {}): WorkView {
     clockBehindMs: 0,
     trouble: undefined,
     lastError: undefined,
+    hasServiceAnswered: false,
     isTroubleLasting: false,
     unproven: [],
     messages: [],
