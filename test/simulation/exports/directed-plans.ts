@@ -77,6 +77,11 @@ const directions: Readonly<Record<string, Direction>> = {
       late(chance, plain(chance, 200)).map((message) => ({ ...message, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
+  /** Digests prove the export. The service cuts searches, so intervals begin and end within slices of the digest. */
+  digestedCut: {
+    messages: (chance) => plain(chance, 300, 40),
+    more: (_, plan) => ({ ...withLowerLimit(plan), proof: 'Digest' }),
+  },
   /** Digests prove the export. The service stores some rows twice, and no message arrives late. */
   digestedTwice: {
     messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.happens(0.05) ? 2 : 1 })),
