@@ -86,7 +86,7 @@ async function openDirectorySwitch(
     flags: targetFlags({ dir }),
     pausedBy: async () => {
       await view.refresh();
-      return view.settings.current().pausedBy;
+      return view.settings().pausedBy;
     },
     set: (paused) => writeSettingsRequest(directory, paused, { by: user(), atMs: clock.now() }),
     idleNote: () => idleNoteOf(dir, directory),

@@ -54,7 +54,7 @@ async function openPlanDirectory(
     ledgers: view.ledgers,
     secrets: { get: async (key) => view.secret(key) },
     takesVariables: true,
-    settings: () => view.settings.current(),
+    settings: () => view.settings(),
     close: async () => {},
   };
 }

@@ -116,7 +116,7 @@ class DirectoryReader implements ResourceReader {
   }
 
   get pauseOfAll(): { readonly pausedBy: string | undefined } {
-    return { pausedBy: this.#view.settings.current().pausedBy };
+    return { pausedBy: this.#view.settings().pausedBy };
   }
 
   async idleNote(): Promise<string | undefined> {

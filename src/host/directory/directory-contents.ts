@@ -28,8 +28,8 @@ import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
-import type { OwnerRef, ResourceKey, ResourceSource } from '../host.ts';
-import { DirectorySettings } from './directory-settings.ts';
+import type { OperatorSettings, OwnerRef, ResourceKey, ResourceSource } from '../host.ts';
+import { DirectorySettings, type FoundSettings, identifySettings } from './directory-settings.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type Found, ManifestReader, quietMs, type Reading } from './manifest-reader.ts';
 import type { Request } from './requests.ts';
@@ -68,20 +68,21 @@ export interface DirectoryContentsOptions {
 export class DirectoryContents {
   protected readonly clock: Clock;
   readonly cache = new ResourceCache();
-  readonly settings = new DirectorySettings();
+  readonly #settings = new DirectorySettings();
   readonly #options: DirectoryContentsOptions;
   readonly #records: RecordStore;
   readonly #reader: ManifestReader;
   readonly #tasks = new SerialTasks();
-  /** Times since when the manifests of known resources and Secrets have been missing. */
-  readonly #absences = new Absences();
+  /**
+   * Monotonic times in ms since when the manifests of known objects (resources, Secrets and settings) have been missing,
+   * by the identity of the object.
+   */
+  readonly #missingSinceMs = new Map<string, number>();
   /**
    * Records of parked resources, by uid. The manifest of a parked resource was deleted, but its status and ledger are
    * kept.
    */
   readonly #parked = new Map<string, ResourceRecord>();
-  readonly #problemListeners = new Set<() => void>();
-  readonly #noticeListeners = new Set<(notice: Notice) => void>();
   #secrets: ReadonlyMap<string, Found<DecodedSecret>> = new Map();
   #recordProblems: readonly PlacedFinding[] = [];
   #problems: readonly PlacedFinding[] = [];
@@ -108,7 +109,7 @@ export class DirectoryContents {
       while (isOperator && (await this.#read(false)).isUnfinished && clock.monotonic() < endMs)
         await sleep(clock, quietMs);
       await this.#readManifests(isOperator);
-      while (isOperator && this.#absences.any()) {
+      while (isOperator && this.#missingSinceMs.size > 0) {
         await sleep(clock, deletionDelayMs);
         await this.#readManifests(true);
       }
@@ -136,27 +137,28 @@ export class DirectoryContents {
     return this.#problems;
   }
 
-  /**
-   * Calls `listener` when the list of problems with manifests changes. Returns the function that unsubscribes the
-   * listener.
-   */
-  onProblems(listener: () => void): () => void {
-    this.#problemListeners.add(listener);
-    return () => this.#problemListeners.delete(listener);
-  }
+  /** Called after a change of the list of problems. */
+  protected onProblems(): void {}
 
-  /**
-   * Calls `listener` when a resource is parked (its manifest was deleted and its state is kept), or when its manifest
-   * returns. Returns the function that unsubscribes the listener.
-   */
-  onNotice(listener: (notice: Notice) => void): () => void {
-    this.#noticeListeners.add(listener);
-    return () => this.#noticeListeners.delete(listener);
-  }
+  /** Called when a resource is parked (its manifest was deleted and its state is kept), or when its manifest returns. */
+  protected onNotice(_: Notice): void {}
 
   /** Parked resources: their manifests were deleted, but their status and ledgers are still kept. */
   parked(): readonly ResourceRecord[] {
     return [...this.#parked.values()];
+  }
+
+  settings(): OperatorSettings {
+    return this.#settings.current();
+  }
+
+  subscribeSettings(listener: () => void): () => void {
+    return this.#settings.subscribe(listener);
+  }
+
+  /** Settings files that currently pause all resources. */
+  pausing(): readonly FoundSettings[] {
+    return this.#settings.pausing();
   }
 
   /** Folders to watch, because a change in them can change a resource or Secret. */
@@ -213,7 +215,6 @@ export class DirectoryContents {
       const loaded = await this.#records.load(directory);
       problems.push(...loaded.problems);
       for (const record of loaded.records) await this.#addRecord(record);
-      this.#reader.remember(directory, await this.#records.loadFiles(directory));
     }
     this.#recordProblems = problems;
   }
@@ -237,7 +238,7 @@ export class DirectoryContents {
     return this.#reader.read(
       {
         previousOf: (kind, key) => this.cache.get(kind, key)?.resource,
-        placeOf: (id) => this.#secrets.get(id) ?? this.cache.byIdentity(id) ?? this.settings.placeOf(id),
+        placeOf: (id) => this.#secrets.get(id) ?? this.cache.byIdentity(id) ?? this.#settings.placeOf(id),
       },
       takesUnfinished,
     );
@@ -248,9 +249,11 @@ export class DirectoryContents {
     const reading = await this.#read(takesUnfinished);
     this.#folders = reading.folders;
     if (reading.isUnfinished) this.#readAgainAfter(quietMs);
+    for (const id of reading.ids) this.#missingSinceMs.delete(id);
     // The operator settings are applied before the resources, so that a paused operator starts no work on them.
-    this.settings.adopt(reading, { isGone: (id) => this.#isGone(id), isPresent: (id) => this.#absences.end(id) });
-    this.#adoptSecrets(reading);
+    this.#settings.adopt(reading, (known) => this.#isKept(identifySettings(known), reading));
+    const secrets = [...this.#secrets].filter(([id]) => this.#isKept(id, reading));
+    this.#secrets = new Map([...secrets, ...reading.secrets]);
     const failures: PlacedFinding[] = [];
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
@@ -262,9 +265,6 @@ export class DirectoryContents {
     for (const record of this.#parked.values()) {
       await collectFailure(failures, record, () => this.#discardIfDue(record, reading));
     }
-    for (const [directory, files] of this.#reader.takeChangedMemories()) {
-      await collectFailure(failures, { directory, manifest: '' }, () => this.#records.saveFiles(directory, files));
-    }
     this.#report([...this.#recordProblems, ...reading.problems, ...failures]);
   }
 
@@ -272,7 +272,6 @@ export class DirectoryContents {
     const { decoded, directory, manifest } = found;
     const { kind, key } = decoded;
     const id = identify(kind, key);
-    this.#absences.end(id);
     const request = reading.requests.get(id);
     const asked = withRequest(decoded.annotations, request);
     const known = this.cache.get(kind, key) ?? (await this.#revivable(id, decoded, request));
@@ -288,7 +287,7 @@ export class DirectoryContents {
     await this.#update({ ...here, manifest }, known, found, asked);
     if (known.parkedSince === undefined) return;
     this.#parked.delete(id);
-    this.#tell({ kind: 'continued', record: known });
+    this.onNotice({ kind: 'continued', record: known });
   }
 
   /** Applies the current content of a manifest to its known or parked resource. */
@@ -334,37 +333,38 @@ export class DirectoryContents {
 
   /**
    * Handles a resource without a valid manifest. The resource stays unchanged while its manifest may still exist.
-   * Otherwise it is parked after `deletionDelayMs`: its state is kept, but no controller acts on it.
+   * Otherwise it is parked: its state is kept, but no controller acts on it.
    */
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
     const id = identifyRecord(record);
-    if (reading.mayExist(resource.kind, resource.metadata)) {
-      this.#absences.end(id);
+    if (reading.mayExist(id)) {
       const asked = withRequest(resource.metadata.annotations, reading.requests.get(id));
       const metadata = annotated(resource.metadata, asked);
       if (!sameValue(metadata, resource.metadata)) await this.#change(record, { ...resource, metadata });
-      return;
     }
-    if (!this.#isGone(id)) return;
+    if (this.#isKept(id, reading)) return;
     const parked: ResourceRecord = { ...record, parkedSince: new Date(this.#options.clock.now()).toISOString() };
     await this.#records.save(parked);
     this.#parked.set(id, parked);
     this.cache.remove(record);
-    this.#tell({ kind: 'parked', record: parked });
+    this.onNotice({ kind: 'parked', record: parked });
   }
 
   /**
-   * Returns whether the manifest of a known object (a resource, a Secret or the settings) has been missing so long that
-   * the object counts as deleted.
+   * Returns whether a known object (a resource, a Secret or the settings) that the reading does not contain stays as it
+   * was. It stays while its manifest may still exist (D2), and until it has been missing for `deletionDelayMs` (D3).
    */
-  #isGone(id: string): boolean {
+  #isKept(id: string, reading: Reading): boolean {
+    if (reading.ids.has(id)) return false;
     const { clock, isOperator } = this.#options;
-    if (isOperator && this.#absences.lastsMs(id, clock.monotonic()) < deletionDelayMs) {
-      this.#readAgainAfter(deletionDelayMs);
-      return false;
-    }
-    this.#absences.end(id);
+    const nowMs = clock.monotonic();
+    const sinceMs = this.#missingSinceMs.get(id) ?? nowMs;
+    this.#missingSinceMs.delete(id);
+    if (reading.mayExist(id)) return true;
+    if (!isOperator || nowMs - sinceMs >= deletionDelayMs) return false;
+    this.#missingSinceMs.set(id, sinceMs);
+    this.#readAgainAfter(deletionDelayMs);
     return true;
   }
 
@@ -416,39 +416,23 @@ export class DirectoryContents {
     return record;
   }
 
-  /**
-   * Replaces the known Secrets by those of the last reading. A Secret that is unreadable, or briefly missing, keeps its
-   * last valid content.
-   */
-  #adoptSecrets(reading: Reading): void {
-    for (const id of reading.secrets.keys()) this.#absences.end(id);
-    const kept = [...this.#secrets].filter(
-      ([id, found]) => !reading.secrets.has(id) && (reading.mayExist('Secret', found.decoded.key) || !this.#isGone(id)),
-    );
-    this.#secrets = new Map([...kept, ...reading.secrets]);
-  }
-
   /** Schedules the next reading of the manifests after this delay. Does nothing if an earlier reading is scheduled. */
   #readAgainAfter(delayMs: number): void {
     const { clock } = this.#options;
     const atMs = clock.monotonic() + delayMs;
     if (this.#nextReading && this.#nextReading.atMs <= atMs) return;
     this.#nextReading?.timer.cancel();
-    const look = () => {
+    const readAgain = () => {
       this.#nextReading = undefined;
       void this.refresh();
     };
-    this.#nextReading = { atMs, timer: clock.after(delayMs, look) };
-  }
-
-  #tell(notice: Notice): void {
-    for (const listener of this.#noticeListeners) listener(notice);
+    this.#nextReading = { atMs, timer: clock.after(delayMs, readAgain) };
   }
 
   #report(problems: readonly PlacedFinding[]): void {
     if (sameValue(problems, this.#problems)) return;
     this.#problems = problems;
-    for (const listener of this.#problemListeners) listener();
+    this.onProblems();
   }
 }
 
@@ -487,33 +471,5 @@ async function collectFailure(
     await task();
   } catch (error) {
     failures.push(fileError(`${directory}/${manifest}`, 'Unreadable', asLogfleetError(error).message, ''));
-  }
-}
-
-/**
- * Records since when each known object (a resource, a Secret or the settings) has been missing from the manifests.
- * Times are in ms of the monotonic clock.
- */
-class Absences {
-  readonly #sinceMs = new Map<string, number>();
-
-  /** True while the manifest of at least one known object is missing. */
-  any(): boolean {
-    return this.#sinceMs.size > 0;
-  }
-
-  /**
-   * Time in ms since the object's manifest was first reported missing. The first call for an object returns 0 and
-   * starts the measurement.
-   */
-  lastsMs(id: string, nowMs: number): number {
-    const sinceMs = this.#sinceMs.get(id) ?? nowMs;
-    this.#sinceMs.set(id, sinceMs);
-    return nowMs - sinceMs;
-  }
-
-  /** Ends the measurement for an object that is present again or was deleted. */
-  end(id: string): void {
-    this.#sinceMs.delete(id);
   }
 }

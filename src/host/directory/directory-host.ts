@@ -10,20 +10,19 @@
 import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
-import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
+import { kinds } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
-import type { EventSink, Host, OperatorSettings, OwnerRef, ResourceSource, SecretReader } from '../host.ts';
+import type { EventSink, Host, OwnerRef, SecretReader } from '../host.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
-import { runningSettings } from './directory-settings.ts';
+import { type FoundSettings, runningSettings } from './directory-settings.ts';
 import { isAbsent, makeFolder, removeLeftovers } from './durable-file.ts';
 import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
-import type { FoundSettings } from './manifest-places.ts';
 import { DirectoryLeadership, ProcessLock } from './process-lock.ts';
 import { type Notice, renderNotice } from './resource-records.ts';
 import { SerialTasks } from './serial-tasks.ts';
@@ -42,10 +41,6 @@ export interface DirectoryHostOptions {
 export interface DirectoryHost extends Host {
   /** Current problems with the manifests. */
   problems(): readonly PlacedFinding[];
-  /**
-   * Calls `listener` when the problems with the manifests change. Returns the function that unsubscribes the listener.
-   */
-  onProblems(listener: () => void): () => void;
   /** Reads the manifests immediately. Resolves when the cached resources contain the changes. */
   refresh(): Promise<void>;
   /**
@@ -83,13 +78,12 @@ export async function createDirectoryHost(options: DirectoryHostOptions): Promis
   }
 }
 
-class OpenDirectoryHost implements DirectoryHost {
+class OpenDirectoryHost extends DirectoryContents implements DirectoryHost {
   readonly ledgers: LedgerFiles;
   readonly leadership: DirectoryLeadership;
   readonly secrets: SecretReader;
   readonly events: EventSink;
   readonly #locks: readonly ProcessLock[];
-  readonly #contents: DirectoryContents;
   readonly #watch: ChangeWatch;
   readonly #eventFiles: ReadonlyMap<string, EventFile>;
   readonly #ledgerTasks = new SerialTasks();
@@ -99,81 +93,47 @@ class OpenDirectoryHost implements DirectoryHost {
 
   constructor(directories: readonly string[], locks: readonly ProcessLock[], options: DirectoryHostOptions) {
     const { clock, random, log, secretsFromEnvironment } = options;
+    super({ directories, clock, random, isOperator: true });
     this.#locks = locks;
     this.#log = log;
-    this.#contents = new DirectoryContents({ directories, clock, random, isOperator: true });
     this.#watch = new ChangeWatch({ clock, onChange: () => this.refresh() });
     this.#eventFiles = new Map(
       directories.map((directory) => [directory, new EventFile(new StateDirectory(directory).eventFile, clock, log)]),
     );
     this.leadership = new DirectoryLeadership(locks);
-    this.ledgers = new LedgerFiles((owner) => this.#contents.stateOf(owner), this.#ledgerTasks);
+    this.ledgers = new LedgerFiles((owner) => this.stateOf(owner), this.#ledgerTasks);
     this.secrets = {
-      get: async (key) => this.#contents.secret(key) ?? secretsFromEnvironment,
-      takesVariables: (key) => this.#contents.secret(key) === undefined,
+      get: async (key) => this.secret(key) ?? secretsFromEnvironment,
+      takesVariables: (key) => this.secret(key) === undefined,
     };
     this.events = { publish: (owner, event) => this.#eventFileOf(owner)?.append(owner, event) };
-    this.#contents.onProblems(() => this.#logProblems());
-    this.#contents.onNotice((notice) => this.#note(notice));
-    this.#contents.settings.subscribe(() => this.#logSettings());
+    this.subscribeSettings(() => this.#logSettings());
   }
 
   notices(): readonly string[] {
     return this.#notices;
   }
 
-  async open(): Promise<void> {
-    await this.#contents.open();
-    this.#watch.follow(this.#contents.folders());
+  override async open(): Promise<void> {
+    await super.open();
+    this.#watch.follow(this.folders());
   }
 
-  resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>> {
-    return this.#contents.resources(kind);
-  }
-
-  writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
-    return this.#contents.writeStatus(kind, resource);
-  }
-
-  settings(): OperatorSettings {
-    return this.#contents.settings.current();
-  }
-
-  pausing(): readonly FoundSettings[] {
-    return this.#contents.settings.pausing();
-  }
-
-  subscribeSettings(listener: () => void): () => void {
-    return this.#contents.settings.subscribe(listener);
-  }
-
-  problems(): readonly PlacedFinding[] {
-    return this.#contents.problems();
-  }
-
-  onProblems(listener: () => void): () => void {
-    return this.#contents.onProblems(listener);
-  }
-
-  async refresh(): Promise<void> {
+  override async refresh(): Promise<void> {
     try {
-      await this.#contents.refresh();
-      this.#watch.follow(this.#contents.folders());
+      await super.refresh();
+      this.#watch.follow(this.folders());
     } catch (error) {
       this.#log.warn('the manifests could not be read; logfleet retries soon', { error });
     }
   }
 
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     this.#watch.close();
-    await this.#contents.close();
+    await super.close();
     await this.#ledgerTasks.drained();
     for (const file of this.#eventFiles.values()) await file.flushed();
     await releaseAll(this.#locks);
-  }
-
-  directoryOf(owner: OwnerRef): string | undefined {
-    return this.#contents.directoryOf(owner);
   }
 
   /**
@@ -185,7 +145,7 @@ class OpenDirectoryHost implements DirectoryHost {
     return directory === undefined ? this.#eventFiles.values().next().value : this.#eventFiles.get(directory);
   }
 
-  #note(notice: Notice): void {
+  protected override onNotice(notice: Notice): void {
     const { kind, metadata } = notice.record.resource;
     const { namespace, name, uid } = metadata;
     const target = `${kinds[kind].shortNames[0]}/${name} -n ${namespace} --dir ${notice.record.directory}`;
@@ -210,8 +170,8 @@ class OpenDirectoryHost implements DirectoryHost {
     if (!paused && before.paused) this.#log.info('the pause has ended: new work may start');
   }
 
-  #logProblems(): void {
-    for (const problem of this.#contents.problems()) this.#log.warn(renderFinding(problem));
+  protected override onProblems(): void {
+    for (const problem of this.problems()) this.#log.warn(renderFinding(problem));
   }
 }
 

@@ -8,24 +8,46 @@
  */
 
 import { join } from 'node:path';
-import { renderFinding } from '../../api/finding.ts';
+import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import type { OperatorSettings } from '../host.ts';
-import { type FoundSettings, type Hold, identifySettings, type Place } from './manifest-places.ts';
+
+/** Directory and file of a manifest at the last reading. */
+export interface Place {
+  readonly directory: string;
+  /** Path of the manifest file, or of a folder, relative to its directory. */
+  readonly manifest: string;
+}
+
+/**
+ * A manifest that cannot be used and was never valid before. It stops all policies from starting upgrades, because it
+ * may contain a policy for any collector (D1).
+ */
+export interface UnusableManifest extends Place {
+  /** True if the manifest may contain the operator's settings. It then pauses exports, too. */
+  readonly mayPause: boolean;
+  readonly problem: PlacedFinding;
+}
+
+/** Operator settings that were found in one file. */
+export interface FoundSettings extends Place {
+  /** Cause of the pause, as a clause after "paused by". Undefined if these settings do not pause the operator. */
+  readonly pausedBy: string | undefined;
+  /**
+   * Origin of the settings: a ConfigMap among the manifests, a request by a command, or a file that cannot be read and
+   * may contain the ConfigMap.
+   */
+  readonly source: 'manifest' | 'request' | 'unreadable';
+}
+
+/** Returns a text that identifies the settings in this file. */
+export function identifySettings({ directory, manifest }: Place): string {
+  return `settings/${join(directory, manifest)}`;
+}
 
 /** Settings that one reading of all manifest directories found. */
 interface SettingsReading {
   readonly settings: readonly FoundSettings[];
-  readonly holds: readonly Hold[];
-  /** True if a file could not be read completely, so that settings from an earlier reading may still exist there. */
-  readonly isUnclear: boolean;
-}
-
-/** Functions that measure how long the file of some settings has been missing. */
-interface Absence {
-  /** Returns whether the file of these settings has been missing long enough for the settings to count as deleted. */
-  isGone(id: string): boolean;
-  /** Records that the file of these settings is present again. */
-  isPresent(id: string): void;
+  readonly unusable: readonly UnusableManifest[];
 }
 
 /** Settings that neither pause the operator nor stop policies from starting upgrades. */
@@ -56,19 +78,13 @@ export class DirectorySettings {
   }
 
   /**
-   * Replaces the known settings by those of a new reading. Settings whose file is missing stay in effect until they
-   * count as deleted.
+   * Replaces the known settings by those of a new reading. `isKept` tells whether known settings that the reading does
+   * not contain stay in effect.
    */
-  adopt(reading: SettingsReading, { isGone, isPresent }: Absence): void {
-    for (const found of reading.settings) isPresent(identifySettings(found));
-    const unreadable = reading.holds.filter(({ mayPause }) => mayPause).map(settingsBehind);
-    const kept = this.#known.filter(
-      (found) =>
-        found.source !== 'unreadable' &&
-        !reading.settings.some((other) => isSamePlace(other, found)) &&
-        (reading.isUnclear || !isGone(identifySettings(found))),
-    );
-    this.#replace([...reading.settings, ...unreadable, ...kept], policiesHold(reading.holds));
+  adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
+    const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);
+    const kept = this.#known.filter((known) => known.source !== 'unreadable' && isKept(known));
+    this.#replace([...settings, ...unreadable, ...kept], policiesHold(unusable));
   }
 
   #replace(known: readonly FoundSettings[], hold: string | undefined): void {
@@ -82,21 +98,17 @@ export class DirectorySettings {
   }
 }
 
-function settingsBehind({ directory, manifest }: Hold): FoundSettings {
+function settingsBehind({ directory, manifest }: UnusableManifest): FoundSettings {
   const pausedBy = `${join(directory, manifest)}, which cannot be read and may contain the switch for everything`;
   return { directory, manifest, pausedBy, source: 'unreadable' };
 }
 
 /** Returns a message why no policy may start upgrades and what to do. Returns undefined if all manifests are usable. */
-function policiesHold([first, ...others]: readonly Hold[]): string | undefined {
+function policiesHold([first, ...others]: readonly UnusableManifest[]): string | undefined {
   if (!first) return undefined;
   const more = others.length === 0 ? '' : `, and ${others.length} more,`;
   return (
     `No upgrade is started: a manifest${more} cannot be used, no former version of it is known, and it may be about any collector. ` +
     `Correct or delete ${renderFinding(first.problem)}`
   );
-}
-
-function isSamePlace(left: Place, right: Place): boolean {
-  return left.directory === right.directory && left.manifest === right.manifest;
 }

@@ -17,8 +17,10 @@ import { maxManifestLength } from '../../api/manifest-file.ts';
 import { decodeManifestText } from '../../api/manifest-text.ts';
 import { pausedByConfigMap } from '../../api/operator-settings.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { ResourceKey } from '../host.ts';
+import { asLogfleetError } from '../../base/errors.ts';
+import { type FoundSettings, identifySettings, type Place, type UnusableManifest } from './directory-settings.ts';
 import { isAbsent } from './durable-file.ts';
+import { type FileMemories, type FileMemory, isCut, loadMemories, printOf, saveMemories } from './file-memory.ts';
 import {
   type DecodedFile,
   type DecodedResource,
@@ -27,11 +29,9 @@ import {
   type PreviousOf,
   type RefusedDocument,
 } from './manifest-decoding.ts';
-import { type FileMemory, type FoundSettings, type Hold, identifySettings, type Place } from './manifest-places.ts';
 import { type Request, readRequests, type SettingsRequest } from './requests.ts';
 import { identify } from './resource-cache.ts';
 import { StateDirectory } from './state-directory.ts';
-import { isCut, printOf } from './text-print.ts';
 
 /**
  * Time in ms that a manifest file must stay unchanged before it is read, because a slow process may still be writing
@@ -49,16 +49,19 @@ export interface Reading {
   readonly secrets: ReadonlyMap<string, Found<DecodedSecret>>;
   readonly settings: readonly FoundSettings[];
   readonly requests: ReadonlyMap<string, Request>;
+  /** Identities of all resources, Secrets and settings that the reading found. */
+  readonly ids: ReadonlySet<string>;
   readonly problems: readonly PlacedFinding[];
-  readonly holds: readonly Hold[];
+  readonly unusable: readonly UnusableManifest[];
   /** Folders with manifests, which must be watched for changes. */
   readonly folders: readonly string[];
   /** True if a manifest file changed so recently that all manifests must be read again soon. */
   readonly isUnfinished: boolean;
-  /** Returns whether an object that an earlier reading found may still exist, although this reading did not find it. */
-  mayExist(kind: string, key: ResourceKey): boolean;
-  /** True if a file could not be read completely. It may contain any object, because objects can move between files. */
-  isUnclear: boolean;
+  /**
+   * Returns whether an object that an earlier reading found may still exist, although this reading did not find it: its
+   * manifest was refused, or any file could not be read, so that its manifest may have moved there.
+   */
+  mayExist(id: string): boolean;
 }
 
 /** Objects that earlier readings of the manifests found. */
@@ -95,76 +98,76 @@ interface Gathering {
   isUnfinished: boolean;
 }
 
-/** A version of a manifest file, with the monotonic time at which that version was first seen. */
-interface Sighting {
-  readonly version: string;
-  readonly sinceMs: number;
-}
-
+/** A manifest file at the last reading. */
 interface KnownFile {
-  readonly bytes: Uint8Array;
-  readonly file: DecodedFile;
+  /** Modification time and length of the file. */
+  readonly version: string;
+  /** Monotonic time in ms at which this version of the file was first seen. */
+  readonly sinceMs: number;
+  /** Last decoded content of the file. */
+  decoded: { readonly bytes: Uint8Array; readonly file: DecodedFile } | undefined;
 }
 
 export class ManifestReader {
   readonly #options: ManifestReaderOptions;
-  /** Last decoded content of each manifest file that still exists, by path. */
-  #decoded = new Map<string, KnownFile>();
-  /** Time at which each manifest file was first seen with its current content, by path. */
-  #seen = new Map<string, Sighting>();
-  readonly #memories = new Map<string, Map<string, FileMemory>>();
-  readonly #changedMemories = new Set<string>();
+  /** Manifest files that still exist, by path. */
+  #files = new Map<string, KnownFile>();
+  /** Stored facts about the manifest files of each directory. */
+  readonly #memories = new Map<string, FileMemories>();
+  /** Directories whose facts about manifest files must be saved. */
+  readonly #unsaved = new Set<string>();
 
   constructor(options: ManifestReaderOptions) {
     this.#options = options;
   }
 
-  /** Takes over the facts about manifest files of a directory that an earlier operator process stored. */
-  remember(directory: string, files: ReadonlyMap<string, FileMemory>): void {
-    this.#memories.set(directory, new Map(files));
-  }
-
   /**
-   * Directories whose facts about manifest files have changed since the last call. Each directory comes with the facts
-   * of all its files.
-   */
-  takeChangedMemories(): readonly (readonly [string, ReadonlyMap<string, FileMemory>])[] {
-    const changed = [...this.#changedMemories].map((directory) => [directory, this.#memoryOf(directory)] as const);
-    this.#changedMemories.clear();
-    return changed;
-  }
-
-  /**
-   * Reads all manifest directories. Never fails: unreadable files become problems. With `takesUnfinished`, a file that
-   * keeps changing counts as unreadable.
+   * Reads all manifest directories. Unreadable files become problems. With `takesUnfinished`, a file that keeps changing
+   * counts as unreadable.
    */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
     const gathered: Gathering = {
       ...{ known, takesUnfinished, isUnfinished: false, requests: new Map() },
       ...{ found: [], settings: [], problems: [], folders: [], refused: [], unclear: [] },
     };
-    const [before, seenBefore] = [this.#decoded, this.#seen];
-    this.#decoded = new Map();
-    this.#seen = new Map();
+    const filesBefore = this.#files;
+    this.#files = new Map();
     for (const directory of this.#options.directories) {
+      const memories = await this.#load(directory);
       const scan = await this.#scan(directory, gathered);
       gathered.folders.push(...(scan?.folders ?? []), new StateDirectory(directory).requestFolder);
       for (const file of scan?.files ?? []) {
-        const path = join(directory, file.path);
-        const isQuiet = this.#isQuiet(path, file.content, seenBefore.get(path));
-        const decoded = this.#decode(directory, file, isQuiet, before.get(path), gathered);
+        const decoded = this.#decode(directory, file, filesBefore.get(join(directory, file.path)), gathered);
         if (decoded) gather(gathered, directory, file.path, decoded);
       }
-      if (scan) this.#dropMemories(directory, scan.files, known);
+      if (scan) this.#dropMemories(directory, memories, scan.files, known);
+      await this.#save(directory, memories, gathered.problems);
       await gatherRequests(gathered, directory);
     }
     return this.#conclude(gathered);
   }
 
+  /** Loads the stored facts about the files of a directory. A command that only reads loads them for each reading. */
+  async #load(directory: string): Promise<FileMemories> {
+    const known = this.#options.isOperator ? this.#memories.get(directory) : undefined;
+    const memories = known ?? (await loadMemories(directory));
+    this.#memories.set(directory, memories);
+    return memories;
+  }
+
+  async #save(directory: string, memories: FileMemories, problems: PlacedFinding[]): Promise<void> {
+    if (!this.#options.isOperator || !this.#unsaved.has(directory)) return;
+    try {
+      await saveMemories(directory, memories);
+      this.#unsaved.delete(directory);
+    } catch (error) {
+      problems.push(fileError(directory, 'Unreadable', asLogfleetError(error).message, ''));
+    }
+  }
+
   #conclude(gathered: Gathering): Reading {
     refuseDoubles(gathered);
     const refused = new Set(gathered.refused.map(idOf));
-    const isUnclear = gathered.unclear.length > 0;
     const { settings, requests, problems, folders, isUnfinished } = gathered;
     const resources = new Map<string, Found<DecodedResource>>();
     const secrets = new Map<string, Found<DecodedSecret>>();
@@ -174,26 +177,30 @@ export class ManifestReader {
       if (decoded.kind === 'Secret') secrets.set(id, { decoded, ...place });
       else resources.set(id, { decoded, ...place });
     }
-    const found = new Set([...resources.keys(), ...secrets.keys(), ...settings.map(identifySettings)]);
+    const ids = new Set([...resources.keys(), ...secrets.keys(), ...settings.map(identifySettings)]);
     return {
-      ...{ resources, secrets, settings, requests, problems, folders, isUnfinished, isUnclear },
-      holds: this.#holdsOf(gathered, found),
-      mayExist: (kind, key) => isUnclear || refused.has(identify(kind, key)),
+      ...{ resources, secrets, settings, requests, ids, problems, folders, isUnfinished },
+      unusable: this.#unusable(gathered, ids),
+      mayExist: (id) => gathered.unclear.length > 0 || refused.has(id),
     };
   }
 
-  #holdsOf({ refused, unclear, known }: Gathering, found: ReadonlySet<string>): readonly Hold[] {
-    const unknown = refused.filter((each) => known.placeOf(idOf(each)) === undefined);
-    const ofDocuments = unknown.flatMap(({ directory, manifest, problem }): readonly Hold[] =>
-      problem ? [{ directory, manifest, problem, mayPause: false }] : [],
+  /**
+   * Returns the manifests without a known former version: refused documents of unknown objects, and unreadable files that
+   * never were readable or contained an object that is no longer known.
+   */
+  #unusable({ refused, unclear, known }: Gathering, found: ReadonlySet<string>): readonly UnusableManifest[] {
+    const isUnknown = (id: string) => known.placeOf(id) === undefined;
+    const ofDocuments = refused.flatMap(({ directory, manifest, problem, ...each }): readonly UnusableManifest[] =>
+      problem && isUnknown(idOf(each)) ? [{ directory, manifest, problem, mayPause: false }] : [],
     );
-    const ofFiles = unclear.filter((place) => {
-      const files = [...this.#memoryOf(place.directory)].filter(([manifest]) =>
-        isAtOrBelow({ directory: place.directory, manifest }, place),
+    const ofFiles = unclear.filter(({ directory, manifest, isWhole }) => {
+      const files = [...(this.#memories.get(directory) ?? [])].filter(([path]) =>
+        isAtOrBelow({ directory, manifest: path }, { directory, manifest }),
       );
-      const missing = files.flatMap(([, memory]) => [...memory.ids, ...memory.refused]).filter((id) => !found.has(id));
-      const isNew = files.length === 0 || (!place.isWhole && missing.length === 0);
-      return isNew || missing.some((id) => known.placeOf(id) === undefined);
+      const missing = files.flatMap(([, { ids, refused }]) => [...ids, ...refused]).filter((id) => !found.has(id));
+      const isNew = files.length === 0 || (!isWhole && missing.length === 0);
+      return isNew || missing.some(isUnknown);
     });
     return [
       ...ofDocuments,
@@ -208,7 +215,7 @@ export class ManifestReader {
       if (this.#options.isOperator) await stat(new StateDirectory(directory).folder);
       return await scanManifests(directory);
     } catch (error) {
-      const problem = `cannot be read (${error instanceof Error ? error.message : String(error)})`;
+      const problem = `cannot be read (${textOf(error)})`;
       gather(gathered, directory, '', unreadable(directory, problem, 'mount it or make it readable'));
       return undefined;
     }
@@ -217,78 +224,69 @@ export class ManifestReader {
   #decode(
     directory: string,
     { path, content }: ScannedFile,
-    isQuiet: boolean,
     before: KnownFile | undefined,
     gathered: Gathering,
   ): DecodedFile | undefined {
     const file = join(directory, path);
     if ('failure' in content) {
-      if (before) this.#decoded.set(file, before);
+      if (before) this.#files.set(file, before);
       return unreadable(file, `cannot be read (${content.failure})`, 'make it readable, or delete it');
     }
-    if (before && (!isQuiet || Buffer.compare(before.bytes, content.bytes) === 0)) {
-      gathered.isUnfinished ||= !isQuiet;
-      this.#decoded.set(file, before);
-      return before.file;
+    const nowMs = this.#options.clock.monotonic();
+    const version = `${content.changedAtMs} ${content.bytes.length}`;
+    const sinceMs = before?.version === version ? before.sinceMs : nowMs;
+    const known: KnownFile = { version, sinceMs, decoded: before?.decoded };
+    this.#files.set(file, known);
+    const isQuiet = this.#isQuiet(content, nowMs - sinceMs);
+    if (!isQuiet) gathered.isUnfinished = true;
+    if (known.decoded && (!isQuiet || Buffer.compare(known.decoded.bytes, content.bytes) === 0)) {
+      return known.decoded.file;
     }
-    if (!isQuiet) {
-      gathered.isUnfinished = true;
-      if (!gathered.takesUnfinished) return undefined;
-      return unreadable(file, 'keeps changing while it is read', 'wait until it is written');
+    if (isQuiet) {
+      const decoded = this.#decodeText(directory, path, content.bytes, gathered.known.previousOf);
+      known.decoded = { bytes: content.bytes, file: decoded };
+      return decoded;
     }
-    const decoded = this.#decodeText(directory, path, content.bytes, gathered.known.previousOf);
-    this.#decoded.set(file, { bytes: content.bytes, file: decoded });
-    return decoded;
+    if (!gathered.takesUnfinished) return undefined;
+    return unreadable(file, 'keeps changing while it is read', 'wait until it is written');
   }
 
   #decodeText(directory: string, path: string, bytes: Uint8Array, previousOf: PreviousOf): DecodedFile {
     const file = join(directory, path);
     const read = decodeManifestText(bytes);
     if ('problem' in read) return decodeManifest(file, bytes, previousOf);
-    const memory = this.#memoryOf(directory).get(path);
+    const memories = this.#memories.get(directory);
+    const memory = memories?.get(path);
     if (memory && memory.ids.length > 0 && isCut(read.text, memory.print)) return cutOff(file, read.text);
     const decoded = decodeManifest(file, read.text, previousOf);
     if (decoded.unclear === undefined) {
-      this.#memoryOf(directory).set(path, { ...idsIn(decoded, directory, path), print: printOf(read.text) });
-      this.#changedMemories.add(directory);
+      memories?.set(path, { ...idsIn(decoded, { directory, manifest: path }), print: printOf(read.text) });
+      this.#unsaved.add(directory);
     }
     return decoded;
   }
 
   /**
    * Returns whether a manifest file has stayed unchanged for `quietMs`. The test uses the file's modification time. If
-   * the clocks of file system and process differ, it uses the time since this process first saw the content.
+   * the clocks of file system and process differ, it uses the time for which this process has seen the content.
    */
-  #isQuiet(file: string, content: ScannedFile['content'], before: Sighting | undefined): boolean {
+  #isQuiet({ changedAtMs }: FileContent, seenForMs: number): boolean {
     const { clock, isOperator } = this.#options;
-    if (!isOperator || 'failure' in content) return true;
-    const version = `${content.changedAtMs} ${content.bytes.length}`;
-    const nowMs = clock.monotonic();
-    const sinceMs = before?.version === version ? before.sinceMs : nowMs;
-    this.#seen.set(file, { version, sinceMs });
-    return Math.max(clock.now() - content.changedAtMs, nowMs - sinceMs) >= quietMs;
+    return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
 
   /** Drops the stored facts about a removed manifest file when none of the file's objects is known any more. */
-  #dropMemories(directory: string, files: readonly ScannedFile[], known: KnownBefore): void {
+  #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
-    for (const [manifest, { ids }] of this.#memoryOf(directory)) {
-      const stoodThere = (id: string) => {
+    for (const [manifest, { ids }] of memories) {
+      const isKnownThere = (id: string) => {
         const place = known.placeOf(id);
         return place?.directory === directory && place.manifest === manifest;
       };
-      if (present.has(manifest) || ids.some(stoodThere)) continue;
-      this.#memoryOf(directory).delete(manifest);
-      this.#changedMemories.add(directory);
+      if (present.has(manifest) || ids.some(isKnownThere)) continue;
+      memories.delete(manifest);
+      this.#unsaved.add(directory);
     }
-  }
-
-  #memoryOf(directory: string): Map<string, FileMemory> {
-    const known = this.#memories.get(directory);
-    if (known) return known;
-    const created = new Map<string, FileMemory>();
-    this.#memories.set(directory, created);
-    return created;
   }
 }
 
@@ -298,14 +296,12 @@ function isAtOrBelow(place: Place, outer: Place): boolean {
   return path === outerPath || path.startsWith(join(outerPath, '/'));
 }
 
-function idsIn(file: DecodedFile, directory: string, manifest: string): Pick<FileMemory, 'ids' | 'refused'> {
-  const all = [
-    ...[...file.resources, ...file.secrets].map(idOf),
-    ...(file.settings.length > 0 ? [identifySettings({ directory, manifest })] : []),
-  ];
-  const doubled = all.filter((id, index) => all.indexOf(id) !== index);
+function idsIn(file: DecodedFile, place: Place): Pick<FileMemory, 'ids' | 'refused'> {
+  const settings = file.settings.length > 0 ? [identifySettings(place)] : [];
+  const ids = [...file.resources.map(idOf), ...file.secrets.map(idOf), ...settings];
+  const doubled = ids.filter((id, index) => ids.indexOf(id) !== index);
   const refused = [...file.refused.map(idOf), ...doubled];
-  return { ids: all.filter((id) => !refused.includes(id)), refused };
+  return { ids: ids.filter((id) => !refused.includes(id)), refused };
 }
 
 function gather(gathered: Gathering, directory: string, manifest: string, decoded: DecodedFile): void {
@@ -463,5 +459,9 @@ async function isListed(path: string): Promise<boolean> {
 }
 
 function unread(path: string, error: unknown): ScannedFile {
-  return { path, content: { failure: error instanceof Error ? error.message : String(error) } };
+  return { path, content: { failure: textOf(error) } };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

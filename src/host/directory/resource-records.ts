@@ -3,15 +3,12 @@
  * and status. A record is one file in the form of `kubectl get -o json`, with the path of the manifest:
  * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`. The record
  * of a resource whose manifest was deleted also has `"parkedSince":"…Z"`. Its ledger and requests are kept (D4).
- *
- * One more file stores what each manifest file contained: `{"web.yaml":{"ids":["Kind/namespace/name"],"print":{…}}}`.
  */
 import { basename, join } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
-import { jsonReader, objectOf, resourceName, text, texts } from '../../api/json-shape.ts';
+import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
 import { type AnyResource, type KindName, kinds } from '../../api/kinds.ts';
 import { copyDurably, listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
-import type { FileMemory } from './manifest-places.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface ResourceRecord {
@@ -88,15 +85,6 @@ export const recordFiles = {
   async removeRequest({ directory, resource: { kind, metadata } }: ResourceRecord): Promise<void> {
     await removeDurably(new StateDirectory(directory).requestFile(kind, metadata));
   },
-
-  /** Loads what each manifest file of a directory contained at the last reading. Empty if nothing is stored. */
-  async loadFiles(directory: string): Promise<ReadonlyMap<string, FileMemory>> {
-    return decodeFiles(await readIfPresent(new StateDirectory(directory).memoryFile));
-  },
-
-  async saveFiles(directory: string, files: ReadonlyMap<string, FileMemory>): Promise<void> {
-    await writeDurably(new StateDirectory(directory).memoryFile, `${JSON.stringify(Object.fromEntries(files))}\n`);
-  },
 };
 
 const writeNothing = async (): Promise<void> => {};
@@ -109,23 +97,7 @@ export const readOnlyRecords: RecordStore = {
   move: async (record, directory) => ({ ...record, directory }),
   remove: writeNothing,
   removeRequest: writeNothing,
-  saveFiles: writeNothing,
 };
-
-const print = objectOf({ lines: texts, lastLength: { type: 'integer' }, significant: { type: 'integer' } });
-const readFiles = jsonReader<Readonly<Record<string, FileMemory>>>({
-  type: 'object',
-  additionalProperties: objectOf({ ids: texts, refused: texts, print }),
-  required: [],
-});
-
-/**
- * Decodes the stored facts about manifest files. If they are missing or have another shape, the files count as never
- * read.
- */
-function decodeFiles(content: string | undefined): ReadonlyMap<string, FileMemory> {
-  return new Map(Object.entries(readFiles(content) ?? {}));
-}
 
 async function listStatusFiles(state: StateDirectory, kind: KindName) {
   const files: { readonly path: string; readonly namespace: string; readonly name: string }[] = [];

@@ -1,0 +1,82 @@
+/**
+ * Facts about each manifest file that survive a restart: the objects in it, and digests of its lines. The digests show
+ * whether another text is a truncated copy of the file. The text itself is not stored, because it may contain a Secret.
+ *
+ * One file per directory stores the facts: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
+ */
+import { hash } from 'node:crypto';
+import { jsonReader, objectOf, texts } from '../../api/json-shape.ts';
+import { readIfPresent, writeDurably } from './durable-file.ts';
+import { StateDirectory } from './state-directory.ts';
+
+export interface TextPrint {
+  /** Digest of each line of the text. */
+  readonly lines: readonly string[];
+  /** Length of the last line in characters. */
+  readonly lastLength: number;
+  /** Number of lines up to and including the last line that is neither blank nor a comment. */
+  readonly significant: number;
+}
+
+/** A manifest file at its last complete reading. */
+export interface FileMemory {
+  /** Identities of the valid resources, Secrets and settings in the file. */
+  readonly ids: readonly string[];
+  /** Identities of the refused (invalid) resources, Secrets and settings in the file. */
+  readonly refused: readonly string[];
+  readonly print: TextPrint;
+}
+
+/** Facts about the manifest files of one directory, by the path of the file in the directory. */
+export type FileMemories = Map<string, FileMemory>;
+
+const print = objectOf({ lines: texts, lastLength: { type: 'integer' }, significant: { type: 'integer' } });
+const decodeMemories = jsonReader<Readonly<Record<string, FileMemory>>>({
+  type: 'object',
+  additionalProperties: objectOf({ ids: texts, refused: texts, print }),
+  required: [],
+});
+
+/** Loads the facts about the manifest files of a directory. Empty if they are missing or have another shape. */
+export async function loadMemories(directory: string): Promise<FileMemories> {
+  const stored = decodeMemories(await readIfPresent(new StateDirectory(directory).memoryFile));
+  return new Map(Object.entries(stored ?? {}));
+}
+
+export async function saveMemories(directory: string, memories: FileMemories): Promise<void> {
+  await writeDurably(new StateDirectory(directory).memoryFile, `${JSON.stringify(Object.fromEntries(memories))}\n`);
+}
+
+export function printOf(text: string): TextPrint {
+  const { lines } = linesOf(text);
+  const significant = lines.findLastIndex(isSignificant) + 1;
+  return { lines: lines.map(digest), lastLength: lines.at(-1)?.length ?? 0, significant };
+}
+
+/**
+ * Returns whether `text` is a truncated copy of the text with the digests `print`, and more than blank lines and
+ * comments is missing. If `text` ends within a line, only its complete lines are compared.
+ */
+export function isCut(text: string, print: TextPrint): boolean {
+  const { lines, isEnded } = linesOf(text);
+  const same = lines.findIndex((line, index) => digest(line) !== print.lines[index]);
+  const whole = same === -1 ? lines.length : same;
+  const isBeginning = whole === lines.length || (!isEnded && whole === lines.length - 1);
+  if (!isBeginning || whole >= print.significant) return false;
+  return lines.length < print.lines.length || (lines.at(-1)?.length ?? 0) < print.lastLength;
+}
+
+function linesOf(text: string): { readonly lines: readonly string[]; readonly isEnded: boolean } {
+  const lines = text.split('\n');
+  const isEnded = lines.at(-1) === '';
+  return { lines: isEnded ? lines.slice(0, -1) : lines, isEnded };
+}
+
+function isSignificant(line: string): boolean {
+  return /^(?!---\s*$|\.\.\.\s*$)\s*[^#\s]/.test(line);
+}
+
+/** Returns a digest of 48 bits for one line. */
+function digest(text: string): string {
+  return hash('sha256', text, 'base64').slice(0, 8);
+}
