@@ -101,7 +101,7 @@ export function addTargetOptions(command: Command): Command {
 export function addLogOptions(command: Command, level: LogOptions['logLevel']): Command {
   return command
     .addOption(
-      oneOf('--log-format <format>', 'Format of the log (default: text on a terminal, else json).', ['json', 'text']),
+      oneOf('--log-format <format>', 'Format of the log (default: text; json in a cluster).', ['json', 'text']),
     )
     .addOption(oneOf('--log-level <level>', 'Minimum level of the log.', ['debug', 'info', 'warn', 'error'], level));
 }

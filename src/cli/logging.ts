@@ -6,21 +6,13 @@ import { createTextLogger } from '../base/text-log.ts';
 import type { Output } from './context.ts';
 import type { LogOptions } from './options.ts';
 
-/** True if warnings of the log appeared on stderr as text. */
-export function showsWarnings({ logFormat, logLevel }: LogOptions, { isTTY }: Output): boolean {
-  return isText(logFormat, isTTY) && logLevel !== 'error';
-}
-
-function isText(logFormat: LogOptions['logFormat'], isTTY: boolean): boolean {
-  return logFormat === undefined ? isTTY : logFormat === 'text';
-}
-
-/** Creates a logger that writes to `output`. Without `--log-format`, the log is text if the output stream is a terminal. */
+/** Creates a logger that writes to `output`. Without `--log-format`, the format is `usual`. */
 export function createLogger(
-  { logFormat, logLevel }: LogOptions,
-  { isTTY, colour }: Output,
+  { logFormat, logLevel: level }: LogOptions,
+  usual: LogOptions['logFormat'],
+  { colour: colors }: Pick<Output, 'colour'>,
   output: { write(line: string): void },
 ): Logger {
-  if (!isText(logFormat, isTTY)) return createJsonLogger({ level: logLevel, output });
-  return createTextLogger({ level: logLevel, colors: colour, clock: systemClock, output });
+  if ((logFormat ?? usual) === 'json') return createJsonLogger({ level, output });
+  return createTextLogger({ level, colors, clock: systemClock, output });
 }

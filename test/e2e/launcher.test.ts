@@ -157,7 +157,6 @@ describe('--help', () => {
     expect(new Set(packages)).toEqual(new Set(['commander']));
     expect(loaded.filter((path) => /^(?:src|simulator)\//.test(path)).sort()).toEqual([
       'simulator/command.ts',
-      'simulator/options.ts',
       'src/base/clock.ts',
       'src/base/duration.ts',
       'src/base/errors.ts',

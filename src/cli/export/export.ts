@@ -145,12 +145,13 @@ async function reportEnd(
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
-  // The process keeps no status for later commands, so everything is printed here.
-  const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
-  stderr.write(text.map((line) => `${line}\n`).join(''));
+  // The rows come first: if their reader ends, the process ends too, and must not have reported success.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
+  // The process keeps no status for later commands, so everything is printed here.
+  const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   if (signal.aborted) return exitStatus.interrupted;
+  stderr.write(text.map((line) => `${line}\n`).join(''));
   if (isExported(ended)) return exitStatus.ok;
   return lacksSecret(ended) ? exitStatus.usage : exitStatus.failed;
 }

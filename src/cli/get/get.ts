@@ -7,6 +7,7 @@ import { type KindName, kinds } from '../../api/kinds.ts';
 import { type Clock, sleep, systemClock } from '../../base/clock.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { GetOptions } from '../options.ts';
+import { holds, renderBehind } from '../render/condition-lines.ts';
 import { isComplete, nextSteps } from '../render/next-steps.ts';
 import { renderDocuments, renderResourceTable } from '../render/resource-table.ts';
 import { renderResource } from '../render/resource-view.ts';
@@ -71,18 +72,25 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
       : renderResourceTable(resources, table);
   const all = parkedLines.length === 0 ? lines : [...lines, '', ...parkedLines];
   stdout.write(all.map((line) => `${line}\n`).join(''));
-  await reportIdle(resources, reader, context);
+  const note = await idleNoteOf(resources, reader);
+  if (note !== undefined) context.stderr.write(`${note}\n`);
 }
 
 /**
- * Warns if no operator process works on the directory. Without the warning, the last status of a killed process would
- * look current.
+ * Note that no operator process works on the directory. Without it, the last status of a killed process would look
+ * current. Undefined if a process works there, and if nothing is left to do.
  */
-async function reportIdle(resources: readonly AnyResource[], reader: ResourceReader, { stderr }: CommandContext) {
-  if (resources.every(isComplete)) return;
+async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceReader): Promise<string | undefined> {
+  const isDone = (resource: AnyResource) => holds(resource.status, 'Ready') && renderBehind(resource) === undefined;
+  const open = resources.filter((resource) => !isDone(resource) && !isComplete(resource));
+  if (open.length === 0) return undefined;
   const note = await reader.idleNote?.();
-  if (note !== undefined) stderr.write(`${note}\n`);
+  const isNew = open.every(({ kind, status }) => kind === 'SearchExport' && status === undefined);
+  return note === undefined || !isNew ? note : `${note}. ${exportsWithoutStatus}`;
 }
+
+const exportsWithoutStatus =
+  'Exports by logfleet export have no status in a directory. To check their files: logfleet verify FOLDER';
 
 async function gather(
   { kinds: wanted, name, options }: GetRequest,
@@ -108,7 +116,7 @@ async function follow(
   const byKind = new Map<KindName, readonly AnyResource[]>();
   const checkIdle = async () => {
     const shown = byKind.size === 0 ? first : [...byKind.values()].flat();
-    presenter.idle(shown.every(isComplete) ? undefined : await reader.idleNote?.());
+    presenter.idle(await idleNoteOf(shown, reader));
   };
   const show = () => {
     if (byKind.size < request.kinds.length) return;

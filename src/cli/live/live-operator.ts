@@ -33,8 +33,11 @@ export class LiveOperator {
   ) {
     const { stderr } = context;
     this.#context = context;
-    this.#view = new LiveView({ output: stderr, clock: systemClock, ...{ flagsOf, resumeAll } });
-    this.log = createLogger(options, stderr, { write: (line) => this.#view.print(line.trimEnd()) });
+    const isJson = options.logFormat === 'json' && !stderr.isTTY;
+    this.log = createLogger(options, 'text', stderr, isJson ? stderr : { write: (line) => this.#view.print(line) });
+    // In a JSON log the progress is part of the log, so that each line of the output is JSON.
+    const output = isJson ? { ...stderr, write: (text: string) => this.log.info(text.trimEnd()) } : stderr;
+    this.#view = new LiveView({ output, clock: systemClock, flagsOf, resumeAll });
     this.metrics = countingRequests(metrics, () => this.#view.request());
   }
 

@@ -9,7 +9,7 @@ import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { Output } from '../context.ts';
-import { type NextSteps, nextSteps, renderNextStep, type StepOptions } from '../render/next-steps.ts';
+import { type NextSteps, nextSteps, renderMessage, type StepOptions } from '../render/next-steps.ts';
 import { renderLine, renderReason, renderResource } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';
 import type { LiveEvent } from '../render/view-layout.ts';
@@ -112,13 +112,12 @@ export class LiveView {
   }
 
   /** Prints a line, for example of the log. On a terminal, it appears above the redrawn block. */
-  print(line: string): void {
-    if (!this.#screen) {
-      this.#output.write(`${line}\n`);
-      return;
-    }
-    this.#screen.print(line);
-    this.#draw();
+  print(text: string): void {
+    const line = text.trimEnd();
+    if (this.#screen) {
+      this.#screen.print(line);
+      this.#draw();
+    } else this.#write(line);
   }
 
   /** Draws the last state of all resources, and then restores the terminal. */
@@ -194,7 +193,7 @@ export class LiveView {
       const why = renderReason(resource);
       const isNews = resource.status?.outageStartTime !== undefined || shown.message !== why;
       if (why !== undefined && isNews) {
-        this.#write(`${keyText(resource.metadata)}: ${why}${renderNextStep(this.#stepsOf(resource))}`);
+        this.#write(`${keyText(resource.metadata)}: ${renderMessage(resource, why, this.#stepsOf(resource))}`);
         shown.message = why;
       }
       this.#scheduleReason(shown, Math.min(2 * quietMs, longestQuietMs));

@@ -40,10 +40,22 @@ export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll
 }
 
 /** The first step that applies to the resource, as a sentence that follows a message. Empty if none applies. */
-export function renderNextStep({ resume, approve, retry }: NextSteps): string {
+function renderNextStep({ resume, approve, retry }: NextSteps): string {
   if (resume !== undefined) return ` To resume: ${resume}`;
   if (approve !== undefined) return ` To approve: ${approve}`;
   return retry === undefined ? '' : ` To retry: ${retry}`;
+}
+
+/**
+ * Message about a resource that a person must act on, with the first step that applies. The message of a stopped rollout
+ * is that of the stop itself, because the condition names the remedy without the flags of the command.
+ */
+export function renderMessage({ kind, status }: AnyResource, message: string, steps: NextSteps): string {
+  const stop = kind === 'CollectorVersionPolicy' ? status?.rollout?.stopped : undefined;
+  const reason = conditionOf(status, 'Ready')?.reason;
+  const isStopped = reason === reasons.rolloutStopped || reason === reasons.aborted;
+  if (!stop || !isStopped || steps.retry === undefined) return `${message}${renderNextStep(steps)}`;
+  return `${stop.message.replace(/\.?$/, '.')} Set another target, or run: ${steps.retry}`;
 }
 
 /** Instruction that ends all pauses of this resource. Undefined if it is not paused, or is complete. */

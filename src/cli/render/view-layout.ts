@@ -6,7 +6,7 @@ import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceEvent } from '../../host/host.ts';
 import { conditionOf, holds, isAtWork, renderBehind, renderConditions } from './condition-lines.ts';
-import { type NextSteps, renderNextStep } from './next-steps.ts';
+import { type NextSteps, renderMessage } from './next-steps.ts';
 import { type Colour, clip, type Paint, paintWith, printable, renderAge, widthOf, wrap } from './text.ts';
 
 /** Event of a resource, shown in its live view. */
@@ -118,14 +118,15 @@ function stateColour({ status }: AnyResource): Colour {
  * logfleet is working on it, unless it is paused.
  */
 function renderStall(
-  { status }: AnyResource,
+  resource: AnyResource,
   { approve: _, ...steps }: NextSteps,
   width: number,
   paint: Paint,
 ): readonly string[] {
+  const { status } = resource;
   const cause = conditionOf(status, 'Stalled') ?? conditionOf(status, 'Ready');
   const isShown = cause && !holds(status, 'Ready') && !holds(status, 'Reconciling');
-  const text = `${isShown ? cause.message : ''}${renderNextStep(steps)}`.trim();
+  const text = renderMessage(resource, isShown ? cause.message : '', steps).trim();
   const colour = cause?.type === 'Stalled' ? 'red' : 'yellow';
   return text === '' ? [] : wrap(printable(text), width).map((line) => paint(colour, line));
 }

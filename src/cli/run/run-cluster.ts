@@ -20,7 +20,7 @@ export async function runInCluster(
   metrics: PrometheusMetrics,
 ): Promise<number> {
   const { api, namespace } = await chooseCluster(options, cwd, 'run on a directory of manifests with logfleet run DIR');
-  const log = createLogger(options, stderr, stderr);
+  const log = createLogger(options, stderr.isTTY ? 'text' : 'json', stderr, stderr);
   const common = { clock: systemClock, random: systemRandom, log, metrics };
   const host = createKubernetesHost({
     ...common,

@@ -13,7 +13,6 @@ import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
 import { secretFromVariables } from '../given-manifests.ts';
 import { LiveOperator } from '../live/live-operator.ts';
-import { showsWarnings } from '../logging.ts';
 import type { RunOptions } from '../options.ts';
 import { resumeAllStep } from '../render/next-steps.ts';
 import { type HealthServer, startHealthServer } from './health-server.ts';
@@ -86,14 +85,10 @@ async function runUntilEnd(
   }
 }
 
-/**
- * Reports problems with manifests, and notices about them, that were not yet written to the log. Returns whether a
- * manifest has an error.
- */
-function reportProblems(host: DirectoryHost, options: RunOptions, { stderr }: CommandContext): boolean {
+/** Reports problems with manifests that the log does not have. Returns whether a manifest has an error. */
+function reportProblems(host: DirectoryHost, { logLevel }: RunOptions, { stderr }: CommandContext): boolean {
   const problems = host.problems().filter(({ severity }) => severity === 'error');
-  const isLogged = showsWarnings(options, stderr);
-  if (!isLogged) {
+  if (logLevel === 'error') {
     for (const problem of problems) stderr.write(`${renderFinding(problem)}\n`);
     for (const notice of host.notices()) stderr.write(`logfleet run: ${notice}\n`);
   } else if (problems.length > 0) {

@@ -10,7 +10,7 @@ import { counted } from '../../base/number-text.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
-import { nextSteps, renderNextStep, type StepOptions, targetFlags } from '../render/next-steps.ts';
+import { nextSteps, renderMessage, type StepOptions, targetFlags } from '../render/next-steps.ts';
 import { wrap } from '../render/text.ts';
 
 /**
@@ -84,8 +84,9 @@ function hasMoreToTell({ status }: AnyResource): boolean {
 export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeAll: string | undefined): string {
   const { namespace, name } = resource.metadata;
   const ready = conditionOf(resource.status, 'Ready');
-  const outcome = `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'no operator has looked at it'}`;
-  return `${outcome}${renderNextStep(nextSteps(resource, flags, resumeAll))}`;
+  const message = ready?.message ?? 'no operator has looked at it';
+  const text = renderMessage(resource, message, nextSteps(resource, flags, resumeAll));
+  return `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${text}`;
 }
 
 /** Message about an interrupted run. `flags` are those that the next start needs to continue the same export. */

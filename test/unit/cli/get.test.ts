@@ -74,7 +74,7 @@ describe('get', () => {
     },
   );
 
-  it('reports that no process works on the directory, except for documents and complete exports', async () => {
+  it('reports that no process works on the directory, unless nothing is left to do, and not for documents', async () => {
     const told = async (shown: MemoryReader, given: Arguments) => {
       shown.idleNote = async () => 'Nobody works on this directory: logfleet run .';
       return (await run(shown, given)).stderr;
@@ -88,6 +88,13 @@ describe('get', () => {
     };
     const complete = sampleExport({ status } as Parameters<typeof sampleExport>[0]);
     expect(await told(new MemoryReader([complete]), { kind: 'sx' })).toBe('');
+    const ready = { type: 'Ready', status: 'True', reason: 'AllUpdated', message: '', lastTransitionTime: '' } as const;
+    const updated = samplePolicy({ status: { observedGeneration: 3, conditions: [ready] } });
+    expect(await told(new MemoryReader([updated]), { kind: 'cvp' })).toBe('');
+    const changed = samplePolicy({ metadata: { generation: 4 }, status: updated.status });
+    expect(await told(new MemoryReader([changed]), { kind: 'cvp' })).toContain('Nobody works on this directory');
+    const unseen = sampleExport({ status: undefined });
+    expect(await told(new MemoryReader([unseen]), { kind: 'sx' })).toContain('logfleet verify FOLDER');
   });
 
   it('reports the searched place and ends with 0 without resources', async () => {
