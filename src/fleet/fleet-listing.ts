@@ -356,7 +356,9 @@ export class FleetListing {
     }
     const delayMs = retryDelayMs(error, this.#failures++);
     this.#problem = { error, retryAtMs: clock.monotonic() + delayMs };
-    log.warn('the fleet could not be read', { error, retryInMs: delayMs });
+    // A 429 is harmless: the service says when to continue.
+    const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
+    log[level]('the list of collectors is read again later', { error, retryInMs: delayMs });
     const isNews = !this.#isProblemKnown;
     this.#isProblemKnown = true;
     this.#retry = clock.after(delayMs, () => {

@@ -140,7 +140,9 @@ export class ServiceBinding {
     if (this.#hold && nowMs < this.#hold.untilMs) return;
     const delayMs = retryDelayMs(error, this.#failures[asked]++);
     this.#hold = { error, untilMs: nowMs + delayMs };
-    log.warn('the service cannot be used', { error, retryInMs: delayMs });
+    // A 429 is harmless: the service says when to continue.
+    const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
+    log[level]('requests to the service are sent again later', { error, retryInMs: delayMs });
     onNews();
   }
 
