@@ -86,11 +86,11 @@ async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceRea
   if (open.length === 0) return undefined;
   const note = await reader.idleNote?.();
   const isNew = open.every(({ kind, status }) => kind === 'SearchExport' && status === undefined);
-  return note === undefined || !isNew ? note : `${note}. ${exportsWithoutStatus}`;
+  return note === undefined || !isNew ? note : `${exportsWithoutStatus} ${note}`;
 }
 
 const exportsWithoutStatus =
-  'Exports by logfleet export have no status in a directory. To check their files: logfleet verify FOLDER';
+  'logfleet export writes no status into a directory; logfleet verify FOLDER checks its files.';
 
 async function gather(
   { kinds: wanted, name, options }: GetRequest,

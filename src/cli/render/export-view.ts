@@ -154,7 +154,7 @@ function renderSpan(from: string, to: string): string {
 
 /** Histogram of an export's rows over time, as a line of blocks. Undefined while no rows are known. */
 function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
-  if (rowHistogram.length === 0 || !timeRange || width < 10) return undefined;
+  if (rowHistogram.every((count) => count === 0) || !timeRange || width < 10) return undefined;
   const range = { startMs: Date.parse(timeRange.startTime), endMs: Date.parse(timeRange.endTime) };
   const sliceMs = (range.endMs - range.startMs) / rowHistogram.length;
   const pieces = rowHistogram.flatMap((count, slice) => {
