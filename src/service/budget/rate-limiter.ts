@@ -140,9 +140,10 @@ export class RateLimiter {
     const tookMs = nowMs - startedAtMs;
     const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
     // The service reads the last handshake message when about half of the handshake's duration has
-    // passed.
+    // passed. After a stall it reads requests and handshakes at the same time, in any order.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
-    this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, halfMs + marginBounds.floorMs + lateMs));
+    const likelyMs = lateMs > marginBounds.mostMs ? tookMs : halfMs + marginBounds.floorMs + lateMs;
+    this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));
   }
 
   /**

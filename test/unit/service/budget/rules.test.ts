@@ -72,6 +72,20 @@ describe('B1: starts', () => {
     expect(rounded(wire.sentAt('listing')).slice(3)).toEqual([1_260, 1_260, 1_260]);
   });
 
+  it('counts from the end of a handshake that a stall has delayed, however long handshakes usually take', async () => {
+    wire.handshakeMs = 100;
+    for (let count = 0; count < 10; count++) {
+      call(5, 'listing', { workMs: 3_000 });
+      await clock.advance(10_000);
+    }
+    expect(wire.handshakes).toBe(10);
+    wire.stall(100_000, 105_000);
+    call(8, 'listing', { workMs: 3_000 });
+    await clock.advance(30_000);
+    expect(wire.seen).toHaveLength(58);
+    expect(wire.mostArrivals()).toBe(4);
+  });
+
   it('begins a handshake after 250 ms if answers always take longer than a period', async () => {
     call(1, 'listing', { workMs: 3_000 });
     await clock.advance(10_000);

@@ -40,9 +40,11 @@ export interface Seen {
 
 export class Wire {
   readonly seen: Seen[] = [];
-  /** Path to the server, on which a handshake takes no time unless the server stalls. */
+  /** Path to the server. */
   readonly path: Path = { origin: 'https://service.test', probe: () => this.#handshake() };
   handshakes = 0;
+  /** Time in ms of a handshake. After a stall, the server completes its waiting handshakes at once. */
+  handshakeMs = 0;
   readonly #clock: VirtualClock;
   readonly #stalls: { readonly fromMs: number; readonly untilMs: number }[] = [];
 
@@ -62,7 +64,7 @@ export class Wire {
 
   #handshake(): Promise<void> {
     this.handshakes++;
-    const delayMs = this.#readAtMs(this.#clock.monotonic()) - this.#clock.monotonic();
+    const delayMs = this.#readAtMs(this.#clock.monotonic()) - this.#clock.monotonic() || this.handshakeMs;
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
