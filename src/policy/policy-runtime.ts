@@ -26,7 +26,7 @@ import type { ClaimTurns } from './members/claim-turns.ts';
 import { KeptMemberIndex } from './members/kept-member-index.ts';
 import { asksToAbort } from './rollout/annotation-actions.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
-import { KeptCalendar } from './schedule/kept-calendar.ts';
+import { KeptCalendar } from './schedule/maintenance-calendar.ts';
 import { type Bound, ServiceBinding } from './service-binding.ts';
 import type { PolicySettings } from './settings.ts';
 import { StatusPublisher } from './status/status-publisher.ts';
@@ -103,7 +103,7 @@ export class PolicyRuntime {
         onRead: () => binding.succeeded('reads'),
         onProblem: (error) => binding.holdFor(error, 'reads'),
       }),
-      publisher: new StatusPublisher({ host, clock, settings, owner, draining }),
+      publisher: new StatusPublisher({ host, clock, intervalMs: settings.statusIntervalMs, owner, draining }),
       duration: new UpgradeDuration(),
       calendar: new KeptCalendar(),
     };

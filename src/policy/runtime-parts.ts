@@ -6,7 +6,7 @@ import type { UpgradeDuration } from './attempts/upgrade-duration.ts';
 import type { KeptLedger } from './ledger/kept-ledger.ts';
 import type { ClaimTurns } from './members/claim-turns.ts';
 import type { KeptMemberIndex } from './members/kept-member-index.ts';
-import type { KeptCalendar } from './schedule/kept-calendar.ts';
+import type { KeptCalendar } from './schedule/maintenance-calendar.ts';
 import type { ServiceBinding } from './service-binding.ts';
 import type { PolicySettings } from './settings.ts';
 import type { StatusPublisher } from './status/status-publisher.ts';

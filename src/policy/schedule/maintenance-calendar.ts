@@ -8,8 +8,14 @@
  */
 
 import { renderExplanation } from '../../api/finding.ts';
-import type { Exclusion, Maintenance, MaintenanceWindow } from '../../api/generated/collector-version-policy.ts';
+import type {
+  CollectorVersionPolicySpec,
+  Exclusion,
+  Maintenance,
+  MaintenanceWindow,
+} from '../../api/generated/collector-version-policy.ts';
 import { scheduleProblem, timeZoneProblem } from '../../api/schedule-check.ts';
+import { sameValue } from '../../base/canonical-text.ts';
 import { CronSchedule } from '../../base/cron.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
 import { type TimeZone, timeZone } from '../../base/time-zone.ts';
@@ -66,11 +72,6 @@ const longestKeptMs = 24 * 3_600_000;
  * Maximum number of time zones with kept verdicts. The service reports time zones as free texts, so their number has no limit.
  */
 const mostZones = 1_000;
-/**
- * Maximum number of kept verdicts per time zone. Forecasts ask about later times, alternating with questions about the current
- * time.
- */
-const mostKept = 16;
 /** Maximum number of successive windows that are examined for a start, because each window may be shorter than the cutoff. */
 const mostTries = 400;
 
@@ -83,18 +84,17 @@ export class MaintenanceCalendar {
   readonly #hasWindows: boolean;
   readonly #blocks: readonly Block[];
   readonly #cutoffMs: number;
-  readonly #verdicts = new Map<string, Kept<WindowVerdict>[]>();
-  readonly #next = new Map<string, Kept<Span | undefined>[]>();
+  readonly #verdicts = new Map<string, Kept<WindowVerdict>>();
+  readonly #next = new Map<string, Kept<Span | undefined>>();
 
   constructor(maintenance: Maintenance | undefined) {
     const { windows = [], exclusions = [], cutoff } = maintenance ?? { cutoff: '0s' };
-    const cutoffMs = parseDuration(cutoff);
-    this.problem = problemOf(windows, exclusions, cutoffMs === undefined ? cutoff : undefined);
+    this.problem = problemOf(windows, exclusions);
     this.byCollector = windows.some(({ timeZoneSource }) => timeZoneSource === 'Collector');
     this.#hasWindows = windows.length > 0;
     this.#windows = this.problem === undefined ? windows.map(readWindow) : [];
     this.#blocks = this.problem === undefined ? blocksOf(exclusions) : [];
-    this.#cutoffMs = cutoffMs ?? 0;
+    this.#cutoffMs = parseDuration(cutoff) ?? 0;
   }
 
   /** Decides whether the upgrade of a collector in this time zone may start at this wall time in ms. */
@@ -153,13 +153,14 @@ export class MaintenanceCalendar {
   #findNext(wallMs: number, zone: string): Kept<Span | undefined> {
     const openings = this.#openings(zone);
     const piece = openings && this.#pieceFrom(wallMs, openings, 0);
-    const untilMs = Math.min(piece?.endMs ?? wallMs + longestKeptMs, wallMs + longestKeptMs);
+    const latestMs = wallMs + longestKeptMs;
     if (!openings || !piece || piece.endMs === Number.POSITIVE_INFINITY) {
-      return { value: undefined, fromMs: wallMs, untilMs: wallMs + longestKeptMs };
+      return { value: undefined, fromMs: wallMs, untilMs: latestMs };
     }
-    const before = this.#blocks.findLast(({ endMs }) => endMs <= piece.startMs);
+    const { endMs } = piece;
+    const before = this.#blocks.findLast((block) => block.endMs <= piece.startMs);
     const startMs = Math.max(spanStart(openings, piece.startMs), before?.endMs ?? Number.NEGATIVE_INFINITY);
-    return { value: { startMs, endMs: piece.endMs }, fromMs: wallMs, untilMs };
+    return { value: { startMs, endMs }, fromMs: wallMs, untilMs: Math.min(endMs, latestMs) };
   }
 
   /**
@@ -197,47 +198,30 @@ export class MaintenanceCalendar {
   }
 }
 
-/**
- * Returns the kept value of a key that holds at this time, or computes a new value. The oldest value is dropped when there are
- * too many.
- */
-function kept<Value>(memory: Map<string, Kept<Value>[]>, key: string, wallMs: number, find: () => Kept<Value>): Value {
-  let known = memory.get(key);
-  if (!known) {
-    if (memory.size >= mostZones) memory.clear();
-    known = [];
-    memory.set(key, known);
-  }
-  for (const one of known) if (one.fromMs <= wallMs && wallMs < one.untilMs) return one.value;
+/** Returns the kept value of a key if it holds at this time, or computes a new value. */
+function kept<Value>(memory: Map<string, Kept<Value>>, key: string, wallMs: number, find: () => Kept<Value>): Value {
+  const known = memory.get(key);
+  if (known && known.fromMs <= wallMs && wallMs < known.untilMs) return known.value;
+  if (memory.size >= mostZones) memory.clear();
   const found = find();
-  if (known.length >= mostKept) known.shift();
-  known.push(found);
+  memory.set(key, found);
   return found.value;
 }
 
-function problemOf(
-  windows: readonly MaintenanceWindow[],
-  exclusions: readonly Exclusion[],
-  unreadableCutoff: string | undefined,
-): string | undefined {
-  for (const { schedule, duration, timeZone: zone } of windows) {
+/** First error that the CRD's schema does not find, with its remedy. */
+function problemOf(windows: readonly MaintenanceWindow[], exclusions: readonly Exclusion[]): string | undefined {
+  for (const { schedule, timeZone: zone } of windows) {
     const ofSchedule = scheduleProblem(schedule);
-    if (ofSchedule) return `schedule: ${renderExplanation(ofSchedule)}`;
+    if (ofSchedule !== undefined) return `schedule: ${renderExplanation(ofSchedule)}`;
     const ofZone = zone === undefined ? undefined : timeZoneProblem(zone);
-    if (ofZone) return `timeZone: ${renderExplanation(ofZone)}`;
-    if (!parseDuration(duration)) return durationProblem('duration', duration);
+    if (ofZone !== undefined) return `timeZone: ${renderExplanation(ofZone)}`;
   }
   for (const { name, startTime, endTime } of exclusions) {
     const unreadable = [startTime, endTime].find((time) => Number.isNaN(Date.parse(time)));
     if (unreadable === undefined) continue;
-    const which = `exclusion ${JSON.stringify(name)}`;
-    return `${which}: ${JSON.stringify(unreadable)} is no time; write one as in 2026-12-20T00:00:00Z`;
+    return `exclusion ${JSON.stringify(name)}: ${JSON.stringify(unreadable)} is no time; write one as in 2026-12-20T00:00:00Z`;
   }
-  return unreadableCutoff === undefined ? undefined : durationProblem('cutoff', unreadableCutoff);
-}
-
-function durationProblem(member: string, written: string): string {
-  return `${member}: ${JSON.stringify(written)} is no duration; write one as in 6h or 1h30m`;
+  return undefined;
 }
 
 function readWindow({ schedule, duration, timeZone: zone, timeZoneSource }: MaintenanceWindow): Window {
@@ -260,4 +244,21 @@ function blocksOf(exclusions: readonly Exclusion[]): readonly Block[] {
     else if (block.endMs > last.endMs) blocks.splice(-1, 1, { ...block, startMs: last.startMs });
   }
   return blocks;
+}
+
+/** Calendar of all policies without maintenance windows. */
+const always = new MaintenanceCalendar(undefined);
+
+/** Maintenance calendar of a policy, built again when the text of its maintenance windows changes. */
+export class KeptCalendar {
+  #calendar = always;
+  #of: Maintenance | undefined;
+
+  current({ maintenance }: Pick<CollectorVersionPolicySpec, 'maintenance'>): MaintenanceCalendar {
+    if (maintenance !== this.#of && !sameValue(maintenance, this.#of)) {
+      this.#calendar = new MaintenanceCalendar(maintenance);
+    }
+    this.#of = maintenance;
+    return this.#calendar;
+  }
 }

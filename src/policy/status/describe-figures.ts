@@ -14,6 +14,7 @@ import type {
   TaskSample,
   VersionCount,
 } from '../../api/generated/collector-version-policy.ts';
+import { compareText } from '../../base/text-order.ts';
 import type { Health } from '../../controller/health.ts';
 import { bounded, isoTime } from '../../controller/status-text.ts';
 import type { Attempt, Ending, Entry, StageRecord } from '../ledger/ledger.ts';
@@ -172,48 +173,39 @@ function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): R
 }
 
 function describeVersions(versions: ReadonlyMap<string, number>): readonly VersionCount[] {
-  const counts = new Map<string, number>();
-  for (const [version, count] of versions) {
-    if (count === 0) continue;
-    const shown = bounded(version, maxVersionLength);
-    counts.set(shown, (counts.get(shown) ?? 0) + count);
-  }
-  const sorted = [...counts]
-    .map(([version, count]) => ({ version, count }))
-    .sort((left, right) => right.count - left.count || (left.version < right.version ? -1 : 1));
+  const groups = Map.groupBy(versions, ([version]) => bounded(version, maxVersionLength));
+  const counts = Array.from(groups, ([version, of]) => ({
+    version,
+    count: of.reduce((sum, [, count]) => sum + count, 0),
+  }));
+  const sorted = counts
+    .filter(({ count }) => count > 0)
+    .sort((left, right) => right.count - left.count || compareText(left.version, right.version));
   return within(maxVersionBytes, sorted.slice(0, maxVersions));
 }
 
 /** Upgrade tasks in status: at most 50 tasks in flight, oldest first, then at most 50 ended tasks, newest first. */
 function describeTasks(memberIndex: PolicyMemberIndex, pending: PendingChanges): readonly TaskSample[] {
-  const open: TaskSample[] = [];
-  for (const entry of pending.open()) {
-    if (open.length >= maxSamples) break;
-    open.push(describeOpen(entry, entry.open as Attempt, memberIndex));
-  }
-  const ended = new Newest<Entry>(maxSamples);
-  for (const entry of pending.entries()) {
-    if (entry.ending && !entry.open && entry.ending.taskId !== undefined) ended.add(entry, entry.ending.endedAtMs);
-  }
-  const closed = ended.items().map((entry) => describeEnded(entry, entry.ending as Ending, memberIndex));
+  const open = [...pending.open()].slice(0, maxSamples).map((entry) => describeOpen(entry, memberIndex));
+  const ended = [...pending.entries()].filter(({ open, ending }) => !open && ending?.taskId !== undefined);
+  const endedAtMs = ({ ending }: Entry) => ending?.endedAtMs ?? 0;
+  const newest = ended.sort((left, right) => endedAtMs(right) - endedAtMs(left)).slice(0, maxSamples);
+  const closed = newest.map((entry) => describeEnded(entry, entry.ending as Ending, memberIndex));
   return [...within(maxTaskBytes, open), ...within(maxTaskBytes, closed)];
 }
 
-function describeOpen(entry: Entry, open: Attempt, memberIndex: PolicyMemberIndex): TaskSample {
+function describeOpen(entry: Entry, memberIndex: PolicyMemberIndex): TaskSample {
+  const { taskId, toVersion, state, startedAtMs } = entry.open as Attempt;
   return {
-    ...describeId(open.taskId),
-    ...describeCollector(entry, memberIndex),
-    to: bounded(open.toVersion, maxVersionLength),
-    state: openStates[open.state],
-    startTime: isoTime(open.startedAtMs),
+    ...describeTask(taskId, toVersion, entry, memberIndex),
+    state: openStates[state],
+    startTime: isoTime(startedAtMs),
   };
 }
 
 function describeEnded(entry: Entry, ending: Ending, memberIndex: PolicyMemberIndex): TaskSample {
   return {
-    ...describeId(ending.taskId),
-    ...describeCollector(entry, memberIndex),
-    to: bounded(ending.toVersion, maxVersionLength),
+    ...describeTask(ending.taskId, ending.toVersion, entry, memberIndex),
     state: endingStates[ending.kind],
     startTime: isoTime(ending.startedAtMs),
     endTime: isoTime(ending.endedAtMs),
@@ -235,18 +227,16 @@ const endingStates = {
   left: 'Left',
 } as const;
 
-function describeId(taskId: string | undefined): { readonly id?: string } {
-  return taskId === undefined || taskId.length > maxIdLength ? {} : { id: taskId };
-}
-
-function describeCollector(entry: Entry, memberIndex: PolicyMemberIndex) {
-  const name = memberIndex.row(entry.collectorId)?.collector.name ?? entry.collectorId;
+function describeTask(taskId: string | undefined, to: string, entry: Entry, memberIndex: PolicyMemberIndex) {
+  const { collectorId, before, back } = entry;
   // A rollback attempt starts from the target version and ends at the collector's former version.
-  const from = entry.back ? memberIndex.context.targetVersion : entry.before;
+  const from = back ? memberIndex.context.targetVersion : before;
   return {
-    collector: bounded(name, maxTextLength),
-    collectorId: entry.collectorId,
+    ...(taskId !== undefined && taskId.length <= maxIdLength && { id: taskId }),
+    collector: nameOf(collectorId, memberIndex),
+    collectorId,
     ...(from === undefined ? {} : { from: bounded(from, maxVersionLength) }),
+    to: bounded(to, maxVersionLength),
   };
 }
 
@@ -256,76 +246,47 @@ function describeFailures(
   pending: PendingChanges,
   rollback: RollbackPlan | undefined,
 ): readonly ReasonCount[] {
-  const groups = new Groups();
-  for (const { collectorId, why } of rollback?.left ?? []) {
-    groups.add(`not rolled back: ${why}`, nameOf(collectorId, memberIndex));
-  }
-  for (const memberState of ['failed', 'retrying'] as const) {
-    for (const id of memberIndex.members(memberState)) {
-      const ending = pending.entry(id)?.ending;
-      if (ending && pending.stateOf(id) === memberState)
-        groups.add(ending.message || 'no reason given', nameOf(id, memberIndex));
-    }
-  }
-  return groups.list();
+  const left = (rollback?.left ?? []).map(({ collectorId, why }) => ({
+    collectorId,
+    reason: `not rolled back: ${why}`,
+  }));
+  const failed = (['failed', 'retrying'] as const).flatMap((memberState) =>
+    [...memberIndex.members(memberState)].flatMap((collectorId) => {
+      const ending = pending.entry(collectorId)?.ending;
+      const isFailed = ending && pending.stateOf(collectorId) === memberState;
+      return isFailed ? [{ collectorId, reason: ending.message || 'no reason given' }] : [];
+    }),
+  );
+  return groupReasons([...left, ...failed], memberIndex);
 }
 
 function describeSkipped(memberIndex: PolicyMemberIndex, pending: PendingChanges): readonly ReasonCount[] {
-  const groups = new Groups();
-  for (const id of memberIndex.members('skipped')) {
-    const entry = pending.entry(id);
-    const reason = memberIndex.skipReason(id, entry);
-    if (reason === undefined) continue;
-    const told =
-      reason === 'RefusedByService' && entry?.ending?.message ? `${reason}: ${entry.ending.message}` : reason;
-    groups.add(told, nameOf(id, memberIndex));
-  }
-  return groups.list();
+  const skipped = [...memberIndex.members('skipped')].flatMap((collectorId) => {
+    const entry = pending.entry(collectorId);
+    const reason = memberIndex.skipReason(collectorId, entry);
+    const message = reason === 'RefusedByService' ? entry?.ending?.message : undefined;
+    return reason === undefined ? [] : [{ collectorId, reason: message ? `${reason}: ${message}` : reason }];
+  });
+  return groupReasons(skipped, memberIndex);
 }
 
 function nameOf(id: string, memberIndex: PolicyMemberIndex): string {
   return bounded(memberIndex.row(id)?.collector.name ?? id, maxTextLength);
 }
 
-class Groups {
-  readonly #groups = new Map<string, { count: number; examples: string[] }>();
-
-  add(reason: string, example: string): void {
-    const key = bounded(reason, maxTextLength);
-    const group = this.#groups.get(key) ?? { count: 0, examples: [] };
-    this.#groups.set(key, group);
-    group.count++;
-    if (group.examples.length < maxExamples) group.examples.push(example);
-  }
-
-  list(): readonly ReasonCount[] {
-    const reasons = [...this.#groups]
-      .map(([reason, { count, examples }]) => ({ reason, count, examples }))
-      .sort((left, right) => right.count - left.count || (left.reason < right.reason ? -1 : 1));
-    return within(maxReasonBytes, reasons.slice(0, maxReasons));
-  }
+interface Reason {
+  readonly collectorId: string;
+  readonly reason: string;
 }
 
-/** Keeps a limited number of the newest items without sorting all of them. */
-class Newest<T> {
-  readonly #most: number;
-  readonly #items: { readonly item: T; readonly at: number }[] = [];
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  add(item: T, at: number): void {
-    const items = this.#items;
-    if (items.length >= this.#most && at <= (items[items.length - 1]?.at ?? 0)) return;
-    const place = items.findIndex((other) => other.at < at);
-    items.splice(place === -1 ? items.length : place, 0, { item, at });
-    if (items.length > this.#most) items.pop();
-  }
-
-  items(): readonly T[] {
-    return this.#items.map(({ item }) => item);
-  }
+function groupReasons(reasons: readonly Reason[], memberIndex: PolicyMemberIndex): readonly ReasonCount[] {
+  const groups = Map.groupBy(reasons, ({ reason }) => bounded(reason, maxTextLength));
+  const counts = Array.from(groups, ([reason, of]) => {
+    const examples = of.slice(0, maxExamples).map(({ collectorId }) => nameOf(collectorId, memberIndex));
+    return { reason, count: of.length, examples };
+  });
+  counts.sort((left, right) => right.count - left.count || compareText(left.reason, right.reason));
+  return within(maxReasonBytes, counts.slice(0, maxReasons));
 }
 
 /**

@@ -10,23 +10,8 @@ import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Health } from '../../controller/health.ts';
 import { echoOfRequest, isoTime } from '../../controller/status-text.ts';
-import { StatusWriter } from '../../controller/status-writer.ts';
-import type { Host, OwnerRef } from '../../host/host.ts';
-import type { PolicySettings } from '../settings.ts';
+import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
 import { describeVerdictAlone, type Essentials } from './describe.ts';
-import type { Figures } from './describe-figures.ts';
-
-export interface StatusPublisherOptions {
-  readonly host: Host;
-  readonly clock: Clock;
-  readonly settings: PolicySettings;
-  readonly owner: OwnerRef;
-  /**
-   * Whether the process is about to end. Changed counts are then written at once, because they
-   * would never be written otherwise.
-   */
-  readonly draining: () => boolean;
-}
 
 /**
  * Minimum change in ms of a rollout's estimated end that is written to status. The change must also exceed a ratio of the
@@ -35,71 +20,30 @@ export interface StatusPublisherOptions {
 const leastShiftMs = 60_000;
 const leastShiftShare = 0.1;
 
-export class StatusPublisher {
+export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   readonly #clock: Clock;
-  readonly #publisher: StatusWriter<'CollectorVersionPolicy'>;
 
-  constructor({ settings, ...options }: StatusPublisherOptions) {
+  constructor(options: Omit<StatusWriterOptions<'CollectorVersionPolicy'>, 'rules'>) {
+    super({ ...options, rules: { kind: 'CollectorVersionPolicy', verdicts, differs } });
     this.#clock = options.clock;
-    const rules = { kind: 'CollectorVersionPolicy', verdicts, differs } as const;
-    this.#publisher = new StatusWriter({ ...options, rules, intervalMs: settings.statusIntervalMs });
-  }
-
-  /** Whether changed counts or estimates wait to be written to status. */
-  get heldBack(): boolean {
-    return this.#publisher.heldBack;
-  }
-
-  /** Policy with the newest status that this process knows. */
-  latest(policy: CollectorVersionPolicy): CollectorVersionPolicy {
-    return this.#publisher.latest(policy);
-  }
-
-  /**
-   * Writes the status of the policy when a write is due. Returns the delay in ms until the next check; Infinity when no figures
-   * are held back.
-   */
-  publish(
-    policy: CollectorVersionPolicy,
-    essentials: Essentials,
-    figures: () => Partial<Figures> & Pick<Essentials, 'rollout'>,
-    health: Health,
-  ): Promise<number> {
-    return this.#publisher.publish(policy, essentials, figures, health);
-  }
-
-  /**
-   * Returns the delay in ms until the next check when the policy already shows this status, so that nothing is written; undefined
-   * when it shows another status.
-   */
-  confirm(
-    policy: CollectorVersionPolicy,
-    essentials: Essentials,
-    figures: () => Partial<Figures> & Pick<Essentials, 'rollout'>,
-  ): number | undefined {
-    return this.#publisher.confirm(policy, essentials, figures);
   }
 
   /** Confirms in status that a person's request was seen, unless status confirms it already. All other fields stay. */
-  async publishEcho(policy: CollectorVersionPolicy): Promise<number> {
-    const known = this.#publisher.known(policy);
+  publishEcho(policy: CollectorVersionPolicy): Promise<number> {
+    const known = this.known(policy);
     const echo = echoOfRequest(policy);
     const { lastHandledReconcileAt: handled = known?.lastHandledReconcileAt } = echo;
-    if (!this.heldBack && handled === known?.lastHandledReconcileAt) return Number.POSITIVE_INFINITY;
+    if (!this.heldBack && handled === known?.lastHandledReconcileAt) return Promise.resolve(Number.POSITIVE_INFINITY);
     const essentials = { ...known, ...echo };
-    return this.#publisher.publish(policy, essentials, () => ({}), undefined);
+    return this.publish(policy, essentials, () => ({}), undefined);
   }
 
   /**
    * Writes only the health verdict to the policy's status, and keeps the counts and estimates of
    * the previous status.
    */
-  async publishHealth(
-    policy: CollectorVersionPolicy,
-    health: Health,
-    targetVersion: string | undefined,
-  ): Promise<number> {
-    const before = this.#publisher.known(policy);
+  publishHealth(policy: CollectorVersionPolicy, health: Health, targetVersion: string | undefined): Promise<number> {
+    const before = this.known(policy);
     const { generation } = policy.metadata;
     const now = isoTime(this.#clock.now());
     const { outageStartTime: _, ...rest } = before ?? {};

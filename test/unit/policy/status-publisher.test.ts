@@ -39,7 +39,7 @@ function world() {
   const publisher = new StatusPublisher({
     host: host as Host,
     clock,
-    settings,
+    intervalMs: settings.statusIntervalMs,
     owner,
     draining: () => state.draining,
   });
