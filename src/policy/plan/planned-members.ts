@@ -14,7 +14,7 @@ import type { MemberState, SkipReason } from '../members/member-state.ts';
 import { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { emptyCounts, type MutableCounts } from '../members/state-counts.ts';
-import { expectedMembers, laterStage, noStage } from '../rollout/stages.ts';
+import { expectedMembers, laterStage } from '../rollout/stages.ts';
 
 export interface PlannedCollector {
   readonly id: string;
@@ -52,45 +52,42 @@ export interface PlannedMembers {
   readonly leftOut: readonly LeftOut[];
 }
 
-type Seen = Pick<Ready, 'memberIndex' | 'ledger' | 'bound'>;
-
 export function planMembers(
   spec: CollectorVersionPolicySpec,
-  seen: Seen,
-  decision: Decision,
+  { memberIndex, ledger, bound }: Pick<Ready, 'memberIndex' | 'ledger' | 'bound'>,
+  { header, started, changes, post }: Decision,
   wallMs: number,
 ): PlannedMembers {
-  const { memberIndex, ledger, bound } = seen;
-  const settled = settledBy(decision);
-  const entryOf = (id: string) => (settled.has(id) ? settled.get(id) : ledger.entry(id));
-  const memberStateOf = (id: string) => stateAfter(id, settled, memberIndex);
-  const stageOf = assignStages(spec, seen, decision);
+  // Attempts that the decision would start count as upgrades of the plan.
+  const posted = new Set(post.map(({ collectorId }) => collectorId));
+  const evidence = changes.filter(({ collectorId }) => !posted.has(collectorId));
+  const pending = new PendingChanges(ledger, memberIndex, evidence);
+  const stageOf = assignStages(spec, memberIndex, pending, { header, started });
   const stages = new Map<number, StageMembers>();
-  const leftOut = new LeftOutGroups();
+  const leftOut: LeftOutCollector[] = [];
   const first: string[] = [];
-  let matched = 0;
   for (const id of memberIndex.ids()) {
-    const memberState = memberStateOf(id);
+    const memberState = pending.stateOf(id);
     if (memberState === undefined) continue;
-    matched++;
+    const entry = pending.entry(id);
     const stage = stageIn(stages, stageOf(id));
     stage.counts[memberState]++;
-    if (memberState === 'inProgress') stage.underWay.push(entryOf(id)?.open?.startedAtMs ?? wallMs);
+    if (memberState === 'inProgress') stage.underWay.push(entry?.open?.startedAtMs ?? wallMs);
     // The list begins with collectors whose upgrade was already tried, and with collectors that became pending by this decision.
     else if (isGoingOn(memberState) || (memberState === 'pending' && memberIndex.stateNow(id) !== 'pending'))
       first.push(id);
-    const reason = reasonOf(id, memberState, entryOf(id), memberIndex);
-    if (reason !== undefined) leftOut.add(reason, ownerOf(id, memberState, bound), collectorOf(id, memberIndex));
+    const reason = reasonOf(id, memberState, entry, memberIndex);
+    if (reason !== undefined) leftOut.push({ id, reason, policy: ownerOf(id, memberState, bound) });
   }
   for (const id of [...first, ...memberIndex.pending()]) {
-    const memberState = memberStateOf(id);
+    const memberState = pending.stateOf(id);
     const isWanted = memberState !== undefined && (memberState === 'pending' || isGoingOn(memberState));
     if (!isWanted) continue;
     const stage = stageOf(id);
-    if (stage === laterStage) leftOut.add('NoStage', undefined, collectorOf(id, memberIndex));
+    if (stage === laterStage) leftOut.push({ id, reason: 'NoStage', policy: undefined });
     else stageIn(stages, stage).upgrades.push(collectorOf(id, memberIndex));
   }
-  return { matched, stages, leftOut: leftOut.list() };
+  return { matched: pending.matched, stages, leftOut: groupLeftOut(leftOut, memberIndex) };
 }
 
 /**
@@ -99,36 +96,27 @@ export function planMembers(
  */
 function assignStages(
   spec: CollectorVersionPolicySpec,
-  { memberIndex, ledger }: Seen,
-  { header, started, changes }: Decision,
+  memberIndex: PolicyMemberIndex,
+  pending: PendingChanges,
+  { header, started }: Pick<Decision, 'header' | 'started'>,
 ): (id: string) => number {
   const { stages = [] } = header;
   const stageById = new Map(started.map((id) => [id, stages.length - 1]));
-  const unlisted = [...new PendingChanges(ledger, memberIndex, changes).candidates()];
-  const candidates = unlisted.filter(({ id }) => !stageById.has(id));
+  const candidates = [...pending.candidates()].filter(({ id }) => !stageById.has(id));
   for (const [place, members] of expectedMembers(header, candidates, spec, memberIndex.matched).entries())
     for (const { id } of members) stageById.set(id, stages.length + place);
   return (id) => stageById.get(id) ?? memberIndex.stageOf(id);
 }
 
-class LeftOutGroups {
-  readonly #groups = new Map<
-    string,
-    { readonly of: Omit<LeftOut, 'collectors'>; readonly collectors: PlannedCollector[] }
-  >();
+type LeftOutCollector = Omit<LeftOut, 'collectors'> & { readonly id: string };
 
-  add(reason: LeftOutReason, policy: string | undefined, collector: PlannedCollector): void {
-    const key = `${reason} ${policy ?? ''}`;
-    const group = this.#groups.get(key) ?? { of: { reason, policy }, collectors: [] };
-    this.#groups.set(key, group);
-    group.collectors.push(collector);
-  }
-
-  /** Groups of collectors that are not upgraded, largest first. */
-  list(): readonly LeftOut[] {
-    const groups = Array.from(this.#groups.values(), ({ of, collectors }) => ({ ...of, collectors }));
-    return groups.sort((left, right) => right.collectors.length - left.collectors.length);
-  }
+/** Groups of collectors that are not upgraded, largest first. */
+function groupLeftOut(all: readonly LeftOutCollector[], memberIndex: PolicyMemberIndex): readonly LeftOut[] {
+  const groups = Map.groupBy(all, ({ reason, policy = '' }) => `${reason} ${policy}`).values();
+  return Array.from(groups, (group) => {
+    const [{ reason, policy }] = group as [LeftOutCollector];
+    return { reason, policy, collectors: group.map(({ id }) => collectorOf(id, memberIndex)) };
+  }).sort((left, right) => right.collectors.length - left.collectors.length);
 }
 
 export function emptyStage(): StageMembers {
@@ -141,24 +129,6 @@ function stageIn(stages: Map<number, StageMembers>, index: number): StageMembers
   const stage = emptyStage();
   stages.set(index, stage);
   return stage;
-}
-
-/** Changes of ledger entries by new evidence, without the attempts that the decision would start. */
-function settledBy({ changes, post }: Decision): ReadonlyMap<string, Entry | undefined> {
-  const posted = new Set(post.map(({ collectorId }) => collectorId));
-  return new Map(
-    changes.flatMap(({ collectorId, entry }) => (posted.has(collectorId) ? [] : [[collectorId, entry] as const])),
-  );
-}
-
-function stateAfter(
-  id: string,
-  settled: ReadonlyMap<string, Entry | undefined>,
-  memberIndex: PolicyMemberIndex,
-): MemberState | undefined {
-  if (!settled.has(id)) return memberIndex.stateNow(id);
-  const entry = settled.get(id);
-  return entry || memberIndex.selects(id) ? memberIndex.stateOf(id, entry) : undefined;
 }
 
 function isGoingOn(memberState: MemberState): boolean {
@@ -193,7 +163,7 @@ function reasonOf(
 }
 
 /** Other policy that owns a collector; undefined when this policy owns it. */
-function ownerOf(id: string, memberState: MemberState, { ownership }: Seen['bound']): string | undefined {
+function ownerOf(id: string, memberState: MemberState, { ownership }: Ready['bound']): string | undefined {
   if (memberState !== 'foreign') return undefined;
   const owner = ownership.owner(id);
   return owner && `${owner.namespace}/${owner.name}`;
@@ -207,9 +177,4 @@ function collectorOf(id: string, memberIndex: PolicyMemberIndex): PlannedCollect
     version: collector?.collectorVersion || undefined,
     zone: collector?.timeZone,
   };
-}
-
-/** Planned members of a policy without stages. */
-export function membersWithoutStages({ stages }: PlannedMembers): StageMembers {
-  return stages.get(noStage) ?? emptyStage();
 }

@@ -9,10 +9,7 @@ import { needsApproval, noStage, shareOf, soakMsOf, waitingStages } from '../rol
 import type { ForecastStage } from './forecast.ts';
 import type { ForecastMembers } from './forecast-line.ts';
 
-/**
- * Stage of the forecast, with the index of the same stage in the plan. The index is undefined for the late joiners of ended
- * stages.
- */
+/** Stage of the forecast, with the index of the same stage in the plan. The index is undefined for late joiners of ended stages. */
 export interface StageAhead {
   readonly stage: ForecastStage;
   readonly index: number | undefined;
@@ -36,11 +33,15 @@ export interface RolloutAhead {
   readonly leftIn: (stage: number) => LeftInStage;
 }
 
-/** Stage in the plan of a rollout: a stage that has started, or a stage of the spec that has not started. */
+/**
+ * Stage in the plan of a rollout: a stage that has started, or a stage of the spec that has not started. A policy without stages has one
+ * stage without a name.
+ */
 export interface StageOfPlan {
-  readonly name: string;
+  readonly index: number;
+  readonly name: string | undefined;
   readonly soakMs: number;
-  readonly maxInProgress: Share | undefined;
+  readonly maxInProgress?: Share | undefined;
   /** Ledger record of the stage; absent while the stage has not started. */
   readonly record?: StageRecord;
   /** Stage of the spec; absent when the stage has started. */
@@ -49,15 +50,16 @@ export interface StageOfPlan {
 
 /** Stages of a plan: first the stages that have started, then the stages of the spec that have not. */
 export function stagesOfPlan(spec: CollectorVersionPolicySpec, header: LedgerHeader): readonly StageOfPlan[] {
-  const started = (header.stages ?? []).map((record): StageOfPlan => {
-    const { name, soakMs, maxInProgress } = record;
-    return { name, soakMs, maxInProgress, record };
-  });
-  const waiting = waitingStages(spec, header).map((stage): StageOfPlan => {
-    const { name, maxInProgress } = stage;
-    return { name, soakMs: soakMsOf(stage), maxInProgress, waiting: stage };
-  });
-  return [...started, ...waiting];
+  const started = header.stages ?? [];
+  const stages = [
+    ...started.map((record, index) => ({ ...record, index, record })),
+    ...waitingStages(spec, header).map((waiting, place) => ({
+      ...{ name: waiting.name, soakMs: soakMsOf(waiting), maxInProgress: waiting.maxInProgress },
+      index: started.length + place,
+      waiting,
+    })),
+  ];
+  return stages.length > 0 ? stages : [{ index: noStage, name: undefined, soakMs: 0 }];
 }
 
 /** `maxInProgress` of a stage as a number of its members; undefined when the stage sets none. */
@@ -67,21 +69,15 @@ export function placesOf({ maxInProgress, record }: StageOfPlan, counts: Counts)
 
 /** Stages of the forecast. Late joiners of ended stages are upgraded together with the last stage. */
 export function stagesAhead(input: RolloutAhead): readonly StageAhead[] {
-  const { spec, header, leftIn } = input;
-  const stages = stagesOfPlan(spec, header);
-  if (stages.length === 0) {
-    const left = leftIn(noStage);
-    const heldBy = awaited(spec, left.counts);
-    return [{ index: 0, stage: { ...unlimited, members: left.groups, underWay: left.underWay, heldBy } }];
-  }
-  const lefts = stages.map((stage, index) => ({ stage, index, left: leftIn(index) }));
-  const late = lefts.flatMap(({ stage, left }) => (isEnded(stage) ? left.groups : []));
-  const ahead = lefts.filter(({ stage }) => !isEnded(stage));
+  const stages = stagesOfPlan(input.spec, input.header);
+  const late = stages.filter(isEnded).flatMap(({ index }) => input.leftIn(index).groups);
+  const ahead = stages.filter((stage) => !isEnded(stage));
   const last = ahead.at(-1);
   if (!last) return late.length > 0 ? [{ index: undefined, stage: { ...unlimited, members: late } }] : [];
-  return ahead.map(({ stage, index, left }) => {
-    const members = index === last.index ? [...late, ...left.groups] : left.groups;
-    return { index, stage: { ...stageAhead(stage, left, input), members } };
+  return ahead.map((stage) => {
+    const left = input.leftIn(stage.index);
+    const members = stage === last ? [...late, ...left.groups] : left.groups;
+    return { index: stage.index, stage: { ...stageAhead(stage, left, input), members } };
   });
 }
 

@@ -16,7 +16,7 @@ import { pausedByOf } from '../../controller/pauses.ts';
 import { maxInProgressOf } from '../attempts/start-rules.ts';
 import { type Decision, decide } from '../decide.ts';
 import type { Ready } from '../gather.ts';
-import type { Ledger, StageRecord } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { Counts } from '../members/state-counts.ts';
 import { countMembers, needsApproval } from '../rollout/stages.ts';
 import type { NextBuild } from '../rollout/target.ts';
@@ -25,7 +25,6 @@ import type { ForecastMembers } from './forecast-line.ts';
 import {
   emptyStage,
   type LeftOut,
-  membersWithoutStages,
   type PlannedCollector,
   type PlannedMembers,
   planMembers,
@@ -126,7 +125,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
     target: decision.header.target,
     nextBuild,
     matched: members.matched,
-    stages: stages.map((stage, index) => ({ ...stage, ...timesOf(said, stagesLeft, index) })),
+    stages: stages.map(({ index, ...stage }) => ({ ...stage, ...timesOf(said, stagesLeft, index) })),
     leftOut: members.leftOut,
     maxInProgress,
     requestsPerSecond,
@@ -196,7 +195,7 @@ function withoutUpgrades(members: PlannedMembers): PlannedMembers {
   return { ...members, stages };
 }
 
-type UntimedStage = Omit<PlannedStage, 'startMs' | 'endMs' | 'afterApproval'>;
+type UntimedStage = Omit<PlannedStage, 'startMs' | 'endMs' | 'afterApproval'> & { readonly index: number };
 
 function stagesOf(
   spec: CollectorVersionPolicySpec,
@@ -204,33 +203,18 @@ function stagesOf(
   members: PlannedMembers,
   begins: boolean,
 ): readonly UntimedStage[] {
-  const stages = stagesOfPlan(spec, header);
-  if (stages.length === 0) {
-    const all = membersWithoutStages(members);
-    const shown = { ...shownOf(all, spec), name: undefined, maxInProgress: undefined, soakMs: 0 };
-    return [{ ...shown, approval: 'none', state: begins ? 'ahead' : 'underWay' }];
-  }
-  return stages.map((stage, index) => {
-    const { name, soakMs, record, waiting } = stage;
-    const shown = shownOf(members.stages.get(index) ?? emptyStage(), spec, record);
-    const isAwaited = waiting !== undefined && needsApproval(waiting, header);
+  return stagesOfPlan(spec, header).map((stage) => {
+    const { index, name, soakMs, record, waiting } = stage;
+    const { counts, upgrades } = members.stages.get(index) ?? emptyStage();
+    const isApproved = header.approved?.some((approved) => approved === name);
     return {
-      ...shown,
-      name,
-      maxInProgress: placesOf(stage, shown.counts),
-      soakMs,
-      approval: isAwaited ? 'needed' : header.approved?.includes(name) ? 'given' : 'none',
-      state: record?.endedAtMs !== undefined ? 'ended' : record && !begins ? 'underWay' : 'ahead',
+      ...{ index, name, counts, upgrades, soakMs },
+      members: countMembers(counts, spec, record),
+      maxInProgress: placesOf(stage, counts),
+      approval: waiting && needsApproval(waiting, header) ? 'needed' : isApproved ? 'given' : 'none',
+      state: record?.endedAtMs !== undefined ? 'ended' : waiting || begins ? 'ahead' : 'underWay',
     };
   });
-}
-
-function shownOf(
-  { counts, upgrades }: StageMembers,
-  spec: CollectorVersionPolicySpec,
-  record?: StageRecord,
-): Pick<PlannedStage, 'counts' | 'members' | 'upgrades'> {
-  return { counts, members: countMembers(counts, spec, record), upgrades };
 }
 
 /** Groups neighbouring collectors with the same version and time zone. */
