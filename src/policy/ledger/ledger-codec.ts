@@ -9,29 +9,9 @@
  */
 import { LogfleetError } from '../../base/errors.ts';
 import { maxShardBytes } from '../../host/host.ts';
-import type { Attempt, AttemptState, Ending, EndingKind, Entry, LedgerHeader } from './ledger.ts';
+import { type Attempt, attemptStates, type Ending, type Entry, endingKinds, type LedgerHeader } from './ledger.ts';
 
 const formatVersion = 4;
-
-const endingKinds = [
-  'updated',
-  'failed',
-  'timedOut',
-  'refused',
-  'offline',
-  'invalid',
-  'unobservable',
-  'died',
-  'left',
-] as const;
-const attemptStates = ['intended', 'accepted', 'unknown', 'adopted'] as const;
-
-// This type causes a compile error when one of the lists above lacks an ending kind or an attempt state.
-type Missing =
-  | Exclude<EndingKind, (typeof endingKinds)[number]>
-  | Exclude<AttemptState, (typeof attemptStates)[number]>;
-const nothingMissing: Missing extends never ? true : never = true;
-void nothingMissing;
 
 /**
  * Packed end of an attempt: kind and end time (s). Unless the kind is `updated`, further fields
@@ -292,7 +272,7 @@ function unpackEntry(packed: PackedEntry, target: string, takeoverMs: number): E
 function unpackEnding(packed: PackedEnding, target: string, takeoverMs: number): Ending {
   const [kind, ended, taskId, message, started, lastSeenAliveMs, toVersion] = packed;
   return {
-    kind: nameAt<EndingKind>(endingKinds, kind),
+    kind: nameAt(endingKinds, kind),
     toVersion: toVersion ?? target,
     taskId: taskId ?? undefined,
     message: message ?? '',
@@ -312,7 +292,7 @@ function unpackAttempt(packed: PackedAttempt, takeoverMs: number): Attempt {
   return {
     number,
     toVersion,
-    state: nameAt<AttemptState>(attemptStates, state),
+    state: nameAt(attemptStates, state),
     taskId: taskId ?? undefined,
     ours: ours === 1,
     probe: probe === 1,

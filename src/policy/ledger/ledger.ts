@@ -16,7 +16,9 @@ import { SparseMap } from '../../base/sparse.ts';
  * - `unknown`: the POST was sent, and no conclusive answer came (U3).
  * - `adopted`: the service reported a running upgrade without its task id (U3, U10).
  */
-export type AttemptState = 'intended' | 'accepted' | 'unknown' | 'adopted';
+export type AttemptState = (typeof attemptStates)[number];
+/** The ledger stores a state by its index in this list. */
+export const attemptStates = ['intended', 'accepted', 'unknown', 'adopted'] as const;
 
 export interface Attempt {
   /** Number of the upgrade attempt in this ledger, from 1. */
@@ -67,16 +69,19 @@ export interface Attempt {
  * - `died`: the collector reached the target and was no longer alive before its stage ended.
  * - `left`: the collector reached the target and was seen at another version before its stage ended.
  */
-export type EndingKind =
-  | 'updated'
-  | 'failed'
-  | 'timedOut'
-  | 'refused'
-  | 'offline'
-  | 'invalid'
-  | 'unobservable'
-  | 'died'
-  | 'left';
+export type EndingKind = (typeof endingKinds)[number];
+/** The ledger stores a kind by its index in this list. */
+export const endingKinds = [
+  'updated',
+  'failed',
+  'timedOut',
+  'refused',
+  'offline',
+  'invalid',
+  'unobservable',
+  'died',
+  'left',
+] as const;
 
 export interface Ending {
   readonly kind: EndingKind;
@@ -253,8 +258,8 @@ export interface LedgerHeader {
   /** Reason why the rollout was stopped; absent while the rollout continues. */
   readonly stop?: RolloutStop;
   /**
-   * Actions of people in this rollout, oldest first. The list has at most 20 actions and always includes the newest retry and the
-   * newest approval of each stage.
+   * Actions of people in this rollout, oldest first. The list has at most 20 actions and always includes the newest retry, the
+   * newest approval of each stage, and the newest pause or resume.
    */
   readonly actions?: readonly ActionRecord[];
   /** Annotation values that were applied last, and the start of the newest stop that a person ended by an annotation. */
@@ -265,8 +270,6 @@ export interface LedgerHeader {
     readonly approve?: string;
     readonly liftedAtMs?: number;
   };
-  /** Whether the recorded actions of people include the current pause. */
-  readonly pauseNoted?: boolean;
   /** The last ten ended rollouts of the policy, newest first. */
   readonly history: readonly RolloutHistory[];
 }

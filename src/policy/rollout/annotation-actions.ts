@@ -29,9 +29,8 @@ export function applyAnnotations(
   let header = before;
 
   const isPaused = pausedByOf(policy) !== undefined;
-  if (isPaused !== (header.pauseNoted ?? false)) {
-    header = { ...note(header, isPaused ? 'Pause' : 'Resume', annotations.paused), pauseNoted: isPaused };
-  }
+  const wasPaused = header.actions?.findLast(({ action }) => isOfPause(action))?.action === 'Pause';
+  if (isPaused !== wasPaused) header = note(header, isPaused ? 'Pause' : 'Resume', annotations.paused);
 
   const approves = metadata.annotations[annotations.approve];
   const approval = approves === header.handled?.approve ? undefined : parseApproval(approves);
@@ -59,7 +58,7 @@ export function applyAnnotations(
     const after = { ...note(before, 'Retry', annotations.retry), handled: { ...before.handled, retry, ...lifted } };
     return withNewTally(withoutStop(retried(after, approves)));
   };
-  header = isLast(metadata, retry, abort) ? goingOn(aborted(header)) : aborted(goingOn(header));
+  header = isRetryLast(retry, abort) ? goingOn(aborted(header)) : aborted(goingOn(header));
   return { header, retried: retry !== undefined };
 }
 
@@ -71,33 +70,16 @@ function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: Ledge
 
 /**
  * Whether the retry is newer than the abort, when a retry and an abort are seen together. The commands write the time into the
- * annotation value, and hosts may know the time of the change. When the order is unknown, the abort wins.
+ * annotation value. When a value contains no time, the abort wins.
  */
-function isLast(metadata: ObjectMeta, retry: string | undefined, abort: string | undefined): boolean {
-  const markedMs = (value: string | undefined) => timeOf(parseRolloutRequest(value)?.mark);
-  const writtenMs = (annotation: string) => annotationWriter(metadata, annotation)?.atMs ?? Number.NaN;
-  // In a cluster, the host reports the time of the writer's last change of the whole resource. That
-  // change may concern another annotation.
-  const isBlurred = sharesItsTime(metadata, annotations.retry);
-  const marks = [markedMs(retry), markedMs(abort)] as const;
-  const known = marks.some(Number.isNaN)
-    ? ([writtenMs(annotations.retry), writtenMs(annotations.abort)] as const)
-    : marks;
-  return known[0] > known[1] && !(isBlurred && known !== marks);
+function isRetryLast(retry: string | undefined, abort: string | undefined): boolean {
+  return timeOf(retry) > timeOf(abort);
 }
 
-/** Whether the host reports the same writer and time for another annotation. The time may then belong to the other annotation. */
-function sharesItsTime(metadata: ObjectMeta, annotation: string): boolean {
-  const own = annotationWriter(metadata, annotation);
-  const others = Object.entries(metadata.annotationWriters ?? {}).filter(([name]) => name !== annotation);
-  return others.some(([, { by, atMs }]) => by === own?.by && atMs === own?.atMs);
-}
-
-/**
- * Time that a command has written into an annotation value; NaN when the value contains no time. `Date.parse` alone would read
- * `again-2` as a day in 2001.
- */
-function timeOf(mark = ''): number {
+/** Time that a command has written into an annotation value; NaN when the value contains no time. */
+function timeOf(value: string | undefined): number {
+  const { mark = '' } = parseRolloutRequest(value) ?? {};
+  // `Date.parse` alone would read `again-2` as a day in 2001.
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(mark) ? Date.parse(mark) : Number.NaN;
 }
 
@@ -129,19 +111,16 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
 }
 
 /**
- * Whether the record of a person's action must be kept in the ledger. `logfleet approve` needs the newest approval of a stage,
- * which shows that the operator has applied it, and the newest retry, which shows whether that approval still holds.
+ * Whether the record of a person's action must be kept in the ledger: the newest approval of each stage and the newest retry, from which
+ * `logfleet approve` sees whether an approval holds, and the newest pause or resume.
  */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
-  switch (action) {
-    case 'Approve':
-    case 'Retry':
-      return !later.some((one) => one.action === action && one.stage === stage);
-    case 'Pause':
-    case 'Resume':
-    case 'Abort':
-      return false;
-  }
+  if (isOfPause(action)) return !later.some((one) => isOfPause(one.action));
+  return action !== 'Abort' && !later.some((one) => one.action === action && one.stage === stage);
+}
+
+function isOfPause(action: ActionRecord['action']): boolean {
+  return action === 'Pause' || action === 'Resume';
 }
 
 /** Restarts the stages after a rollback. The rollout begins again with its first stage, and former approvals are void. */

@@ -90,28 +90,17 @@ test('abort takes the place of another stop, and the rollback of one ends', () =
   expect(header.stop).toEqual({ kind: 'abort', message: 'Aborted by a person.', atMs: laterMs });
 });
 
-describe('of both at once, both are noted, and the later one counts', () => {
+describe('of a retry and an abort that come together, both are recorded, and this one counts:', () => {
   const at = (second: number) => `${rolloutId}/2026-11-01T00:00:0${second}Z`;
-  const both = (retry: string, abort: string, writers?: object, before: Partial<LedgerHeader> = {}) =>
-    heed({ [annotations.retry]: retry, [annotations.abort]: abort }, before, writers && { annotationWriters: writers });
-  const written = (retryMs: number, abortMs: number) => ({
-    [annotations.retry]: { atMs: retryMs },
-    [annotations.abort]: { atMs: abortMs },
-  });
+  const both = (retry: string, abort: string, before: Partial<LedgerHeader> = {}) =>
+    heed({ [annotations.retry]: retry, [annotations.abort]: abort }, before);
 
   test.each<[string, Parameters<typeof both>, string]>([
-    ['by the time that a command wrote', [at(2), at(1)], 'Abort, Retry'],
-    ['also where somebody thought better of it', [at(1), at(2), written(2, 1)], 'Retry, Abort'],
-    ['by what the host knows', [rolloutId, at(1), written(2, 1)], 'Abort, Retry'],
-    ['and so the abort', [rolloutId, at(1), written(1, 2)], 'Retry, Abort'],
-    ['and the abort where nobody can tell', [rolloutId, rolloutId], 'Retry, Abort'],
-    ['a mark that is no time tells none', [`${rolloutId}/again-2`, `${rolloutId}/1`], 'Retry, Abort'],
-    ['and so what the host knows counts', [`${rolloutId}/1`, `${rolloutId}/2`, written(2, 1)], 'Abort, Retry'],
-    [
-      'and the abort where who asked for a retry wrote something else since',
-      [rolloutId, rolloutId, { ...written(2, 1), [annotations.approve]: { atMs: 2 } }],
-      'Retry, Abort',
-    ],
+    ['the retry, if the times of the commands say so', [at(2), at(1)], 'Abort, Retry'],
+    ['the abort, if the times of the commands say so', [at(1), at(2)], 'Retry, Abort'],
+    ['the abort, if only one value contains a time', [at(2), rolloutId], 'Retry, Abort'],
+    ['the abort, if no value contains a time', [rolloutId, rolloutId], 'Retry, Abort'],
+    ['the abort, if the marks are no times', [`${rolloutId}/again-2`, `${rolloutId}/1`], 'Retry, Abort'],
   ])('%s', (_, asked, order) => {
     const { header, retried } = both(...asked);
     expect(header.actions?.map(({ action }) => action).join(', ')).toBe(order);
@@ -120,7 +109,7 @@ describe('of both at once, both are noted, and the later one counts', () => {
   });
 
   test('what was heard before does not count again', () => {
-    const { header } = both(at(2), at(1), undefined, { handled: { retry: at(2) } });
+    const { header } = both(at(2), at(1), { handled: { retry: at(2) } });
     expect(header).toMatchObject({ actions: [{ action: 'Abort' }], stop: { kind: 'abort' } });
   });
 });
@@ -128,10 +117,10 @@ describe('of both at once, both are noted, and the later one counts', () => {
 describe('pause and resume', () => {
   test('are noted once each', () => {
     const paused = heed({ [annotations.paused]: 'true' }).header;
-    expect(paused).toMatchObject({ pauseNoted: true, actions: [{ action: 'Pause' }] });
+    expect(paused).toMatchObject({ actions: [{ action: 'Pause' }] });
     expect(heed({ [annotations.paused]: 'true' }, paused).header).toEqual(paused);
     const resumed = heed({}, paused).header;
-    expect(resumed).toMatchObject({ pauseNoted: false, actions: [{ action: 'Pause' }, { action: 'Resume' }] });
+    expect(resumed).toMatchObject({ actions: [{ action: 'Pause' }, { action: 'Resume' }] });
     expect(heed({}, resumed).header).toEqual(resumed);
   });
 });
@@ -155,7 +144,7 @@ describe('a collector that and when', () => {
   });
 
   test('the last 20 are kept', () => {
-    const actions = Array.from({ length: 20 }, (_, atMs) => ({ action: 'Pause', atMs }) as const);
+    const actions = Array.from({ length: 20 }, (_, atMs) => ({ action: 'Abort', atMs }) as const);
     const { header } = heed({ [annotations.retry]: rolloutId }, { actions });
     expect(header.actions).toHaveLength(20);
     expect(header.actions?.at(0)?.atMs).toBe(1);
