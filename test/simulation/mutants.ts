@@ -275,8 +275,8 @@ export const mutants: readonly Mutant[] = [
     'the cutoff is zero',
     'windows',
     'policy/schedule/maintenance-calendar.ts',
-    'this.#cutoffMs = cutoffMs ?? 0;',
-    'this.#cutoffMs = 0 * (cutoffMs ?? 0);',
+    'this.#cutoffMs = parseDuration(cutoff) ?? 0;',
+    'this.#cutoffMs = 0 * (parseDuration(cutoff) ?? 0);',
     'window:',
   ),
   mutant(
@@ -421,7 +421,7 @@ export const mutants: readonly Mutant[] = [
     'a stage ends although no member reached the target',
     'inconclusive',
     'policy/rollout/rollout-state.ts',
-    'if (isInconclusive(before, counts)) return { stop: this.#inconclusive(before, counts) };',
+    'if (isInconclusive(before, counts)) return this.#stopInconclusive(before, counts);',
     '',
   ),
   mutant(

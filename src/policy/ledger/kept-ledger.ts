@@ -88,11 +88,14 @@ export class KeptLedger {
     const nowMs = clock.monotonic();
     let ledger: Ledger | undefined;
     try {
-      ledger = (await this.#file.load(nowMs)) ?? this.#neverWritten(policy);
+      ledger = await this.#file.load(nowMs);
     } catch (error) {
       if (error instanceof LogfleetError && error.handling.kind === 'stall') return error;
       throw error;
     }
+    // A policy that has not needed a ledger so far continues from its status.
+    const header = ledger ? undefined : headerFromStatus(policy, clock.now());
+    if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
     ownership.forgetFlights(owner.uid);
     if (!ledger || ledger.header.service !== account.serviceId) return undefined;
@@ -102,15 +105,6 @@ export class KeptLedger {
     this.#ledger = ledger;
     for (const entry of ledger.open().values()) this.#track(ownership, entry);
     return undefined;
-  }
-
-  /**
-   * Ledger of a policy that has not needed a stored ledger so far, built from its status; undefined when a ledger was stored or
-   * the policy has no usable status.
-   */
-  #neverWritten(policy: CollectorVersionPolicy): Ledger | undefined {
-    const header = headerFromStatus(policy, this.#options.clock.now());
-    return header && new Ledger(header);
   }
 
   /**

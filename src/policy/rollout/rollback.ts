@@ -43,43 +43,28 @@ export function planRollback(
   graceMs: number,
   isZoneless: (row: Row | undefined) => boolean = () => false,
 ): RollbackPlan {
-  const candidates: Entry[] = [];
-  const there: Entry[] = [];
   const left: Left[] = [];
-  const counts = { underWay: 0, rolledBack: 0, offline: 0 };
-  for (const entry of pending.entries()) {
+  const groups = Map.groupBy(pending.entries(), (entry): Place => {
     const { collectorId } = entry;
     const found = placeOf(entry, memberIndex, target, graceMs);
     const row = memberIndex.row(collectorId);
-    const isStuck = found === 'candidate' && isZoneless(row);
-    const why = row ? 'no time zone of its own that can be read' : 'no list shows its time zone, by which windows open';
-    const place = isStuck ? leftFor(why) : found;
-    if (typeof place === 'object') {
-      left.push({ collectorId, ...place });
-      continue;
-    }
-    switch (place) {
-      case 'elsewhere':
-        break;
-      case 'underWay':
-        counts.underWay++;
-        break;
-      case 'rolledBack':
-        counts.rolledBack++;
-        break;
-      case 'there':
-        counts.rolledBack++;
-        there.push(entry);
-        break;
-      case 'offline':
-        counts.offline++;
-        break;
-      case 'candidate':
-        candidates.push(entry);
-        break;
-    }
-  }
-  return { candidates, there, left, ...counts };
+    const zoneless = row
+      ? 'no time zone of its own that can be read'
+      : 'no list shows its time zone, by which windows open';
+    const place = found === 'candidate' && isZoneless(row) ? leftFor(zoneless) : found;
+    if (typeof place !== 'object') return place;
+    left.push({ collectorId, ...place });
+    return 'elsewhere';
+  });
+  const of = (place: Place) => groups.get(place) ?? [];
+  return {
+    candidates: of('candidate'),
+    there: of('there'),
+    underWay: of('underWay').length,
+    rolledBack: of('rolledBack').length + of('there').length,
+    left,
+    offline: of('offline').length,
+  };
 }
 
 /** Whether the rollback is finished. Offline collectors may still have to be rolled back. */
@@ -87,13 +72,18 @@ export function isRollbackOver({ candidates, underWay }: RollbackPlan): boolean 
   return candidates.length === 0 && underWay === 0;
 }
 
-type Place = 'elsewhere' | 'underWay' | 'rolledBack' | 'there' | 'offline' | 'candidate' | Omit<Left, 'collectorId'>;
+type Place = 'elsewhere' | 'underWay' | 'rolledBack' | 'there' | 'offline' | 'candidate';
 
 function leftFor(why: string): Omit<Left, 'collectorId'> {
   return { why };
 }
 
-function placeOf(entry: Entry, memberIndex: PolicyMemberIndex, target: string, graceMs: number): Place {
+function placeOf(
+  entry: Entry,
+  memberIndex: PolicyMemberIndex,
+  target: string,
+  graceMs: number,
+): Place | Omit<Left, 'collectorId'> {
   const { open, ending, back, before, used, collectorId } = entry;
   if (open) return 'underWay';
   if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';

@@ -45,18 +45,22 @@ export interface Gate {
   readonly byPerson: boolean;
 }
 
-export interface RolloutState {
+/** Position of a rollout in its stages. */
+interface Progress {
   /** Ledger header after this evaluation, with the counted attempts, the stages and the stop. */
   readonly header: LedgerHeader;
   /** Index of the started stage that has not ended; undefined when there is none. */
   readonly current: number | undefined;
-  /** Stage that comes next and has not started; undefined when there is none. */
-  readonly next: Stage | undefined;
-  /** Members of the stage that starts with this decision; undefined when no stage starts. */
-  readonly started: readonly string[] | undefined;
-  readonly gate: Gate | undefined;
+  /** Stage that comes next and has not started; absent when there is none, and while the rollout is stopped. */
+  readonly next?: Stage;
+  /** Members of the stage that starts with this decision; absent when no stage starts. */
+  readonly started?: readonly string[];
+  readonly gate?: Gate | undefined;
   /** Wall time in ms from which a sweep (read of the whole collector list) is needed before the soak can end. */
-  readonly sweepFromMs: number | undefined;
+  readonly sweepFromMs?: number;
+}
+
+export interface RolloutState extends Progress {
   /** Whether every stage has started, so that late joiners may be upgraded. */
   readonly isLastStarted: boolean;
   /** Exceeded tolerance for failures while the rollout continues; undefined when none is exceeded. */
@@ -90,18 +94,14 @@ const deathSeenAfterMs = 35 * 60_000;
 export function evaluate(input: DecideInput, pending: PendingChanges, evaluation: Evaluation): RolloutState {
   const { policy } = input;
   const judged = judge(input, pending, evaluation.header);
-  const course = judged.header.stop
+  const progress = judged.header.stop
     ? stopped(judged.header)
     : new StageProgress(input, pending, evaluation, judged.header).run();
-  const header = course.stop ? withStop(policy.metadata.annotations, course.header, course.stop) : course.header;
+  const header = reapproved(policy.metadata.annotations, judged.header, progress.header);
   const { stop } = header;
   return {
+    ...progress,
     header,
-    current: course.current,
-    next: stop ? undefined : course.next,
-    started: stop ? undefined : course.started,
-    gate: stop ? undefined : course.gate,
-    sweepFromMs: stop ? undefined : course.sweepFromMs,
     isLastStarted: waitingStages(policy.spec, header).length === 0,
     excess: stop ? undefined : judged.excess,
     stopTally: stop && tallyOfStop(header, stop),
@@ -159,17 +159,21 @@ function stopFor(
 }
 
 /**
- * Ledger header with the stop. A person must approve again after a stage was inconclusive: an approval that was given before the
- * stop does not end it.
+ * Ledger header after the evaluation of the stages. When it stopped the rollout because a stage is inconclusive, a former approval of
+ * this stage no longer holds, so that only a new approval ends the stage.
  */
-function withStop(written: Readonly<Record<string, string>>, header: LedgerHeader, stop: RolloutStop): LedgerHeader {
-  if (stop.kind !== 'inconclusive') return { ...header, stop };
+function reapproved(
+  written: Readonly<Record<string, string>>,
+  before: LedgerHeader,
+  header: LedgerHeader,
+): LedgerHeader {
+  const { stop, approved = [] } = header;
+  if (before.stop || !stop) return header;
   const approve = written[annotations.approve];
   const isOwn = parseApproval(approve)?.stage === stop.stage;
   return {
     ...header,
-    stop,
-    approved: (header.approved ?? []).filter((name) => name !== stop.stage),
+    approved: approved.filter((name) => name !== stop.stage),
     ...(isOwn && approve !== undefined && { handled: { ...header.handled, approve } }),
   };
 }
@@ -217,18 +221,6 @@ function rollbackOf(
   return planRollback(memberIndex, pending, target, settings.graceMs, isZoneless);
 }
 
-/**
- * Result of evaluating the stages: the ledger header with the records of stages, and a stop when a
- * stage is inconclusive.
- */
-interface Progress extends Pick<RolloutState, 'header' | 'current'> {
-  readonly next?: Stage;
-  readonly started?: readonly string[];
-  readonly gate?: Gate;
-  readonly sweepFromMs?: number;
-  readonly stop?: RolloutStop;
-}
-
 /** Result for a stopped rollout, which neither starts nor ends a stage. */
 function stopped(header: LedgerHeader): Progress {
   return { header, current: currentOf(header) };
@@ -267,7 +259,7 @@ class StageProgress {
     }
     const failures = this.#heldByFailures(before, counts);
     if (failures) return { gate: failures };
-    if (isInconclusive(before, counts)) return { stop: this.#inconclusive(before, counts) };
+    if (isInconclusive(before, counts)) return this.#stopInconclusive(before, counts);
     const record = { ...before, updatedAtMs: before.updatedAtMs ?? now.wallMs };
     const soak = this.#soak(record, counts);
     this.#set(index, soak ? record : { ...record, endedAtMs: now.wallMs });
@@ -282,11 +274,13 @@ class StageProgress {
     return byPerson(waitsFor, reasons.collectorsFailed);
   }
 
-  #inconclusive({ name }: StageRecord, counts: Counts): RolloutStop {
+  #stopInconclusive({ name: stage }: StageRecord, counts: Counts): Omit<Progress, 'header' | 'current'> {
     const members = totalOf(counts);
     const listed = members === 0 ? 'its members are no longer listed' : `${members} of its members are still listed`;
-    const message = `No member of stage ${name} is at the target, and ${listed}`;
-    return { kind: 'inconclusive', message, stage: name, atMs: this.#input.now.wallMs };
+    const message = `No member of stage ${stage} is at the target, and ${listed}`;
+    const atMs = this.#input.now.wallMs;
+    this.#header = { ...this.#header, stop: { kind: 'inconclusive', message, stage, atMs } };
+    return {};
   }
 
   /** Wait for the end of a stage's soak; undefined when the stage can end. */

@@ -229,10 +229,6 @@ export function admitted(bench: PolicyBench, nowMs: number, more: Partial<Admiss
 export const quietState: RolloutState = {
   header: header(),
   current: undefined,
-  next: undefined,
-  started: undefined,
-  gate: undefined,
-  sweepFromMs: undefined,
   isLastStarted: true,
   excess: undefined,
   stopTally: undefined,
