@@ -3,7 +3,7 @@
  * records. No other state of an export exists (E3, E6).
  */
 import { type CommitRecord, recordKey } from './commit-record.ts';
-import type { DigestVerdict, TimeRange } from './digest-verdict.ts';
+import { type DigestVerdict, lowerBound, type TimeRange } from './digest-verdict.ts';
 import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
 
 export interface Coverage {
@@ -105,13 +105,7 @@ function isIn(holes: readonly TimeRange[], { fromMs, toMs }: TimeRange): boolean
 
 /** Returns the last range before this time that a digest verdict has moved to a later segment. */
 function lastBefore(holes: readonly TimeRange[], atMs: number): TimeRange | undefined {
-  let [low, high] = [0, holes.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((holes[middle] as TimeRange).fromMs < atMs) low = middle + 1;
-    else high = middle;
-  }
-  return holes[low - 1];
+  return holes[lowerBound(holes, atMs) - 1];
 }
 
 function byTime(left: TimeRange, right: TimeRange): number {

@@ -32,6 +32,17 @@ const range = { fromMs: moment, toMs: moment };
 const timeRange = object(range);
 export type TimeRange = Stored<typeof timeRange>;
 
+/** Index of the first range that begins at or after the time. The ranges are ordered by time. */
+export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
+  let [low, high] = [0, ranges.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ranges[middle] as TimeRange).fromMs < atMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 export const rangeFigures = object({ rows: integer(), ...messageFigures });
 export type RangeFigures = Stored<typeof rangeFigures>;
 

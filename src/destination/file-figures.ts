@@ -24,8 +24,8 @@ export type FigureColumn = (typeof figureColumns)[number];
 /** Adds up the figures of a file's rows. */
 export class FigureSum {
   readonly #slices: SliceSums;
+  /** NaN if a message has no size. */
   #bytes = 0;
-  #hasSizes = true;
   #hasTimes = true;
 
   constructor(sliceMs: number) {
@@ -34,8 +34,7 @@ export class FigureSum {
 
   take(value: (name: FigureColumn) => unknown): void {
     const [size, timeMs] = figureColumns.map((name) => wholeOf(value(name)));
-    if (size === undefined) this.#hasSizes = false;
-    else this.#bytes += size;
+    this.#bytes += size ?? Number.NaN;
     if (timeMs === undefined) this.#hasTimes = false;
     else this.#slices.add(timeMs, size);
   }
@@ -45,7 +44,7 @@ export class FigureSum {
     const { oldestMs, newestMs } = sumOfFigures(slices);
     const hasTimes = this.#hasTimes && oldestMs !== undefined && newestMs !== undefined;
     return {
-      ...(this.#hasSizes ? { bytes: this.#bytes } : {}),
+      ...(Number.isNaN(this.#bytes) ? {} : { bytes: this.#bytes }),
       ...(hasTimes ? { oldestMs, newestMs } : {}),
       ...(this.#hasTimes ? { slices } : {}),
     };

@@ -11,6 +11,7 @@ import {
   type DigestVerdict,
   figuresOf,
   inSlices,
+  lowerBound,
   type ProvenRange,
   provenMembers,
   type RepeatedRows,
@@ -130,17 +131,6 @@ function intervalsOf(intervals: readonly CommitRecord[], { fromMs, toMs }: TimeR
   const first = lowerBound(intervals, fromMs);
   const inside = intervals.slice(first, lowerBound(intervals, toMs));
   return inside[0]?.fromMs === fromMs && inside.at(-1)?.toMs === toMs ? inside : [];
-}
-
-/** Index of the first interval that begins at or after the time. */
-function lowerBound(intervals: readonly CommitRecord[], atMs: number): number {
-  let [low, high] = [0, intervals.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((intervals[middle] as CommitRecord).fromMs < atMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function isStillSo({ figures, compared }: ProofRange, inside: readonly CommitRecord[]): boolean {

@@ -60,8 +60,8 @@ interface Range {
 class SliceSum {
   readonly #fromMs: number;
   #rows = 0;
+  /** NaN if a message has no size. */
   #bytes = 0;
-  #hasSizes = true;
   #oldestMs = Number.POSITIVE_INFINITY;
   #newestMs = Number.NEGATIVE_INFINITY;
   #offsetsMs = 0;
@@ -71,19 +71,17 @@ class SliceSum {
   }
 
   /** Adds messages of one millisecond to the slice. `bytes` is their total size. */
-  add(timeMs: number, rows: number, bytes: number | undefined): void {
+  add(timeMs: number, rows: number, bytes = Number.NaN): void {
     this.#rows += rows;
-    if (bytes === undefined) this.#hasSizes = false;
-    else this.#bytes += bytes;
+    this.#bytes += bytes;
     if (timeMs < this.#oldestMs) this.#oldestMs = timeMs;
     if (timeMs > this.#newestMs) this.#newestMs = timeMs;
     this.#offsetsMs += rows * (timeMs - this.#fromMs);
   }
 
-  take({ rows, bytes, oldestMs, newestMs, offsetsMs = Number.NaN }: SliceFigures): void {
+  take({ rows, bytes = Number.NaN, oldestMs, newestMs, offsetsMs = Number.NaN }: SliceFigures): void {
     this.#rows += rows;
-    if (bytes === undefined) this.#hasSizes = false;
-    else this.#bytes += bytes;
+    this.#bytes += bytes;
     this.#oldestMs = Math.min(this.#oldestMs, oldestMs);
     this.#newestMs = Math.max(this.#newestMs, newestMs);
     this.#offsetsMs += offsetsMs;
@@ -93,7 +91,7 @@ class SliceSum {
     return {
       fromMs: this.#fromMs,
       rows: this.#rows,
-      ...(this.#hasSizes ? { bytes: this.#bytes } : {}),
+      ...(Number.isNaN(this.#bytes) ? {} : { bytes: this.#bytes }),
       ...{ oldestMs: this.#oldestMs, newestMs: this.#newestMs },
       ...(Number.isSafeInteger(this.#offsetsMs) ? { offsetsMs: this.#offsetsMs } : {}),
     };

@@ -20,8 +20,6 @@ export interface CsvOptions {
 }
 
 export class CsvEncoder implements RowEncoder {
-  readonly heldBytes = 0;
-  readonly misfits = 0;
   readonly #spool: ByteSpool;
   readonly #row: RowColumns;
   readonly #names: readonly string[];
@@ -110,7 +108,7 @@ export class CsvEncoder implements RowEncoder {
       case valueKind.escaped:
         return this.#writeCell(at, this.#text, 0, writeText(this.#text, 0, row.bytes, row.view, start + 1, end - 1));
       case valueKind.plain:
-        return this.#writePlain(at, start + 1, end - 1);
+        return this.#writeCell(at, row.bytes, start + 1, end - 1);
       case valueKind.nested:
         return this.#writeCell(at, row.bytes, start, end);
       default:
@@ -118,23 +116,10 @@ export class CsvEncoder implements RowEncoder {
     }
   }
 
-  /** Writes the content of a string without escapes, which therefore contains no quotes and no line breaks. */
-  #writePlain(at: number, start: number, end: number): number {
-    const { buffer } = this.#spool;
-    const { bytes } = this.#row;
-    const isQuoted = hasComma(bytes, start, end);
-    let next = at;
-    if (isQuoted) buffer[next++] = char.quote;
-    if (this.#guards && isFormula(bytes, start, end)) buffer[next++] = char.apostrophe;
-    next = copyBytes(buffer, next, bytes, start, end);
-    if (isQuoted) buffer[next++] = char.quote;
-    return next;
-  }
-
   /** Writes any text as a cell, with quotes if necessary. */
   #writeCell(at: number, text: Buffer, start: number, end: number): number {
     const { buffer } = this.#spool;
-    const isQuoted = needsQuotes(text.subarray(start, end));
+    const isQuoted = needsQuotes(text, start, end);
     let next = at;
     if (isQuoted) buffer[next++] = char.quote;
     if (this.#guards && isFormula(text, start, end)) buffer[next++] = char.apostrophe;
@@ -151,36 +136,28 @@ export class CsvEncoder implements RowEncoder {
   }
 }
 
-function needsQuotes(text: Buffer): boolean {
-  return (
-    text.indexOf(char.comma) >= 0 ||
-    text.indexOf(char.quote) >= 0 ||
-    text.indexOf(char.lineFeed) >= 0 ||
-    text.indexOf(char.carriageReturn) >= 0
-  );
-}
-
-/** Maximum distance in bytes up to which a loop finds a byte faster than `indexOf`. */
+/** Characters because of which a cell needs quotes. */
+const separators = [char.comma, char.quote, char.lineFeed, char.carriageReturn];
+/** Flag for each byte: 1 for a separator. */
+const isSeparator = Uint8Array.from({ length: 256 }, (_, byte) => Number(separators.some((each) => each === byte)));
+/** Maximum length in bytes of texts that a loop searches faster than `indexOf`. */
 const maxSearchedByLoop = 32;
 
-function hasComma(bytes: Buffer, start: number, end: number): boolean {
+function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
   if (end - start > maxSearchedByLoop) {
-    // A row separates its members with commas, so the next comma is near.
-    const comma = bytes.indexOf(char.comma, start);
-    return comma >= 0 && comma < end;
+    const text = bytes.subarray(start, end);
+    return separators.some((separator) => text.indexOf(separator) >= 0);
   }
-  for (let at = start; at < end; at++) if (bytes[at] === char.comma) return true;
+  for (let at = start; at < end; at++) if (isSeparator[bytes[at] as number] === 1) return true;
   return false;
 }
 
 /**
- * Whether a spreadsheet treats the cell from `start` to `end` as a formula: cells that begin with = + - @, a tab or a line break, also
- * in full-width form, as listed by OWASP ("CSV Injection"). Logs contain untrusted text, and its formulas would run with the rights of
- * the reader.
+ * Returns whether a spreadsheet would treat a cell as a formula, because the cell begins with one of = + - @ (also in full-width form), a
+ * tab or a line break (OWASP, "CSV Injection"). Logs contain text of strangers, whose formulas would run with the rights of the reader.
  *
- * Numbers with a sign are not formulas. Ids are often negative, and an apostrophe would make them useless.
+ * A number with a sign is no formula: ids are often negative, and an apostrophe would make them useless.
  */
-/** Whether the cell from `start` to `end` begins like a formula. */
 export function isFormula(bytes: Uint8Array, start: number, end: number): boolean {
   switch (bytes[start]) {
     case char.equals:

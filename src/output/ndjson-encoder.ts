@@ -12,8 +12,6 @@ import { RowColumns, valueKind } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export class NdjsonEncoder implements RowEncoder {
-  readonly heldBytes = 0;
-  readonly misfits = 0;
   readonly #spool: ByteSpool;
   /** Start of the part of the buffer that was not searched for line breaks yet. The ends of the lines in it are stored as well. */
   #from = 0;
@@ -63,8 +61,6 @@ export class NdjsonEncoder implements RowEncoder {
  * Missing fields are omitted, and `null` and `""` are kept. Invalid UTF-8 becomes U+FFFD.
  */
 export class NdjsonFieldsEncoder implements RowEncoder {
-  readonly heldBytes = 0;
-  readonly misfits = 0;
   readonly #spool: ByteSpool;
   readonly #row: RowColumns;
   /** Text before the value of each column: a comma, the column's name and a colon. */

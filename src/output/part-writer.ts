@@ -80,7 +80,7 @@ export class PartWriter {
 
   /** Estimated size of the file in bytes. Rows that are not compressed yet count with the compression ratio so far. */
   get bytes(): number {
-    const unpackedBytes = this.#spool.totalBytes - this.#takenBytes + this.#encoder.heldBytes;
+    const unpackedBytes = this.#spool.totalBytes - this.#takenBytes + (this.#encoder.heldBytes ?? 0);
     const isPacked = this.#options.compression.kind !== 'none' && this.#bytes > 0;
     const ratio = isPacked ? this.#bytes / this.#takenBytes : 1;
     return (isPacked ? this.#bytes : this.#takenBytes) + unpackedBytes * ratio;
@@ -121,7 +121,7 @@ export class PartWriter {
       bytes: this.#bytes,
       encodedBytes: this.#spool.totalBytes,
       sha256: this.#hash.digest('hex'),
-      misfits: this.#encoder.misfits,
+      misfits: this.#encoder.misfits ?? 0,
     };
   }
 

@@ -16,10 +16,10 @@ export interface RowEncoder {
   row(row: RawRow): void;
   /** Writes rows that were held back, and the end of the file. */
   end(): void;
-  /** Bytes of memory for rows that are held back. */
-  readonly heldBytes: number;
+  /** Memory in bytes of rows that are held back. Absent if the encoder writes each row at once. */
+  readonly heldBytes?: number;
   /** True if the file should end here whatever its size. Absent if only the size limits the file. */
   readonly isFull?: boolean;
-  /** Number of values that do not have their column's type and are stored in the column for the rest. */
-  readonly misfits: number;
+  /** Number of values that do not have their column's type and are stored in the column for the rest. Absent in formats without types. */
+  readonly misfits?: number;
 }
