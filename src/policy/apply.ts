@@ -36,7 +36,8 @@ export class Applier {
 
   async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
     this.#isOutdated = false;
-    const { kept, posting, tasks, duration, host, owner, publisher, binding, turns } = this.#parts;
+    const { kept, posting, tasks, duration, owner, publisher, binding } = this.#parts;
+    const { host, turns } = this.#parts.environment;
     const { bound, ledger, began, nextBuild, received, input } = gathered;
     const before = ledger.header;
     const hasChanged = began || decision.changes.length > 0 || decision.header !== before;
@@ -86,15 +87,16 @@ export class Applier {
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
     this.#isOutdated = false;
     const { problem, notOffered, tooYoung, soFar } = unready;
-    const policy = this.#parts.publisher.latest(given);
+    const { publisher, environment } = this.#parts;
+    const policy = publisher.latest(given);
     const targetVersion = policy.spec.target.version;
     const found = healthOf({
       problem,
       notOffered,
       targetVersion,
       spec: policy.spec,
-      policiesHold: policiesHoldOf(this.#parts.host),
-      pausedBy: pausedForAll(this.#parts.host) ?? pausedByOf(policy),
+      policiesHold: policiesHoldOf(environment.host),
+      pausedBy: pausedForAll(environment.host) ?? pausedByOf(policy),
       fleet: undefined,
       ledgerFull: false,
       badCalendar: undefined,
@@ -104,7 +106,7 @@ export class Applier {
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? waitingForAge(tooYoung.message) : found;
     if (soFar && stillHolds(policy, health, soFar)) return this.#keep(policy);
-    const statusDelayMs = await this.#parts.publisher.publishHealth(policy, health, targetVersion);
+    const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
     const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.nextBuild));
     // A build may need days to reach its minimum age (`minAge`). A directory run may end before then, and the next run continues
     // to wait.
@@ -124,12 +126,12 @@ export class Applier {
    * Milliseconds until the next candidate build reaches its minimum age (`minAge`); Infinity when the policy waits for no build.
    */
   #untilMs(nextBuild: NextBuild | undefined): number {
-    return nextBuild ? nextBuild.atMs - this.#parts.clock.now() : Number.POSITIVE_INFINITY;
+    return nextBuild ? nextBuild.atMs - this.#parts.environment.clock.now() : Number.POSITIVE_INFINITY;
   }
 
   async #write({ bound: { ownership } }: Ready, decision: Decision): Promise<void> {
     const { changes, post } = decision;
-    const { kept, memberIndex, posting, tasks, owner, clock } = this.#parts;
+    const { kept, memberIndex, posting, tasks, owner, environment } = this.#parts;
     try {
       await kept.write(decision, ownership);
     } catch (error) {
@@ -140,7 +142,7 @@ export class Applier {
     }
     for (const { collectorId, entry } of changes) {
       if (!entry?.open) {
-        ownership.ended(collectorId, owner.uid, clock.monotonic());
+        ownership.ended(collectorId, owner.uid, environment.clock.monotonic());
         tasks.forget(collectorId);
       }
       memberIndex.place(collectorId);

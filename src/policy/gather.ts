@@ -75,12 +75,13 @@ export class Gatherer {
    */
   constructor(parts: RuntimeParts, policy: CollectorVersionPolicy) {
     this.#parts = parts;
-    this.#seenBuilds = new SeenBuilds(parts.host.ledgers, parts.owner);
+    this.#seenBuilds = new SeenBuilds(parts.environment.host.ledgers, parts.owner);
     this.#handledRequest = policy.status?.lastHandledReconcileAt;
   }
 
   async gather(policy: CollectorVersionPolicy): Promise<Ready | Unready> {
-    const { binding, kept, memberIndex: keptMembers, turns, owner } = this.#parts;
+    const { binding, kept, memberIndex: keptMembers, owner } = this.#parts;
+    const { turns } = this.#parts.environment;
     const before = binding.bound;
     const { credentialsSecretRef, resyncInterval } = policy.spec;
     const secret = { namespace: owner.namespace, name: credentialsSecretRef.name };
@@ -141,9 +142,9 @@ export class Gatherer {
    */
   #verdict({ spec, status }: CollectorVersionPolicy, { listing }: Bound): TargetVerdict | undefined {
     const builds = listing.builds();
-    const { kept, clock } = this.#parts;
+    const { kept, environment } = this.#parts;
     const current = kept.known?.header.target ?? status?.targetVersion;
-    const past = { current, seenSinceMs: this.#seenSinceMs, wallMs: clock.now() };
+    const past = { current, seenSinceMs: this.#seenSinceMs, wallMs: environment.clock.now() };
     return builds && resolveTarget(spec.target, builds.list, past);
   }
 
@@ -160,7 +161,7 @@ export class Gatherer {
         service: bound.account.serviceId,
         builds,
         isCandidate: (version) => isCandidate(target, version),
-        wallMs: this.#parts.clock.now(),
+        wallMs: this.#parts.environment.clock.now(),
       });
       return undefined;
     } catch (error) {
@@ -170,7 +171,8 @@ export class Gatherer {
   }
 
   #ready(policy: CollectorVersionPolicy, found: Found): Ready {
-    const { kept, posting, tasks, publisher, duration, calendar, clock, settings, turns } = this.#parts;
+    const { kept, posting, tasks, publisher, duration, calendar } = this.#parts;
+    const { host, clock, settings, turns } = this.#parts.environment;
     const { bound, ledger, memberIndex, notOffered, problem } = found;
     const claims = turns.heldBy(bound.account.serviceId);
     const received = { posted: new Map(posting.received), tasks: new Map(tasks.readings) };
@@ -194,8 +196,8 @@ export class Gatherer {
         isLedgerWritten: kept.isWritten,
         typicalMs: duration.typicalMs,
         overlap: findOverlap(memberIndex, bound.ownership),
-        pausedForAll: pausedForAll(this.#parts.host),
-        policiesHold: policiesHoldOf(this.#parts.host),
+        pausedForAll: pausedForAll(host),
+        policiesHold: policiesHoldOf(host),
       },
       calendar: calendar.current(policy.spec),
       now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },
@@ -222,8 +224,8 @@ export class Gatherer {
   }
 
   #heldBy(claims: string | undefined): string | undefined {
-    const { draining, binding } = this.#parts;
-    if (draining()) return 'the next start: logfleet is shutting down';
+    const { environment, binding } = this.#parts;
+    if (environment.draining()) return 'the next start: logfleet is shutting down';
     return claims ?? binding.heldBy();
   }
 
@@ -232,7 +234,8 @@ export class Gatherer {
    * claims.
    */
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
-    const { turns, owner } = this.#parts;
+    const { environment, owner } = this.#parts;
+    const { turns } = environment;
     turns.troubled(owner.uid);
     turns.excuse(policy);
     return { kind: 'unready', problem, notOffered: undefined };
@@ -240,7 +243,7 @@ export class Gatherer {
 
   /** Requests the list of builds and the list of collectors when they are unknown, or when a person asked for a refresh. */
   #refresh(policy: CollectorVersionPolicy, listing: FleetListing): void {
-    const nowMs = this.#parts.clock.monotonic();
+    const nowMs = this.#parts.environment.clock.monotonic();
     const requested = policy.metadata.annotations[annotations.requestedAt];
     const now = requested !== undefined && requested !== this.#handledRequest;
     if (now) {

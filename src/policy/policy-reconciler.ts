@@ -13,6 +13,7 @@ import type { Reconciler, Result } from '../controller/reconciler.ts';
 import { Fleets } from '../fleet/fleets.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { ClaimTurns } from './members/claim-turns.ts';
+import type { PolicyEnvironment } from './policy-environment.ts';
 import { type OnlyLook, PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
 import { PolicyMetrics } from './status/policy-metrics.ts';
@@ -36,10 +37,8 @@ export interface PolicyReconcilerOptions {
 
 export class PolicyReconciler implements Reconciler {
   readonly #options: PolicyReconcilerOptions;
-  readonly #settings: PolicySettings;
-  readonly #fleets: Fleets;
+  readonly #environment: PolicyEnvironment;
   readonly #runtimes = new Map<string, PolicyRuntime>();
-  readonly #turns: ClaimTurns;
   readonly #metrics: PolicyMetrics;
   readonly #unsubscribe: readonly (() => void)[];
   #term = 0;
@@ -48,30 +47,31 @@ export class PolicyReconciler implements Reconciler {
   constructor(options: PolicyReconcilerOptions) {
     this.#options = options;
     const { host, clock, log, metrics } = options;
-    this.#settings = { ...policySettings, ...options.settings };
-    this.#fleets = new Fleets({
-      clock,
-      log,
-      active: () => host.leadership.isLeader(),
-      onOwnersChanged: ({ namespace, name }) => options.enqueue({ namespace, name }),
+    const { enqueue } = options;
+    const turns = new ClaimTurns({
+      policies: () => this.#source.list(),
+      policy: (key) => this.#source.get(key),
+      enqueue,
     });
+    this.#environment = {
+      ...options,
+      settings: { ...policySettings, ...options.settings },
+      turns,
+      draining: () => this.#draining,
+      fleets: new Fleets({ clock, log, active: () => host.leadership.isLeader(), onOwnersChanged: enqueue }),
+    };
     this.#unsubscribe = [
       host.subscribeSettings(() => {
-        for (const runtime of this.#runtimes.values()) options.enqueue(runtime.key);
+        for (const { owner } of this.#runtimes.values()) enqueue(owner);
       }),
       this.#source.subscribe((key) => {
         const policy = this.#source.get(key);
-        if (policy) this.#turns.expect(policy);
+        if (policy) turns.expect(policy);
       }),
       host.leadership.subscribe(() => {
         if (!host.leadership.isLeader()) this.#metrics.clear();
       }),
     ];
-    this.#turns = new ClaimTurns({
-      policies: () => this.#source.list(),
-      policy: (key) => this.#source.get(key),
-      enqueue: options.enqueue,
-    });
     this.#metrics = new PolicyMetrics(metrics);
   }
 
@@ -79,7 +79,7 @@ export class PolicyReconciler implements Reconciler {
     this.#followLeadership();
     const policy = this.#source.get(key);
     const name = keyText(key);
-    if (policy?.metadata.uid !== this.#runtimes.get(name)?.uid) this.#retire(key);
+    if (policy?.metadata.uid !== this.#runtimes.get(name)?.owner.uid) this.#retire(key);
     if (!policy) return { kind: 'settled' };
     const runtime = this.#runtimes.get(name) ?? this.#begin(name, policy);
     try {
@@ -96,7 +96,7 @@ export class PolicyReconciler implements Reconciler {
   /** Prepares for the end of the process: no new POST is sent, and held-back status figures are written at once. */
   drain(): void {
     this.#draining = true;
-    for (const runtime of this.#runtimes.values()) if (!runtime.quiet()) this.#options.enqueue(runtime.key);
+    for (const runtime of this.#runtimes.values()) if (!runtime.quiet()) this.#options.enqueue(runtime.owner);
   }
 
   /** Whether every upgrade POST was answered and its outcome is stored. */
@@ -108,7 +108,7 @@ export class PolicyReconciler implements Reconciler {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
-    this.#fleets.reset();
+    this.#environment.fleets.reset();
   }
 
   get #source() {
@@ -125,27 +125,14 @@ export class PolicyReconciler implements Reconciler {
     this.#metrics.clear();
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
-    this.#turns.reset();
-    this.#fleets.reset();
+    this.#environment.turns.reset();
+    this.#environment.fleets.reset();
   }
 
   #begin(name: string, policy: CollectorVersionPolicy): PolicyRuntime {
-    const { host, clock, log, enqueue, accounts, onlyLook } = this.#options;
-    const { namespace, name: policyName } = policy.metadata;
-    const runtime = new PolicyRuntime(policy, {
-      host,
-      clock,
-      enqueue,
-      accounts,
-      fleets: this.#fleets,
-      log: log.with({ namespace, policy: policyName }),
-      settings: this.#settings,
-      turns: this.#turns,
-      draining: () => this.#draining,
-      onlyLook,
-    });
+    const runtime = new PolicyRuntime(policy, this.#environment, this.#options.onlyLook);
     this.#runtimes.set(name, runtime);
-    this.#turns.expect(policy);
+    this.#environment.turns.expect(policy);
     return runtime;
   }
 
@@ -154,11 +141,11 @@ export class PolicyReconciler implements Reconciler {
     const runtime = this.#runtimes.get(name);
     if (runtime) {
       runtime.close();
-      this.#fleets.retire(runtime.uid);
+      this.#environment.fleets.retire(runtime.owner.uid);
       this.#runtimes.delete(name);
     }
     this.#metrics.forget(key);
-    this.#turns.forget(key, runtime?.uid);
+    this.#environment.turns.forget(key, runtime?.owner.uid);
   }
 
   #measure(key: ResourceKey): void {

@@ -1,24 +1,18 @@
-import type { Clock } from '../base/clock.ts';
-import type { Host, OwnerRef } from '../host/host.ts';
+import type { OwnerRef } from '../host/host.ts';
 import type { Posting } from './attempts/posting.ts';
 import type { TaskReadings } from './attempts/task-reading.ts';
 import type { UpgradeDuration } from './attempts/upgrade-duration.ts';
 import type { KeptLedger } from './ledger/kept-ledger.ts';
-import type { ClaimTurns } from './members/claim-turns.ts';
 import type { KeptMemberIndex } from './members/kept-member-index.ts';
+import type { PolicyEnvironment } from './policy-environment.ts';
 import type { KeptCalendar } from './schedule/maintenance-calendar.ts';
 import type { ServiceBinding } from './service-binding.ts';
-import type { PolicySettings } from './settings.ts';
 import type { StatusPublisher } from './status/status-publisher.ts';
 
 /** Parts of a policy's runtime that both `gather` and `apply` use. */
 export interface RuntimeParts {
   readonly owner: OwnerRef;
-  readonly host: Host;
-  readonly clock: Clock;
-  readonly settings: PolicySettings;
-  readonly turns: ClaimTurns;
-  readonly draining: () => boolean;
+  readonly environment: PolicyEnvironment;
   readonly binding: ServiceBinding;
   readonly kept: KeptLedger;
   readonly memberIndex: KeptMemberIndex;

@@ -5,32 +5,20 @@
  * Invariant: a policy claims collectors of one service at a time. When its Secret names another service, the policy releases its
  * claims at the former service.
  */
-import type { Account, Accounts } from '../account/accounts.ts';
-import type { Clock } from '../base/clock.ts';
+import type { Account } from '../account/accounts.ts';
 import { LogfleetError } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
+import { keyText } from '../base/key-text.ts';
 import { retryDelayMs } from '../base/retry-delay.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
-import type { Fleets } from '../fleet/fleets.ts';
 import type { Ownership } from '../fleet/ownership.ts';
-import type { ResourceKey } from '../host/host.ts';
+import type { OwnerRef, ResourceKey } from '../host/host.ts';
 import { ServiceError } from '../service/requests/service-error.ts';
+import type { PolicyEnvironment } from './policy-environment.ts';
 
 export interface Bound {
   readonly account: Account;
   readonly listing: FleetListing;
   readonly ownership: Ownership;
-}
-
-export interface ServiceBindingOptions {
-  /** Kubernetes uid of the policy. */
-  readonly policy: string;
-  readonly accounts: Accounts;
-  readonly fleets: Fleets;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Called after a change that the policy should evaluate. */
-  readonly onNews: () => void;
 }
 
 /** Kinds of requests that only one policy needs: upgrade POSTs, and reads of upgrade tasks. */
@@ -49,7 +37,9 @@ interface Hold {
 const toleratedFailures = 3;
 
 export class ServiceBinding {
-  readonly #options: ServiceBindingOptions;
+  readonly #environment: PolicyEnvironment;
+  readonly #owner: OwnerRef;
+  readonly #onNews: () => void;
   #secret: ResourceKey | undefined;
   #bound: Bound | undefined;
   #hold: Hold | undefined;
@@ -60,8 +50,14 @@ export class ServiceBinding {
    */
   readonly #failures: Record<Asked, number> = { posts: 0, reads: 0 };
 
-  constructor(options: ServiceBindingOptions) {
-    this.#options = options;
+  /**
+   * Creates the binding of one policy.
+   * @param onNews called after a change that the policy should evaluate
+   */
+  constructor(environment: PolicyEnvironment, owner: OwnerRef, onNews: () => void) {
+    this.#environment = environment;
+    this.#owner = owner;
+    this.#onNews = onNews;
   }
 
   get bound(): Bound | undefined {
@@ -73,10 +69,12 @@ export class ServiceBinding {
    * Returns an error of the Secret or its credentials.
    */
   async bind(secret: ResourceKey, resyncMs: number): Promise<Bound | LogfleetError> {
-    const { accounts, policy, onNews } = this.#options;
+    const { accounts } = this.#environment;
     const { changes } = accounts.secrets;
+    const { uid: policy } = this.#owner;
+    const onNews = this.#onNews;
     this.#secret = secret;
-    const name = `${secret.namespace}/${secret.name}`;
+    const name = keyText(secret);
     let account: Account;
     try {
       account = await accounts.resolve(secret);
@@ -94,14 +92,14 @@ export class ServiceBinding {
   }
 
   #bindTo(account: Account, secret: string): Bound {
-    const { fleets, policy } = this.#options;
+    const { fleets } = this.#environment;
     this.#bound?.listing.doubtSecret(secret);
     if (this.#bound?.account.serviceId !== account.serviceId) this.retire();
     this.#release();
     this.#hold = undefined;
     this.#bound = {
       account,
-      listing: fleets.use(account, policy),
+      listing: fleets.use(account, this.#owner.uid),
       ownership: fleets.ownership(account.serviceId),
     };
     return this.#bound;
@@ -114,7 +112,7 @@ export class ServiceBinding {
   problem(): LogfleetError | undefined {
     const failed = this.#bound?.listing.problem()?.error;
     if (failed) this.#noteRefusal(failed);
-    if (this.#hold && this.#options.clock.monotonic() >= this.#hold.untilMs) this.#hold = undefined;
+    if (this.#hold && this.#environment.clock.monotonic() >= this.#hold.untilMs) this.#hold = undefined;
     if (failed) return failed;
     const lasting =
       this.#hold?.error.handling.kind === 'stall' || Math.max(...Object.values(this.#failures)) > toleratedFailures;
@@ -133,7 +131,8 @@ export class ServiceBinding {
 
   /** Sends no new requests for a while after a failure that does not concern a single collector. */
   holdFor(error: LogfleetError, asked: Asked): void {
-    const { clock, log, onNews } = this.#options;
+    const { clock, log } = this.#environment;
+    const { namespace, name: policy } = this.#owner;
     if (!this.#bound) return;
     const nowMs = clock.monotonic();
     this.#noteRefusal(error);
@@ -142,13 +141,13 @@ export class ServiceBinding {
     this.#hold = { error, untilMs: nowMs + delayMs };
     // A 429 is harmless: the service says when to continue.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
-    log[level]('requests to the service are sent again later', { error, retryInMs: delayMs });
-    onNews();
+    log[level]('requests to the service are sent again later', { namespace, policy, error, retryInMs: delayMs });
+    this.#onNews();
   }
 
   /** Requests a new list of builds, because the service refused the requested build (U11). */
   doubtBuilds(): void {
-    this.#buildsDoubtedMs = this.#options.clock.monotonic();
+    this.#buildsDoubtedMs = this.#environment.clock.monotonic();
     this.#bound?.listing.requestBuilds(this.#buildsDoubtedMs);
   }
 
@@ -162,28 +161,28 @@ export class ServiceBinding {
    * prevents them.
    */
   heldForMs(): number {
-    return this.#hold ? this.#hold.untilMs - this.#options.clock.monotonic() : Number.POSITIVE_INFINITY;
+    return this.#hold ? this.#hold.untilMs - this.#environment.clock.monotonic() : Number.POSITIVE_INFINITY;
   }
 
   /** Releases all collectors that the policy claims. The ownership table keeps the policy's attempts in flight. */
   retire(): void {
-    this.#bound?.ownership.retire(this.#options.policy);
+    this.#bound?.ownership.retire(this.#owner.uid);
   }
 
   close(): void {
-    this.#options.accounts.secrets.leave(this.#options.policy);
+    this.#environment.accounts.secrets.leave(this.#owner.uid);
     this.#release();
   }
 
   #release(): void {
     if (!this.#bound) return;
-    this.#options.fleets.release(this.#bound.account, this.#options.policy);
+    this.#environment.fleets.release(this.#bound.account, this.#owner.uid);
     this.#bound = undefined;
   }
 
   /** Records that the service rejected the credentials. A rejected key is not used again until its Secret was read again. */
   #noteRefusal(error: LogfleetError): void {
     if (!this.#secret || !this.#bound || !(error instanceof ServiceError) || error.status !== 401) return;
-    this.#options.accounts.unauthorized(this.#secret, this.#bound.account);
+    this.#environment.accounts.unauthorized(this.#secret, this.#bound.account);
   }
 }

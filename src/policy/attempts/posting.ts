@@ -5,39 +5,34 @@
  * Invariant: a collector has at most one unanswered POST of this process.
  */
 
-import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
 import { type SetView, SparseMap, SparseSet } from '../../base/sparse.ts';
 import type { UpgradeService } from '../../service/collectors/upgrade-service.ts';
 import { taskRefusals } from '../../service/requests/service-code.ts';
 import { ServiceError } from '../../service/requests/service-error.ts';
 import type { Entry } from '../ledger/ledger.ts';
-import type { PolicySettings } from '../settings.ts';
+import type { PolicyEnvironment } from '../policy-environment.ts';
+import type { ServiceBinding } from '../service-binding.ts';
 import type { PostOutcome } from './attempt.ts';
 
-export interface PostingOptions {
-  readonly clock: Clock;
-  readonly settings: PolicySettings;
+/** Policy on whose behalf POSTs are sent. */
+export interface PostingPolicy {
   /**
    * Whether the newest known version of the policy still wants this attempt, which was stored in the ledger for this generation
    * of the policy. Called immediately before the POST is written to the socket.
    */
-  readonly stillWanted: (entry: Entry, generation: number) => boolean;
+  stillWanted(entry: Entry, generation: number): boolean;
   /** Called when the outcome of a POST has arrived. */
-  readonly onNews: () => void;
+  noteNews(): void;
   /** Called when more attempts can be sent, after a full batch of attempts made others wait. */
-  readonly onRoom: () => void;
-  /**
-   * Called when a POST failed for a reason that does not concern its collector, such as an unreachable service. The caller should
-   * post nothing for a while.
-   */
-  readonly onProblem: (error: LogfleetError) => void;
-  readonly onAccepted: (entry: Entry, taskId: string) => void;
-  /** Called when the service refused the upgrade of one collector. Such an answer shows that the service itself works. */
-  readonly onRefused: () => void;
-  /** Called when the service refused the requested build for every collector (U11). */
-  readonly onBuildRefused: () => void;
+  enqueue(): void;
+  noteAccepted(entry: Entry, taskId: string): void;
 }
+
+/** Part of the binding to the service that learns from answers to POSTs. */
+export type PostingBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded' | 'doubtBuilds'>;
+
+export type PostingEnvironment = Pick<PolicyEnvironment, 'clock' | 'settings'>;
 
 /** Attempts that were stored in the ledger together and wait to be sent. */
 export interface Batch {
@@ -58,7 +53,9 @@ export interface ReceivedOutcome {
 }
 
 export class Posting {
-  readonly #options: PostingOptions;
+  readonly #environment: PostingEnvironment;
+  readonly #binding: PostingBinding;
+  readonly #policy: PostingPolicy;
   readonly #abort = new AbortController();
   readonly #inFlight = new SparseSet<string>();
   readonly #received = new SparseMap<string, ReceivedOutcome>();
@@ -71,9 +68,11 @@ export class Posting {
   #batch: number;
   #moreWait = false;
 
-  constructor(options: PostingOptions) {
-    this.#options = options;
-    this.#batch = options.settings.batchSize;
+  constructor(environment: PostingEnvironment, binding: PostingBinding, policy: PostingPolicy) {
+    this.#environment = environment;
+    this.#binding = binding;
+    this.#policy = policy;
+    this.#batch = environment.settings.batchSize;
   }
 
   /** Collectors whose upgrade POST was sent and is not answered yet. */
@@ -135,7 +134,7 @@ export class Posting {
 
   async #send(service: UpgradeService, entry: Entry, { generation, decidedAtMs }: Batch): Promise<void> {
     const { collectorId, open } = entry;
-    const { clock, settings, stillWanted } = this.#options;
+    const { clock, settings } = this.#environment;
     const expiry = new AbortController();
     let sent = false;
     // An attempt that is not sent expires a fixed time after its decision (U2). The time does not
@@ -145,7 +144,7 @@ export class Posting {
       if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
     });
     const beforeSend = () => {
-      if (!stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
+      if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
       // A POST that the service redirects is written to a socket twice but counts as one sent
       // attempt.
       if (!sent) this.#left(collectorId, true);
@@ -158,7 +157,7 @@ export class Posting {
         { beforeSend, signal: AbortSignal.any([this.#abort.signal, expiry.signal]) },
       );
       outcome = { kind: 'accepted', taskId: value.taskId };
-      this.#options.onAccepted(entry, value.taskId);
+      this.#policy.noteAccepted(entry, value.taskId);
     } catch (thrown) {
       const expired = !sent && expiry.signal.aborted;
       outcome = expired ? { kind: 'notSent' } : this.#classify(asLogfleetError(thrown), sent);
@@ -168,7 +167,7 @@ export class Posting {
     if (!sent) this.#left(collectorId, !expiry.signal.aborted);
     this.#inFlight.delete(collectorId);
     this.#received.set(collectorId, { entry, outcome });
-    this.#options.onNews();
+    this.#policy.noteNews();
   }
 
   #classify(error: LogfleetError, sent: boolean): PostOutcome {
@@ -176,13 +175,14 @@ export class Posting {
     if (!(error instanceof ServiceError))
       return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
     if (refusesCollector(error)) {
-      this.#options.onRefused();
-      if (error.serviceCode === 'collector.version.invalid') this.#options.onBuildRefused();
+      // The refusal of one collector shows that the service itself works.
+      this.#binding.succeeded('posts');
+      if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
     // Posting stops after such a failure. Otherwise a service that answers no request would leave all collectors with unknown
     // outcomes.
-    this.#options.onProblem(error);
+    this.#binding.holdFor(error, 'posts');
     return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }
 
@@ -192,11 +192,11 @@ export class Posting {
    */
   #left(collectorId: string, inTime: boolean): void {
     this.#waiting.delete(collectorId);
-    const { batchSize } = this.#options.settings;
+    const { batchSize } = this.#environment.settings;
     this.#batch = inTime ? Math.min(batchSize, this.#batch + 1) : Math.max(1, this.#batch >> 1);
     if (!this.#moreWait || this.room() === 0) return;
     this.#moreWait = false;
-    this.#options.onRoom();
+    this.#policy.enqueue();
   }
 }
 

@@ -4,26 +4,25 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
-import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError } from '../../base/errors.ts';
 import { SparseMap } from '../../base/sparse.ts';
 import type { UpgradeService } from '../../service/collectors/upgrade-service.ts';
 import { ServiceError } from '../../service/requests/service-error.ts';
+import type { ServiceBinding } from '../service-binding.ts';
 import type { TaskReading } from './attempt.ts';
+import type { PostingPolicy } from './posting.ts';
 import type { TaskReads } from './watch-plan.ts';
 
 /** Maximum number of task statuses that are read concurrently. The request budget allows no more. */
 const maxAtOnce = 8;
 
-export interface TaskReadingsOptions {
-  readonly clock: Clock;
-  readonly onNews: () => void;
-  /** Called when the service answered a read of a task. */
-  readonly onRead: () => void;
-  readonly onProblem: (error: LogfleetError) => void;
-}
+/** Part of the binding to the service that learns from reads of upgrade tasks. */
+export type TaskBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded'>;
 
 export class TaskReadings {
-  readonly #options: TaskReadingsOptions;
+  readonly #clock: Clock;
+  readonly #binding: TaskBinding;
+  readonly #policy: Pick<PostingPolicy, 'noteNews'>;
   readonly #abort = new AbortController();
   /** Collectors whose task is being read, with the id of the task. */
   readonly #underWay = new SparseMap<string, string>();
@@ -32,8 +31,10 @@ export class TaskReadings {
   /** Task id that the kept result and the read count of each collector belong to. */
   readonly #taskIds = new SparseMap<string, string>();
 
-  constructor(options: TaskReadingsOptions) {
-    this.#options = options;
+  constructor(clock: Clock, binding: TaskBinding, policy: Pick<PostingPolicy, 'noteNews'>) {
+    this.#clock = clock;
+    this.#binding = binding;
+    this.#policy = policy;
   }
 
   get readings(): ReadonlyMap<string, TaskReading> {
@@ -93,15 +94,15 @@ export class TaskReadings {
       if (this.#abort.signal.aborted) return;
       const error = asLogfleetError(thrown);
       if (error instanceof ServiceError && error.status === 404) reading = { kind: 'notFound' };
-      else this.#options.onProblem(error);
+      else this.#binding.holdFor(error, 'reads');
     }
-    if (reading) this.#options.onRead();
+    if (reading) this.#binding.succeeded('reads');
     if (this.#underWay.get(collectorId) !== taskId) return;
     this.#underWay.delete(collectorId);
     if (reading) this.#readings.set(collectorId, reading);
     const before = this.#reads.get(collectorId);
-    const lastMs = this.#options.clock.monotonic();
+    const lastMs = this.#clock.monotonic();
     this.#reads.set(collectorId, { count: (before?.count ?? 0) + 1, lastMs, previousMs: before?.lastMs });
-    this.#options.onNews();
+    this.#policy.noteNews();
   }
 }

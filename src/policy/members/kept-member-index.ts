@@ -6,20 +6,12 @@
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
-import type { Clock } from '../../base/clock.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { nextRollout } from '../ledger/rollout-header.ts';
+import type { PolicyEnvironment } from '../policy-environment.ts';
 import type { Bound } from '../service-binding.ts';
-import type { PolicySettings } from '../settings.ts';
 import { ClaimedMembers } from './claimed-members.ts';
 import { opensByCollector, type PolicyMemberIndex } from './policy-member-index.ts';
-
-export interface KeptMemberIndexOptions {
-  /** Kubernetes uid of the policy. */
-  readonly policy: string;
-  readonly clock: Clock;
-  readonly settings: PolicySettings;
-}
 
 type Spec = CollectorVersionPolicy['spec'];
 
@@ -37,13 +29,19 @@ interface Kept {
 }
 
 export class KeptMemberIndex {
-  readonly #options: KeptMemberIndexOptions;
+  readonly #environment: Pick<PolicyEnvironment, 'clock' | 'settings'>;
+  readonly #policy: string;
   #kept: Kept | undefined;
   /** Empty ledger for a policy whose rollout cannot begin. */
   #blank: Ledger | undefined;
 
-  constructor(options: KeptMemberIndexOptions) {
-    this.#options = options;
+  /**
+   * Creates the kept index of one policy.
+   * @param policy Kubernetes uid of the policy
+   */
+  constructor(environment: Pick<PolicyEnvironment, 'clock' | 'settings'>, policy: string) {
+    this.#environment = environment;
+    this.#policy = policy;
   }
 
   /** Index of members that the last decision used; undefined before the first decision. */
@@ -81,7 +79,8 @@ export class KeptMemberIndex {
 
   /** Index of the collectors that the policy selects, with their states relative to the ledger's target version. */
   current({ spec }: CollectorVersionPolicy, ledger: Ledger, { listing, ownership }: Bound): PolicyMemberIndex {
-    const { policy, clock, settings } = this.#options;
+    const { clock, settings } = this.#environment;
+    const policy = this.#policy;
     const { target } = ledger.header;
     let kept = this.#kept;
     if (kept?.ledger !== ledger || kept.isOutdated || kept.target !== target || !sameSelection(kept.spec, spec)) {

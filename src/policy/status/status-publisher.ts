@@ -24,7 +24,7 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   readonly #clock: Clock;
 
   constructor(options: Omit<StatusWriterOptions<'CollectorVersionPolicy'>, 'rules'>) {
-    super({ ...options, rules: { kind: 'CollectorVersionPolicy', verdicts, differs } });
+    super({ ...options, rules });
     this.#clock = options.clock;
   }
 
@@ -82,6 +82,8 @@ function verdicts(status: Essentials): unknown {
   const begun = { id, stage, actions, stopped };
   return { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, begun, history, nextWindow, found };
 }
+
+const rules = { kind: 'CollectorVersionPolicy', verdicts, differs } as const;
 
 /** Estimated end of the rollout in a status, as wall time in ms; undefined when there is no estimate. */
 function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {

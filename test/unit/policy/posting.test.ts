@@ -21,16 +21,16 @@ function world() {
   const service = new ScriptedService();
   const problems: LogfleetError[] = [];
   const state = { wanted: true, generation: 3, news: 0, rooms: 0, accepted: 0, refused: 0, buildsRefused: 0 };
-  const posting = new Posting({
-    clock,
-    settings,
+  const binding = {
+    holdFor: (error: LogfleetError) => void problems.push(error),
+    succeeded: () => void state.refused++,
+    doubtBuilds: () => void state.buildsRefused++,
+  };
+  const posting = new Posting({ clock, settings }, binding, {
     stillWanted: (_, generation) => state.wanted && generation === state.generation,
-    onNews: () => state.news++,
-    onRoom: () => state.rooms++,
-    onProblem: (error) => problems.push(error),
-    onAccepted: () => state.accepted++,
-    onRefused: () => state.refused++,
-    onBuildRefused: () => state.buildsRefused++,
+    noteNews: () => state.news++,
+    enqueue: () => state.rooms++,
+    noteAccepted: () => state.accepted++,
   });
   return { clock, service, problems, posting, state };
 }

@@ -12,12 +12,11 @@ function world() {
   const problems: LogfleetError[] = [];
   let news = 0;
   let answered = 0;
-  const tasks = new TaskReadings({
-    clock,
-    onNews: () => news++,
-    onRead: () => answered++,
-    onProblem: (error) => problems.push(error),
-  });
+  const binding = {
+    holdFor: (error: LogfleetError) => void problems.push(error),
+    succeeded: () => void answered++,
+  };
+  const tasks = new TaskReadings(clock, binding, { noteNews: () => news++ });
   return { clock, service, problems, tasks, news: () => news, answered: () => answered };
 }
 

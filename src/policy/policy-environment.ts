@@ -1,0 +1,21 @@
+/** Objects that all policies of this process share. */
+import type { Accounts } from '../account/accounts.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { Fleets } from '../fleet/fleets.ts';
+import type { Host, ResourceKey } from '../host/host.ts';
+import type { ClaimTurns } from './members/claim-turns.ts';
+import type { PolicySettings } from './settings.ts';
+
+export interface PolicyEnvironment {
+  readonly host: Host;
+  readonly accounts: Accounts;
+  readonly fleets: Fleets;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: PolicySettings;
+  readonly turns: ClaimTurns;
+  readonly enqueue: (key: ResourceKey) => void;
+  /** Whether this process is about to end and starts no new upgrades. */
+  readonly draining: () => boolean;
+}
