@@ -41,6 +41,23 @@ export class SparseSet<T> implements SetView<T> {
   }
 }
 
+/** Sets by label. A label without values uses no memory. */
+export class SparseSets<L, T> {
+  readonly #sets = new SparseMap<L, Set<T>>();
+
+  get(label: L): SetView<T> {
+    return this.#sets.get(label) ?? none;
+  }
+
+  /** Adds the value to the set of a label, or removes the value from that set. */
+  put(label: L, value: T, isIn: boolean): void {
+    const values = this.#sets.get(label);
+    if (isIn && !values) this.#sets.set(label, new Set([value]));
+    else if (isIn) values?.add(value);
+    else if (values?.delete(value) && values.size === 0) this.#sets.delete(label);
+  }
+}
+
 export class SparseMap<K, V> implements ReadonlyMap<K, V> {
   #values: Map<K, V> | undefined;
 

@@ -132,11 +132,6 @@ export class Controller {
     this.#startSoon();
   }
 
-  /** Reconciles a resource after `delayMs`. An earlier reconcile of the same resource replaces the delay by its own. */
-  enqueueAfter(key: ResourceKey, delayMs: number): void {
-    this.#queue.addAfter(keyText(key), delayMs);
-  }
-
   /**
    * Whether every resource has settled or stalled, and no reconcile is queued or running. Delayed reconciles of settled resources
    * do not count.

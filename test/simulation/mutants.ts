@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
     'a POST is not checked again right before it is sent',
     'paused',
     'policy/attempts/posting.ts',
-    'if (!stillWanted(entry, generation))',
+    'if (!this.#policy.stillWanted(entry, generation))',
     'if (false)',
   ),
   {
@@ -38,7 +38,11 @@ export const mutants: readonly Mutant[] = [
     name: 'a process that was frozen past its lease sends its POSTs',
     directions: 'frozen',
     mutations: [
-      { file: 'policy/attempts/posting.ts', find: 'if (!stillWanted(entry, generation))', replace: 'if (false)' },
+      {
+        file: 'policy/attempts/posting.ts',
+        find: 'if (!this.#policy.stillWanted(entry, generation))',
+        replace: 'if (false)',
+      },
       {
         file: 'policy/attempts/posting.ts',
         find: 'const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());',
@@ -389,7 +393,7 @@ export const mutants: readonly Mutant[] = [
     'deaths are not seen',
     'dying',
     'policy/attempts/evidence.ts',
-    "for (const id of memberIndex.silent) fall(input, pending, id, 'died', silentInSoak);",
+    "for (const id of memberIndex.noted('silent')) fall(input, pending, id, 'died', silentInSoak);",
     '',
   ),
   mutant(

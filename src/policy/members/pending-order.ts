@@ -1,7 +1,7 @@
 /**
  * Order in which pending members of a policy are upgraded: by stage, then by the strategy, and collectors of the same version in
- * the order of the service's list (U9). The members are sorted again only when the inputs of the order change, not when a
- * collector is upgraded.
+ * the order of the service's list (U9). The members are sorted once. A new order replaces this one when the inputs of the order
+ * change, and not when a collector is upgraded.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -23,37 +23,20 @@ export interface PendingMember {
 }
 
 export class PendingOrder {
-  readonly #order: Order;
-  #line: readonly PendingMember[] = [];
+  readonly #line: readonly PendingMember[];
   #start = 0;
-  #stale = true;
   /** Collectors that became pending again after the members were sorted. */
   readonly #returned = new SparseSet<string>();
 
-  constructor(order: Order) {
-    this.#order = order;
-  }
-
-  get isStale(): boolean {
-    return this.#stale;
-  }
-
-  /** Marks the order of pending members as outdated, so that the members are sorted again. */
-  outdate(): void {
-    this.#stale = true;
-  }
-
-  sort(members: Iterable<PendingMember>, versions: Iterable<string>): void {
-    const rank = rankVersions(versions, this.#order);
-    const keyed = Array.from(members, (member) => ({ member, rank: rank.get(member.version ?? '') ?? 0 }));
+  constructor(members: readonly PendingMember[], order: Order) {
+    const versions = new Set(members.map(({ version = '' }) => version));
+    const rank = rankVersions(versions, order);
+    const keyed = members.map((member) => ({ member, rank: rank.get(member.version ?? '') ?? 0 }));
     this.#line = keyed.sort(compareKeys).map(({ member }) => member);
-    this.#start = 0;
-    this.#stale = false;
-    this.#returned.clear();
   }
 
   returned(id: string): void {
-    if (!this.#stale) this.#returned.add(id);
+    this.#returned.add(id);
   }
 
   forget(id: string): void {

@@ -2,12 +2,12 @@
  * Index of the members of a policy and their states, derived from listing, ledger and ownership. The index is updated by single
  * changes instead of full scans, so the cost of a rollout grows linearly with the number of its collectors.
  *
- * Invariant: `counts` and `versions` equal the result of computing the state of every member again (checked by a property test).
+ * Invariant: `counts` equals the result of computing the state of every member again (checked by a property test).
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { parseBuildVersion } from '../../base/build-version.ts';
-import { type SetView, SparseSet } from '../../base/sparse.ts';
+import { type SetView, SparseMap, SparseSet, SparseSets } from '../../base/sparse.ts';
 import { timeZone } from '../../base/time-zone.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
@@ -17,7 +17,7 @@ import { laterStage, noStage, restStage, type StageCandidate, waitingStages } fr
 import type { PolicySettings } from '../settings.ts';
 import { type MemberContext, type MemberState, memberStateOf, type SkipReason, skipReason } from './member-state.ts';
 import { type PendingMember, PendingOrder } from './pending-order.ts';
-import { RowNotes } from './row-notes.ts';
+import { type RowNote, RowNotes } from './row-notes.ts';
 import { compileSelection, type Matcher, nameSelection } from './selector.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './state-counts.ts';
 
@@ -66,8 +66,8 @@ export class PolicyMemberIndex {
   readonly #counts: MutableCounts = emptyCounts();
   readonly #opensByCollector: boolean;
   readonly #zones = new SparseSet<string>();
-  /** Counts of the members of each stage by state, by the index of the stage. */
-  readonly #stageCounts = new Map<number, MutableCounts>();
+  /** Counts of the members of each stage by state, by the index of the stage. A policy without stages has none. */
+  readonly #stageCounts = new SparseMap<number, MutableCounts>();
   /**
    * Function of each stage that has not started, which tells whether the stage could take the
    * collector.
@@ -77,18 +77,9 @@ export class PolicyMemberIndex {
   #unlisted = noStage;
   /** Number of started stages that the index has taken into account. */
   #started = -1;
-  readonly #order: PendingOrder;
-  readonly #versions = new Map<string, number>();
-  readonly #listed: { readonly [S in ListedState]: SparseSet<string> } = {
-    inProgress: new SparseSet(),
-    retrying: new SparseSet(),
-    drifting: new SparseSet(),
-    failed: new SparseSet(),
-    offline: new SparseSet(),
-    newer: new SparseSet(),
-    skipped: new SparseSet(),
-    foreign: new SparseSet(),
-  };
+  /** Order of the pending members; undefined until it is needed, and after a change of its inputs. */
+  #order: PendingOrder | undefined;
+  readonly #listed = new SparseSets<ListedState, string>();
   readonly #notes: RowNotes;
   #orderRevision = -1;
 
@@ -97,7 +88,6 @@ export class PolicyMemberIndex {
     const { spec, targetVersion, settings, ledger } = options;
     this.matches = compileSelection(spec.selector, spec.exclude);
     this.selection = nameSelection(spec);
-    this.#order = new PendingOrder(spec.strategy.order);
     this.#opensByCollector = opensByCollector(spec);
     this.isReselected = (ledger.header.selection ?? this.selection) !== this.selection;
     this.#context = {
@@ -126,8 +116,13 @@ export class PolicyMemberIndex {
     return this.#members.keys();
   }
 
-  get versions(): ReadonlyMap<string, number> {
-    return this.#versions;
+  /** Number of members by the version that listings show. */
+  countVersions(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { version } of this.#members.values()) {
+      if (version !== undefined) counts.set(version, (counts.get(version) ?? 0) + 1);
+    }
+    return counts;
   }
 
   get context(): MemberContext {
@@ -142,13 +137,13 @@ export class PolicyMemberIndex {
   /** Members whose state may change although their listing row, ledger entry and owner stay the same. */
   unsettled(): readonly string[] {
     // A newer sign of life does not count as a change of a row, but it ends the state `offline`.
-    return [...this.#listed.offline, ...this.#notes.contradicted];
+    return [...this.members('offline'), ...this.noted('contradicted')];
   }
 
   /** Records that the order of the service's collector list has changed. */
   noteOrder(): void {
     const revision = this.#options.listing.orderRevision();
-    if (revision !== this.#orderRevision) this.#order.outdate();
+    if (revision !== this.#orderRevision) this.#order = undefined;
     this.#orderRevision = revision;
   }
 
@@ -157,8 +152,8 @@ export class PolicyMemberIndex {
    * newer sign of life, or as the first sweep after the end of an attempt.
    */
   get awaitsSweep(): boolean {
-    if (this.#notes.contradicted.size > 0) return true;
-    for (const id of this.#listed.offline) {
+    if (this.noted('contradicted').size > 0) return true;
+    for (const id of this.members('offline')) {
       if (this.#options.ledger.entry(id)?.ending?.kind === 'offline') return true;
     }
     return false;
@@ -196,8 +191,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Evaluates all members again after the stages changed: a stage has started, or a retry has
-   * removed a started stage.
+   * Evaluates members again after the stages changed: a stage has started, or a retry has removed a
+   * started stage. Other members keep their state.
    */
   noteStages(): void {
     const { spec, ledger } = this.#options;
@@ -211,8 +206,12 @@ export class PolicyMemberIndex {
       const matches = size === undefined && selector ? compileSelection(selector) : undefined;
       return matches ? (row) => row !== undefined && matches(row.collector) : () => true;
     });
-    for (const id of [...this.#members.keys()]) this.place(id, this.membershipOf(id));
-    this.#order.outdate();
+    for (const [id, { stage, memberState }] of [...this.#members]) {
+      const isConcerned =
+        this.#stageOf(id) !== stage || memberState === 'skipped' || this.#isUnstaged(id, this.row(id));
+      if (isConcerned) this.place(id, this.membershipOf(id));
+    }
+    this.#order = undefined;
   }
 
   #stageOf(id: string): number {
@@ -254,7 +253,7 @@ export class PolicyMemberIndex {
   }
 
   members(memberState: ListedState): SetView<string> {
-    return this.#listed[memberState];
+    return this.#listed.get(memberState);
   }
 
   /**
@@ -277,19 +276,9 @@ export class PolicyMemberIndex {
     }
   }
 
-  /** Collectors that this rollout upgraded and that are not alive any more. */
-  get silent(): SetView<string> {
-    return this.#notes.silent;
-  }
-
-  /** Collectors that run the target version and are not alive, and that this rollout has not tried to upgrade. */
-  get silentBefore(): SetView<string> {
-    return this.#notes.silentBefore;
-  }
-
-  /** Collectors whose failure is over: they run the target version after a failed attempt (U6), or are alive again. */
-  get mended(): SetView<string> {
-    return this.#notes.mended;
+  /** Members with an observation from their listing rows. */
+  noted(note: RowNote): SetView<string> {
+    return this.#notes.with(note);
   }
 
   /**
@@ -305,7 +294,7 @@ export class PolicyMemberIndex {
    * version in the order of the service's list (U9).
    */
   *pending(lastStage = Number.POSITIVE_INFINITY): IterableIterator<string> {
-    if (this.#order.isStale) this.#sort();
+    this.#order ??= this.#sort();
     yield* this.#order.upTo(
       lastStage,
       (id) => this.stateNow(id) === 'pending',
@@ -378,39 +367,31 @@ export class PolicyMemberIndex {
     if (!member) return;
     this.#uncount(id, member);
     this.#members.delete(id);
-    this.#order.forget(id);
+    this.#order?.forget(id);
     this.#notes.forget(id);
   }
 
-  #count(id: string, { memberState, version, stage }: Member): void {
+  #count(id: string, { memberState, stage }: Member): void {
     this.#counts[memberState]++;
     this.#countInStage(stage, memberState, 1);
-    if (version !== undefined) this.#versions.set(version, (this.#versions.get(version) ?? 0) + 1);
-    if (memberState === 'pending') {
-      this.#order.returned(id);
-    } else if (memberState !== 'updated') {
-      this.#listed[memberState].add(id);
-    }
+    if (memberState === 'pending') this.#order?.returned(id);
+    else if (memberState !== 'updated') this.#listed.put(memberState, id, true);
   }
 
   #countInStage(stage: number, memberState: MemberState, change: 1 | -1): void {
+    if (stage === noStage) return;
     const counts = this.#stageCounts.get(stage) ?? emptyCounts();
     this.#stageCounts.set(stage, counts);
     counts[memberState] += change;
   }
 
-  #uncount(id: string, { memberState, version, stage }: Member): void {
+  #uncount(id: string, { memberState, stage }: Member): void {
     this.#counts[memberState]--;
     this.#countInStage(stage, memberState, -1);
-    if (version !== undefined) {
-      const left = (this.#versions.get(version) ?? 1) - 1;
-      if (left === 0) this.#versions.delete(version);
-      else this.#versions.set(version, left);
-    }
-    if (memberState !== 'pending' && memberState !== 'updated') this.#listed[memberState].delete(id);
+    if (memberState !== 'pending' && memberState !== 'updated') this.#listed.put(memberState, id, false);
   }
 
-  #sort(): void {
+  #sort(): PendingOrder {
     const { listing, spec } = this.#options;
     const byName = spec.strategy.order === 'Name';
     const line: PendingMember[] = [];
@@ -419,7 +400,7 @@ export class PolicyMemberIndex {
       const name = byName ? (listing.row(id)?.collector.name ?? '') : '';
       line.push({ id, stage, version, name, place: listing.placeOf(id) });
     }
-    this.#order.sort(line, this.#versions.keys());
+    return new PendingOrder(line, spec.strategy.order);
   }
 }
 

@@ -3,23 +3,28 @@
  * (U8), members that are no longer alive at the target version, members at the target version after a failed attempt (U6), and
  * members whose unchanged row must be read again.
  */
-import { type SetView, SparseMap, SparseSet } from '../../base/sparse.ts';
+import { type SetView, SparseMap, SparseSets } from '../../base/sparse.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
 import type { Entry } from '../ledger/ledger.ts';
 import { isMended, isSilent, type MemberContext, type MemberState } from './member-state.ts';
+
+/**
+ * Observations about members:
+ * - `silent`: this rollout upgraded the collector, and the collector is not alive any more.
+ * - `silentBefore`: the collector runs the target version and is not alive, and this rollout has not tried to upgrade it.
+ * - `mended`: the failure of the collector is over: it runs the target version after a failed attempt, or is alive again.
+ * - `contradicted`: the listing row contradicts the end of the last attempt. The contradiction counts only after a later listing has
+ *   shown the same row (U6, U8).
+ */
+export type RowNote = 'silent' | 'silentBefore' | 'mended' | 'contradicted';
+
+const notes: readonly RowNote[] = ['silent', 'silentBefore', 'mended', 'contradicted'];
 
 export class RowNotes {
   readonly #context: MemberContext;
   /** Collectors that left the target version, each with the send time of the first listing that shows this. */
   readonly #drifts = new SparseMap<string, number>();
-  readonly #silent = new SparseSet<string>();
-  readonly #silentBefore = new SparseSet<string>();
-  readonly #mended = new SparseSet<string>();
-  /**
-   * Collectors whose listing row contradicts the end of their last attempt. The contradiction
-   * counts only after a later listing has shown the same row (U6, U8).
-   */
-  readonly #contradicted = new SparseSet<string>();
+  readonly #noted = new SparseSets<RowNote, string>();
 
   constructor(context: MemberContext) {
     this.#context = context;
@@ -33,23 +38,9 @@ export class RowNotes {
     return this.#drifts.get(id);
   }
 
-  /** Collectors that this rollout upgraded and that are not alive any more. */
-  get silent(): SetView<string> {
-    return this.#silent;
-  }
-
-  /** Collectors that run the target version and are not alive, and that this rollout has not tried to upgrade. */
-  get silentBefore(): SetView<string> {
-    return this.#silentBefore;
-  }
-
-  /** Collectors whose failure is over: they run the target version after a failed attempt, or are alive again. */
-  get mended(): SetView<string> {
-    return this.#mended;
-  }
-
-  get contradicted(): SetView<string> {
-    return this.#contradicted;
+  /** Members with this observation. */
+  with(note: RowNote): SetView<string> {
+    return this.#noted.get(note);
   }
 
   /**
@@ -81,19 +72,14 @@ export class RowNotes {
     // A listing row that shows the collector as not alive may be older than the end of its attempt.
     // The death is proven when a later listing shows the same row.
     const isUnseen = isThere && row.collector.alive === false && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
-    put(this.#contradicted, id, contradicts || isNews || isUnseen);
-    put(this.#silent, id, isSilent({ row, entry }, this.#context));
-    put(this.#silentBefore, id, isThere && !entry && row.collector.alive === false);
-    put(this.#mended, id, isMended({ row, entry }, this.#context));
+    this.#noted.put('contradicted', id, contradicts || isNews || isUnseen);
+    this.#noted.put('silent', id, isSilent({ row, entry }, this.#context));
+    this.#noted.put('silentBefore', id, isThere && !entry && row.collector.alive === false);
+    this.#noted.put('mended', id, isMended({ row, entry }, this.#context));
   }
 
   forget(id: string): void {
-    for (const noted of [this.#drifts, this.#contradicted, this.#silent, this.#silentBefore, this.#mended])
-      noted.delete(id);
+    this.#drifts.delete(id);
+    for (const note of notes) this.#noted.put(note, id, false);
   }
-}
-
-function put(set: SparseSet<string>, id: string, isIn: boolean): void {
-  if (isIn) set.add(id);
-  else set.delete(id);
 }

@@ -154,7 +154,7 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
  * upgrade counts at its former version, because it does not count as updated either (H3).
  */
 function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): ReadonlyMap<string, number> {
-  const counts = new Map(memberIndex.versions);
+  const counts = memberIndex.countVersions();
   const add = (version: string, change: number) => counts.set(version, (counts.get(version) ?? 0) + change);
   for (const { collectorId, ending } of pending.entries()) {
     const counted = memberIndex.versionNow(collectorId);

@@ -151,16 +151,6 @@ describe('a controller', () => {
     expect(world.calls.length).toBe(2);
   });
 
-  test('enqueueAfter reconciles later, enqueue at once', async () => {
-    const world = new World([]);
-    world.controller.enqueueAfter({ namespace: 'logging', name: 'later' }, 1_000);
-    world.controller.enqueue({ namespace: 'logging', name: 'now' });
-    await world.clock.advance(999);
-    expect(world.calls).toEqual(['logging/now']);
-    await world.clock.advance(1);
-    expect(world.calls).toEqual(['logging/now', 'logging/later']);
-  });
-
   const handlings: { handling: Handling; outcome: string; calls: number; settles: boolean }[] = [
     { handling: { kind: 'backoff' }, outcome: 'backoff', calls: 8, settles: false },
     { handling: { kind: 'bug' }, outcome: 'bug', calls: 8, settles: false },
