@@ -15,7 +15,7 @@ import type { Condition } from './generated/collector-version-policy.ts';
 export type { Condition };
 
 /**
- * Types of conditions.
+ * Types of conditions, in the order in which they are written, so that equal statuses have equal texts.
  * - `Ready`: always present. True: every collector that counts, or every row, is as the spec requires. False: not yet, or not
  *   without help. Unknown: paused. The message explains in one sentence why nothing is happening.
  * - `Reconciling`: logfleet is working, or waits for an event that needs no person.
@@ -27,18 +27,7 @@ export type { Condition };
  * - `Complete`: all rows of an export are in files and its manifest is written. As in a Job.
  * - `Failed`: an export has ended without being complete. As in a Job.
  */
-export type ConditionType =
-  | 'Ready'
-  | 'Reconciling'
-  | 'Stalled'
-  | 'Outage'
-  | 'Overlapping'
-  | 'OtherOperator'
-  | 'Complete'
-  | 'Failed';
-
-/** Order in which conditions are written, so that equal statuses have equal texts. */
-const types: readonly ConditionType[] = [
+const types = [
   'Ready',
   'Reconciling',
   'Stalled',
@@ -47,8 +36,10 @@ const types: readonly ConditionType[] = [
   'OtherOperator',
   'Complete',
   'Failed',
-];
+] as const;
 const typeOrder: readonly string[] = types;
+
+export type ConditionType = (typeof types)[number];
 
 /** All reasons of conditions. Programs match on them, so a reason must never be renamed. */
 export const reasons = {

@@ -80,28 +80,12 @@ function isDateTime(text: string): boolean {
   return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
 }
 
+/** Converts a structural schema to JSON Schema: an object with fields has no unknown fields. */
 function toJsonSchema(schema: StructuralSchema): object {
-  const bounds = {
-    minLength: schema.minLength,
-    maxLength: schema.maxLength,
-    minimum: schema.minimum,
-    maximum: schema.maximum,
-  };
-  const plain = defined({ ...bounds, pattern: schema.pattern, format: schema.format, enum: schema.enum });
-  if (schema['x-kubernetes-int-or-string']) return { ...plain, type: ['integer', 'string'] };
-  if (schema.type === 'array') {
-    const { minItems, maxItems, items = {} } = schema;
-    return defined({ type: 'array', minItems, maxItems, items: toJsonSchema(items) });
-  }
-  if (schema.type !== 'object') return defined({ ...plain, type: schema.type });
-  const { properties, additionalProperties, maxProperties, required } = schema;
-  return defined({
-    type: 'object',
-    required,
-    maxProperties,
-    properties: properties && mapValues(properties, toJsonSchema),
-    // An object without a schema, such as `metadata`, is checked elsewhere.
-    additionalProperties: additionalProperties ? toJsonSchema(additionalProperties) : properties === undefined,
+  return JSON.parse(JSON.stringify(schema), (_, value: StructuralSchema | null) => {
+    if (value?.['x-kubernetes-int-or-string'] === true) return { ...value, type: ['integer', 'string'] };
+    const hasFixedFields = value?.type === 'object' && value.properties && !value.additionalProperties;
+    return hasFixedFields ? { ...value, additionalProperties: false } : value;
   });
 }
 
@@ -260,12 +244,4 @@ function schemaAt(root: StructuralSchema, path: JsonPath): StructuralSchema | un
   let schema: StructuralSchema | undefined = root;
   for (const step of path) schema = schema?.items ?? schema?.properties?.[step] ?? schema?.additionalProperties;
   return schema;
-}
-
-function defined<T extends object>(object: T): object {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
-}
-
-function mapValues<T, U>(object: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> {
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(value)]));
 }

@@ -5,7 +5,6 @@
  * This module loads ajv and the CEL engine, so import it lazily.
  */
 
-import { unreachable } from '../base/assert.ts';
 import { isRecord } from '../base/record.ts';
 import { evaluateRules } from './cel.ts';
 import { nearest } from './did-you-mean.ts';
@@ -86,33 +85,20 @@ export function validateResource(
     findings.push(warning(['status'], 'NoEffect', 'is ignored, since only logfleet writes it', 'leave it out', 'key'));
   }
   const errors = findings.filter(({ severity }) => severity === 'error');
+  const { spec } = document as { readonly spec: never };
   if (errors.length > 0) {
     // The time range is checked even if other fields have errors, so that people see all mistakes at once.
-    const isReadable =
-      kind === 'SearchExport' &&
-      !overlaps(
-        ['spec', 'timeRange'],
-        errors.map(({ path }) => path),
-      );
-    return isReadable ? [...findings, ...checkRange(specOf(document))] : findings;
+    const isRangeValid = !errors.some(({ path }) => overlaps(['spec', 'timeRange'], [path]));
+    return kind === 'SearchExport' && isRangeValid ? [...findings, ...checkRange(spec)] : findings;
   }
-  return [...findings, ...kindChecks(kind, document, wallMs)];
+  return [...findings, ...kindChecks[kind](spec, wallMs)];
 }
 
-function kindChecks(kind: KindName, document: object, wallMs: number | undefined): readonly Finding[] {
-  switch (kind) {
-    case 'CollectorVersionPolicy':
-      return checkPolicy((document as { readonly spec: Parameters<typeof checkPolicy>[0] }).spec, wallMs);
-    case 'SearchExport':
-      return checkExport(specOf(document), wallMs);
-    default:
-      return unreachable(kind);
-  }
-}
-
-function specOf(document: object): Parameters<typeof checkExport>[0] {
-  return (document as { readonly spec: Parameters<typeof checkExport>[0] }).spec;
-}
+/** Checks of each kind that neither schema nor CEL can express. The spec has the form that the schema requires. */
+const kindChecks: { readonly [K in KindName]: (spec: never, wallMs?: number) => readonly Finding[] } = {
+  CollectorVersionPolicy: checkPolicy,
+  SearchExport: checkExport,
+};
 
 /**
  * Returns whether a path is inside a value that was already rejected, or contains such a value. A CEL rule would only
