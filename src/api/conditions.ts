@@ -10,6 +10,7 @@
  * Each kind decides which situation gets which reason.
  */
 import { assert } from '../base/assert.ts';
+import { sameValue } from '../base/canonical-text.ts';
 import type { Condition } from './generated/collector-version-policy.ts';
 
 export type { Condition };
@@ -255,7 +256,7 @@ export function setCondition(
     reason: change.reason,
     message: bounded(change.message),
   };
-  if (conditions !== undefined && before !== undefined && isSame(before, after)) return conditions;
+  if (conditions && sameValue(before, after)) return conditions;
   const others = conditions?.filter(({ type }) => type !== change.type) ?? [];
   return [...others, after].sort((left, right) => rank(left) - rank(right));
 }
@@ -288,13 +289,4 @@ function bounded(message: string): string {
   if (message.length <= maxMessageLength) return message;
   const characters = [...message];
   return characters.length <= maxMessageLength ? message : `${characters.slice(0, maxMessageLength - 1).join('')}…`;
-}
-
-function isSame(left: Condition, right: Condition): boolean {
-  return (
-    left.status === right.status &&
-    left.reason === right.reason &&
-    left.message === right.message &&
-    left.observedGeneration === right.observedGeneration
-  );
 }

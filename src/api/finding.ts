@@ -56,25 +56,18 @@ export interface PlacedFinding extends Omit<Finding, 'path' | 'part'>, Position 
   readonly path: string;
 }
 
-export function error(
-  path: JsonPath,
-  reason: FindingReason,
-  problem: string,
-  remedy: string,
-  part: Finding['part'] = 'value',
-): Finding {
-  return { severity: 'error', path, part, reason, problem, remedy };
-}
+const findingOf =
+  (severity: Finding['severity']) =>
+  (
+    path: JsonPath,
+    reason: FindingReason,
+    problem: string,
+    remedy: string,
+    part: Finding['part'] = 'value',
+  ): Finding => ({ severity, path, part, reason, problem, remedy });
 
-export function warning(
-  path: JsonPath,
-  reason: FindingReason,
-  problem: string,
-  remedy: string,
-  part: Finding['part'] = 'value',
-): Finding {
-  return { severity: 'warning', path, part, reason, problem, remedy };
-}
+export const error = findingOf('error');
+export const warning = findingOf('warning');
 
 /** Adds the file and position to a finding. */
 export function placeFinding(

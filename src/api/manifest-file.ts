@@ -24,7 +24,6 @@ import {
 } from 'yaml';
 import type { Explanation, Position } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
-import { decodeManifestText } from './manifest-text.ts';
 
 export interface ManifestDocument {
   /** Content of the document as plain JSON data. Never null, because empty documents are dropped. */
@@ -56,6 +55,25 @@ export const maxDocuments = 5_000;
 const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
 const nestedTooDeeply: Explanation = { problem: 'the file is nested too deeply', remedy: 'write a flatter one' };
+
+/**
+ * Decodes the bytes of a manifest file: UTF-8, or UTF-16 with a byte order mark, which PowerShell 5 writes with `>`.
+ * Returns the problem of bytes in another encoding, so that no manifest is ignored because it is unreadable.
+ */
+export function decodeManifestText(bytes: Uint8Array): { readonly text: string } | Explanation {
+  const remedy = 'write it as UTF-8';
+  const [first, second] = bytes;
+  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  const label = isUtf16 ? (first === 0xff ? 'utf-16le' : 'utf-16be') : 'utf-8';
+  try {
+    const text = new TextDecoder(label, { fatal: true }).decode(bytes);
+    if (!text.includes('\0')) return { text };
+    const hint = isUtf16 ? '' : ', as UTF-16 without a byte order mark has';
+    return { problem: `the file contains NUL characters${hint}`, remedy };
+  } catch {
+    return { problem: `the file is not valid ${label.toUpperCase()}`, remedy };
+  }
+}
 
 /** Parses the bytes or the text of a manifest file. */
 export function parseManifestFile(content: string | Uint8Array): ManifestFile {

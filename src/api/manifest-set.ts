@@ -11,7 +11,7 @@ import { valueAt } from './json-path.ts';
 
 import { type ManifestDocument, parseManifestFile } from './manifest-file.ts';
 import { checkSettings, isSettingsManifest } from './operator-settings.ts';
-import { checkStoreSecret } from './store-secret.ts';
+import { checkStoreSecret } from './secret-manifest.ts';
 import { kindOf, misnamedKind, validateResource } from './validation.ts';
 
 export interface SourceFile {

@@ -95,3 +95,15 @@ function unknownMember(name: string, known: readonly string[], path: JsonPath): 
   const remedy = meant === undefined ? `the known keys are ${known.join(', ')}` : `did you mean ${meant}?`;
   return warning(path, 'Unknown', 'logfleet has no such key', remedy, 'key');
 }
+
+/** Keys that a Secret for an object store must contain. */
+export const requiredStoreMembers = ['accessKeyId', 'secretAccessKey'] as const;
+/** Key for the session token of temporary credentials. */
+export const sessionTokenMember = 'sessionToken';
+
+/** Checks a Secret with credentials for an object store. Only the store can tell whether the credentials are valid. */
+export function checkStoreSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
+  const remedy = 'write it under stringData, with the value from the store';
+  const required = Object.fromEntries(requiredStoreMembers.map((name) => [name, remedy]));
+  return checkSecret(secret, { required, known: [...requiredStoreMembers, sessionTokenMember] });
+}

@@ -52,20 +52,8 @@ function problemOf(query: string, overlooked?: RegExp): string | undefined {
 
 /** Replaces each text between double quotes in a query by a blank. A backslash escapes the next quote. */
 function readQuotes(query: string): { readonly outside: string; readonly areClosed: boolean } {
-  let outside = '';
-  let isInside = false;
-  for (let at = 0; at < query.length; at++) {
-    const character = query[at] as string;
-    if (character === '"') {
-      isInside = !isInside;
-      outside += isInside ? '"' : ' "';
-    } else if (!isInside) {
-      outside += character;
-    } else if (character === '\\') {
-      at++;
-    }
-  }
-  return { outside, areClosed: !isInside };
+  const outside = query.replace(/"(?:\\[\s\S]|[^"\\])*"/g, '" "');
+  return { outside, areClosed: !outside.replaceAll('" "', '').includes('"') };
 }
 
 /**

@@ -26,3 +26,15 @@ export function seededRandom(seed: number): Random {
     },
   };
 }
+
+/** Returns this number of random hexadecimal digits. */
+export function randomHex(random: Random, digits: number): string {
+  return Array.from({ length: digits }, () => Math.floor(random.next() * 16).toString(16)).join('');
+}
+
+/** Returns a version 4 UUID with 122 random bits, the form that an API server uses. */
+export function createUid(random: Random): string {
+  const variant = (8 + Math.floor(random.next() * 4)).toString(16);
+  const [first, second, third, fourth, last] = [8, 4, 3, 3, 12].map((digits) => randomHex(random, digits));
+  return `${first}-${second}-4${third}-${variant}${fourth}-${last}`;
+}

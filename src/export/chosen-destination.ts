@@ -10,7 +10,7 @@ import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
 import { reasons } from '../api/conditions.ts';
 import type { S3Spec, VolumeSpec } from '../api/generated/search-export.ts';
 import type { SearchExport } from '../api/kinds.ts';
-import { requiredStoreMembers, sessionTokenMember } from '../api/store-secret.ts';
+import { requiredStoreMembers, sessionTokenMember } from '../api/secret-manifest.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { SecretText } from '../base/secret-text.ts';

@@ -26,7 +26,7 @@ import { crossing } from '../../base/boundary.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure } from '../../base/errors.ts';
-import type { Random } from '../../base/random.ts';
+import { createUid, type Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import type { OperatorSettings, OwnerRef, ResourceKey, ResourceSource } from '../host.ts';
 import { DirectorySettings, type FoundSettings, identifySettings } from './directory-settings.ts';
@@ -44,7 +44,6 @@ import {
 } from './resource-records.ts';
 import { SerialTasks } from './serial-tasks.ts';
 import { StateDirectory } from './state-directory.ts';
-import { createUid } from './uid.ts';
 
 /**
  * Time in ms that a manifest must be missing before its resource counts as deleted (D3). The delay is needed because

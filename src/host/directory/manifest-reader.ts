@@ -13,8 +13,7 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
-import { maxManifestLength } from '../../api/manifest-file.ts';
-import { decodeManifestText } from '../../api/manifest-text.ts';
+import { decodeManifestText, maxManifestLength } from '../../api/manifest-file.ts';
 import { pausedByConfigMap } from '../../api/operator-settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';

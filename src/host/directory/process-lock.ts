@@ -19,11 +19,10 @@ import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
-import type { Random } from '../../base/random.ts';
+import { createUid, type Random } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
 import { codeOf, diskError, isAbsent, makeFolder } from './durable-file.ts';
 import type { StateDirectory } from './state-directory.ts';
-import { createUid } from './uid.ts';
 
 export const heartbeatMs = 5_000;
 export const silenceMs = 30_000;

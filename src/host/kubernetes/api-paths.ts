@@ -1,4 +1,4 @@
-/** Paths of resources on an API server, with percent-encoded names. */
+/** Text formats of the Kubernetes API: paths of resources, with percent-encoded names, and times. */
 import { apiGroup, apiVersionName, type KindName, kinds, ledgerPlural } from '../../api/kinds.ts';
 
 function namespaced(root: string, plural: string, namespace: string | undefined, name?: string): string {
@@ -44,4 +44,9 @@ export function resourceOfPath(path: string): string {
   const parts = path.split('/').slice(path.startsWith('/api/') ? 3 : 4);
   const [plural = 'other', , subresource] = parts[0] === 'namespaces' ? parts.slice(2) : parts;
   return subresource === undefined ? plural : `${plural}/${subresource}`;
+}
+
+/** Renders a `MicroTime`: RFC 3339 with six decimals, required in Leases and Events. */
+export function microTime(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace('Z', '000Z');
 }

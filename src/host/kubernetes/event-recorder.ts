@@ -12,12 +12,11 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Counter, Metrics } from '../../base/metrics.ts';
-import type { Random } from '../../base/random.ts';
+import { type Random, randomHex } from '../../base/random.ts';
 import type { EventSink, OwnerRef, ResourceEvent } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { backoffDelay, hasCode } from './api-error.ts';
-import { eventPath } from './api-paths.ts';
-import { microTime, randomHex } from './kube-formats.ts';
+import { eventPath, microTime } from './api-paths.ts';
 import { fieldManager } from './status-writer.ts';
 
 const maxQueued = 200;

@@ -21,11 +21,10 @@ import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from 
 import { asLogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Gauge, Metrics } from '../../base/metrics.ts';
-import type { Random } from '../../base/random.ts';
+import { type Random, randomHex } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
-import { leasePath } from './api-paths.ts';
-import { microTime, randomHex } from './kube-formats.ts';
+import { leasePath, microTime } from './api-paths.ts';
 import { fieldManager } from './status-writer.ts';
 
 /** Time in ms after its last change for which other processes respect the Lease of the leader. */

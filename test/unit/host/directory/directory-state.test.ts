@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { sameValue } from '../../../../src/base/canonical-text.ts';
-import { seededRandom, systemRandom } from '../../../../src/base/random.ts';
+import { createUid, seededRandom, systemRandom } from '../../../../src/base/random.ts';
 import { DirectoryView } from '../../../../src/host/directory/directory-view.ts';
 import {
   listFolder,
@@ -13,7 +13,6 @@ import {
 import { writeRequest } from '../../../../src/host/directory/requests.ts';
 import { SerialTasks } from '../../../../src/host/directory/serial-tasks.ts';
 import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
-import { createUid } from '../../../../src/host/directory/uid.ts';
 import { maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
 import { settle } from '../../../support/virtual-clock.ts';
 import { find, get, ownerOf, policy, Workplace } from './workplace.ts';
