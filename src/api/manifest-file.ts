@@ -13,6 +13,7 @@ import {
   isMap,
   isNode,
   isPair,
+  isScalar,
   isSeq,
   LineCounter,
   type Node,
@@ -51,6 +52,11 @@ export interface ManifestFile {
 export const maxManifestLength = 3 * 1024 * 1024;
 /** Maximum number of documents in a file. Each document takes about 10 kB of memory while the file is read. */
 export const maxDocuments = 5_000;
+/** Maximum number of lines, members and items in a file. Each one takes about 1 kB of memory while the file is read. */
+const maxParts = 300_000;
+const partForm = /[\n,[{]|[-?:] /g;
+/** Maximum number of problems that are reported for one file. */
+const maxProblems = 100;
 /** Maximum number of nodes that the aliases of a YAML file may expand to, as a multiple of its anchors. */
 const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
@@ -95,7 +101,7 @@ const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])
     'write text without it',
   ],
   [/^---(?=[ \t]+[^#\s])/m, 'text on the line of a document marker', 'write it on the next line'],
-  [/(?<=^(?:#[^\n]*\n|\s*\n|---[ \t]*\n)*)%/, 'a directive, such as %YAML', 'leave it out'],
+  [/(?<=^(?:(?:#.*|[ \t\r]*|---[ \t\r]*)\n)*)%/, 'a directive, such as %YAML', 'leave it out'],
 ];
 
 /** Returns the reason for rejecting a text without parsing it, or undefined if it can be parsed. */
@@ -106,8 +112,13 @@ function refusalOf(text: string): TextProblem | undefined {
   if (text.split('\n').every((line) => ['', '---', '...'].includes(line.trimEnd()))) {
     return problemAt(start, 'the file is empty', 'write a manifest, or delete the file');
   }
-  if ((text.match(/^---/gm)?.length ?? 0) > maxDocuments) {
-    return problemAt(start, `the file has more than ${maxDocuments} documents`, 'write several files');
+  const bounds = [
+    [/^(?:---|\.\.\.)/gm, maxDocuments, 'documents'],
+    [partForm, maxParts, 'lines, members and items'],
+  ] as const;
+  for (const [form, limit, things] of bounds) {
+    if ((text.match(form)?.length ?? 0) <= limit) continue;
+    return problemAt(start, `the file has more than ${limit} ${things}`, 'write several files');
   }
   for (const [form, problem, remedy] of unreadForms) {
     const found = form.exec(text);
@@ -128,12 +139,19 @@ function parseDocuments(text: string): ManifestFile {
     if (parsed.errors.length > 0) {
       const openedAt = parsed.errors.some(isOpenQuote) ? lastQuote(parsed) : undefined;
       problems.push(
-        ...parsed.errors.map((error) =>
-          isOpenQuote(error) && openedAt !== undefined
-            ? problemAt(positionAt(lines, openedAt), 'the quote that opens here has no end', 'close it')
-            : textProblem(error.code, error.message, positionAt(lines, error.pos[0])),
-        ),
+        ...parsed.errors
+          .slice(0, maxProblems)
+          .map((error) =>
+            isOpenQuote(error) && openedAt !== undefined
+              ? problemAt(positionAt(lines, openedAt), 'the quote that opens here has no end', 'close it')
+              : textProblem(error.code, error.message, positionAt(lines, error.pos[0])),
+          ),
       );
+      continue;
+    }
+    const repeatedAt = repeatedKey(parsed);
+    if (repeatedAt !== undefined) {
+      problems.push(problemAt(positionAt(lines, repeatedAt), 'this member occurs twice', 'write it once'));
       continue;
     }
     const escapeAt = isJson ? undefined : jsonEscape(parsed, text);
@@ -145,14 +163,33 @@ function parseDocuments(text: string): ManifestFile {
     }
     try {
       const value: unknown = parsed.toJS({ maxAliasCount });
-      if (value !== null && value !== undefined) documents.push(...unfoldList(documentOf(parsed, value, lines)));
+      if (value !== null && value !== undefined) {
+        for (const document of unfoldList(documentOf(parsed, value, lines))) documents.push(document);
+      }
     } catch (error) {
       // The only errors left here are aliases that expand to too many nodes or that name no anchor.
       const position = positionAt(lines, danglingAlias(parsed) ?? parsed.range?.[0] ?? 0);
       problems.push(problemAt(position, lowerFirst((error as Error).message), 'write out what the aliases stand for'));
     }
   }
-  return { documents, problems, isRefused: false };
+  return { documents, problems: problems.slice(0, maxProblems), isRefused: false };
+}
+
+/** Returns the offset of the first key that its mapping already has. The parser's own check takes quadratic time. */
+function repeatedKey(parsed: Document.Parsed): number | undefined {
+  let offset: number | undefined;
+  visit(parsed, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) offset ??= key.range?.[0];
+        seen.add(key.value);
+      }
+      return offset === undefined ? undefined : visit.BREAK;
+    },
+  });
+  return offset;
 }
 
 function parseText(text: string, lines: LineCounter, problems: TextProblem[]): Document.Parsed[] {
@@ -163,6 +200,7 @@ function parseText(text: string, lines: LineCounter, problems: TextProblem[]): D
       lineCounter: lines,
       prettyErrors: false,
       stringKeys: false,
+      uniqueKeys: false,
       logLevel: 'error',
     });
     return 'empty' in parsed ? [] : parsed;
@@ -208,8 +246,6 @@ function kubernetesTags(tags: Tags): Tags {
 
 function textProblem(code: string, message: string, position: Position): TextProblem {
   switch (code) {
-    case 'DUPLICATE_KEY':
-      return problemAt(position, 'this member occurs twice', 'write it once');
     case 'TAB_AS_INDENT':
       return problemAt(position, 'a tab as indentation', 'write spaces');
     case 'RESOURCE_EXHAUSTION':

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { renderExplanation } from '../../../src/api/finding.ts';
 import { maxManifestLength, parseManifestFile } from '../../../src/api/manifest-file.ts';
 
+const members = (count: number) => Array.from({ length: count }, (_, index) => `k${index}: 1\n`).join('');
 const valuesOf = (text: string | Uint8Array) => parseManifestFile(text).documents.map(({ value }) => value);
 const at = (line: number, column: number) => ({ line, column });
 
@@ -88,6 +89,13 @@ describe('invalid manifest files', () => {
     ['nothing', '', at(1, 1), /empty; write a manifest/],
     ['blank lines and markers alone', '---\r\n\n---\n...\n', at(1, 1), /empty; write a manifest/],
     ['300,000 documents', '---\na: 1\n'.repeat(300_000), at(1, 1), /write several files/],
+    ['300,000 document ends', `a: 1\n${'...\n'.repeat(300_000)}`, at(1, 1), /5000 documents; write several files/],
+    ['400,000 members', members(400_000), at(1, 1), /write several files/],
+    ['a million items', `a: [${'1,'.repeat(1_000_000)}]`, at(1, 1), /write several files/],
+    ['a million items in one another', '- '.repeat(1_000_000), at(1, 1), /write several files/],
+    ['a member that is there 20,000 times', 'a: 1\n'.repeat(20_000), at(2, 1), /write it once/],
+    ['5,000 errors', ': x: y: "\n'.repeat(5_000), expect.anything(), /write valid YAML or JSON/],
+    ['a percent sign after 100 blank lines', `a: 1${'\n'.repeat(100)}% b`, expect.anything(), /write valid YAML/],
     ['UTF-16 without a mark', Buffer.from('a: 1', 'utf16le'), at(1, 1), /NUL.*; write it as UTF-8/],
     ['what is not UTF-8', Buffer.from('a: caf\u00e9', 'latin1'), at(1, 1), /not valid UTF-8; write it as UTF-8/],
     ['half of UTF-16', Buffer.from([0xff, 0xfe, 0x61]), at(1, 1), /not valid UTF-16LE; write it as UTF-8/],
@@ -97,6 +105,14 @@ describe('invalid manifest files', () => {
     expect(documents).toEqual([]);
     expect(problems[0]).toMatchObject(position);
     expect(problems[0] && renderExplanation(problems[0])).toMatch(message);
+  });
+
+  test.each([
+    ['100,000 blank lines', `${'\n'.repeat(100_000)}a: 1`],
+    ['30,000 members of one mapping', members(30_000)],
+    ['150,000 items of a List', `kind: List\nitems: [${'null,'.repeat(150_000)}]`],
+  ])('%s are read without a problem', (_, text) => {
+    expect(parseManifestFile(text).problems).toEqual([]);
   });
 
   test('an error affects only its own document', () => {
