@@ -288,8 +288,8 @@ export const mutants: readonly Mutant[] = [
     'a size takes one more member',
     'staged',
     'policy/rollout/stages.ts',
-    '.slice(0, shareOf(size, selected))',
-    '.slice(0, 1 + shareOf(size, selected))',
+    '.slice(0, shareOf(stage.size, selected))',
+    '.slice(0, 1 + shareOf(stage.size, selected))',
   ),
   mutant(
     'members',
@@ -299,14 +299,23 @@ export const mutants: readonly Mutant[] = [
     'return isEligible(memberState, spec) && !isDead;',
     'return true;',
   ),
-  mutant(
-    'members',
-    'percentages refer to the present fleet',
-    'growing',
-    'policy/rollout/stages.ts',
-    'const { selected = matched, unproven = false } = header;',
-    'const { unproven = false } = header, selected = matched;',
-  ),
+  {
+    rule: 'members',
+    name: 'percentages refer to the present fleet',
+    directions: 'growing',
+    mutations: [
+      {
+        file: 'policy/rollout/stages.ts',
+        find: 'const { selected = matched, unproven = false } = header;',
+        replace: 'const { unproven = false } = header, selected = matched;',
+      },
+      {
+        file: 'policy/rollout/rollout-state.ts',
+        find: 'const { stages = [], selected = memberIndex.matched } = this.#header;',
+        replace: 'const { stages = [] } = this.#header, selected = memberIndex.matched;',
+      },
+    ],
+  },
   mutant(
     'members',
     'members are not written',

@@ -87,7 +87,7 @@ function takeUp(header: LedgerHeader): LedgerHeader {
  * fewer details.
  */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
-  const kind = stop?.kind ?? stopKindOf(outcome);
+  const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
   // The stop was already taken over from an earlier rollout, so its message already names the
   // rollout in which it happened.
@@ -99,20 +99,13 @@ function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): 
 }
 
 const stopWords = { failures: 'stopped', inconclusive: 'stopped', rollback: 'rolled back', abort: 'aborted' } as const;
-
-function stopKindOf(outcome: RolloutHistory['outcome']): RolloutStop['kind'] | undefined {
-  switch (outcome) {
-    case 'Completed':
-    case 'Superseded':
-      return undefined;
-    case 'Stopped':
-      return 'failures';
-    case 'RolledBack':
-      return 'rollback';
-    case 'Aborted':
-      return 'abort';
-  }
-}
+/** Outcome of a rollout that ended before it was completed. */
+const outcomes = { failures: 'Stopped', inconclusive: 'Stopped', rollback: 'RolledBack', abort: 'Aborted' } as const;
+const stopKinds: { readonly [O in RolloutHistory['outcome']]?: RolloutStop['kind'] } = {
+  Stopped: 'failures',
+  RolledBack: 'rollback',
+  Aborted: 'abort',
+};
 
 /** Results of a decision that update the rollout in the ledger's header. */
 export interface Progress {
@@ -154,20 +147,14 @@ export function rolloutStarted({ rolloutId, target }: LedgerHeader) {
 
 /** Events for the stages that a decision has started or ended. */
 export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { stages: after = [] }: LedgerHeader) {
+  const event = (reason: string, message: string) => ({ type: 'Normal', reason, message }) as const;
   return after.flatMap(({ name, endedAtMs }) => {
     const known = before.find((stage) => stage.name === name);
-    const begins = {
-      type: 'Normal',
-      reason: 'StageStarted',
-      message: `Stage ${name} of rollout ${rolloutId} begins.`,
-    } as const;
-    const ends = {
-      type: 'Normal',
-      reason: 'StageCompleted',
-      message: `Stage ${name} of rollout ${rolloutId} has ended.`,
-    } as const;
-    const isOver = endedAtMs !== undefined && known?.endedAtMs === undefined;
-    return [...(known ? [] : [begins]), ...(isOver ? [ends] : [])];
+    const hasEnded = endedAtMs !== undefined && known?.endedAtMs === undefined;
+    return [
+      ...(known ? [] : [event('StageStarted', `Stage ${name} of rollout ${rolloutId} begins.`)]),
+      ...(hasEnded ? [event('StageCompleted', `Stage ${name} of rollout ${rolloutId} has ended.`)] : []),
+    ];
   });
 }
 
@@ -193,28 +180,13 @@ function endOf(
   return { id: rolloutId, targetVersion: target, startedAtMs, endedAtMs, outcome, updated, failed, ...actions };
 }
 
-/** Outcome of a rollout that ended before it was completed. */
-function outcomeOf({ stop }: LedgerHeader): RolloutHistory['outcome'] {
-  switch (stop?.kind) {
-    case undefined:
-      return 'Superseded';
-    case 'failures':
-    case 'inconclusive':
-      return 'Stopped';
-    case 'rollback':
-      return 'RolledBack';
-    case 'abort':
-      return 'Aborted';
-  }
-}
-
 function historyAfter(before: LedgerHeader, counts: Beginning['counts'], wallMs: number): readonly RolloutHistory[] {
   const { stop } = before;
   if (before.completedAtMs !== undefined) {
     if (!stop) return before.history;
     return before.history.map((one) => (one.id === before.rolloutId ? { ...one, stop } : one));
   }
-  const { updated = 0, failed = 0 } = counts ?? {};
-  const ended = endOf(before, outcomeOf(before), { updated, failed }, wallMs);
+  const outcome = stop ? outcomes[stop.kind] : 'Superseded';
+  const ended = endOf(before, outcome, counts ?? { updated: 0, failed: 0 }, wallMs);
   return withHistory(before.history, { ...ended, ...(stop && { stop }) });
 }

@@ -13,8 +13,6 @@ export interface Excess {
   /** Sentence that describes the exceeded tolerance, without its full stop. */
   readonly message: string;
   readonly exceeded: Exceeded;
-  /** Stage whose tolerance was exceeded; undefined for the tolerance of the whole rollout. */
-  readonly stage: string | undefined;
 }
 
 type FailureSpec = Pick<CollectorVersionPolicySpec, 'failurePolicy'>;
@@ -77,5 +75,5 @@ function excess(exceeded: Exceeded): Excess {
   const scope = stage === undefined ? 'the rollout' : `stage ${stage}`;
   const verb = tolerated === 1 ? 'is' : 'are';
   const message = `${failed} of ${finished} attempts of ${scope} failed, and ${tolerated} ${verb} tolerated`;
-  return { message, exceeded, stage };
+  return { message, exceeded };
 }

@@ -22,7 +22,6 @@ import { type Counts, outstanding, totalOf } from '../members/state-counts.ts';
 import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
 import { planRollback, type RollbackPlan } from './rollback.ts';
 import {
-  choiceInput,
   chooseMembers,
   hasMember,
   hasNoList,
@@ -149,12 +148,13 @@ function judge(
 function stopFor(
   { failurePolicy }: CollectorVersionPolicySpec,
   { completedAtMs }: LedgerHeader,
-  { message, exceeded, stage }: Excess,
+  { message, exceeded }: Excess,
   atMs: number,
 ): RolloutStop | undefined {
   const action = failurePolicy?.action ?? 'Pause';
   if (action === 'Continue') return undefined;
   const kind = action === 'Rollback' && completedAtMs === undefined ? 'rollback' : 'failures';
+  const { stage } = exceeded;
   return { kind, message, exceeded, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
@@ -328,9 +328,10 @@ class StageProgress {
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));
     if (held) return { ...stopped(this.#header), next: stage, gate: held };
     if (!this.#evaluation.mayStart) return { ...stopped(this.#header), next: stage };
-    const choice = choiceInput(policy.spec, this.#header, memberIndex.matched);
-    const members = chooseMembers(stage, this.#pending.candidates(), choice).map(({ id }) => id);
-    this.#start(stage, members, choice.selected);
+    const candidates = this.#pending.candidates();
+    const chosen = chooseMembers(stage, candidates, policy.spec, this.#header, memberIndex.matched);
+    const members = chosen.map(({ id }) => id);
+    this.#start(stage, members);
     if (members.length === 0) return this.#startNext();
     const started = hasNoList(stage) ? [] : members;
     return { header: this.#header, current: (this.#header.stages?.length ?? 0) - 1, started };
@@ -347,9 +348,9 @@ class StageProgress {
     return byPerson(waitsFor, reasons.awaitingApproval);
   }
 
-  #start(stage: Stage, members: readonly string[], selected: number): void {
-    const { now } = this.#input;
-    const { stages = [] } = this.#header;
+  #start(stage: Stage, members: readonly string[]): void {
+    const { now, memberIndex } = this.#input;
+    const { stages = [], selected = memberIndex.matched } = this.#header;
     const record = {
       ...stageStarted(stage, now.wallMs),
       ...(!hasNoList(stage) && { members: members.length }),

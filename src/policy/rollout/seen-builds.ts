@@ -14,6 +14,7 @@
  * The shard is written when a build appears or disappears. It contains at most the 100 newest builds; builds that the policy may
  * choose are kept before others.
  */
+import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import type { LedgerStore, OwnerRef } from '../../host/host.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { newestFirst } from './target.ts';
@@ -101,22 +102,18 @@ function sameAges(left: ReadonlyMap<string, number>, right: ReadonlyMap<string, 
   return left.size === right.size && [...right].every(([version, sinceMs]) => left.get(version) === sinceMs);
 }
 
+const decodeBuilds = jsonReader<StoredBuilds>(
+  objectOf({
+    format: { const: formatVersion },
+    service: text,
+    seen: { type: 'array', items: { type: 'array', minItems: 2, maxItems: 2, items: [text, { type: 'integer' }] } },
+  }),
+);
+
 /**
  * Decodes the stored record. Unreadable content is ignored and later overwritten; all ages then start from now, which is safe.
  */
 function decode(content: string | undefined): Known {
-  const nothing: Known = { service: '', seenSinceMs: new Map() };
-  let stored: unknown;
-  try {
-    stored = JSON.parse(content ?? 'null');
-  } catch {
-    return nothing;
-  }
-  return isStored(stored) ? { service: stored.service, seenSinceMs: new Map(stored.seen) } : nothing;
-}
-
-function isStored(stored: unknown): stored is StoredBuilds {
-  const { format, service, seen } = (stored ?? {}) as Partial<StoredBuilds>;
-  if (format !== formatVersion || typeof service !== 'string' || !Array.isArray(seen)) return false;
-  return seen.every((entry) => Array.isArray(entry) && typeof entry[0] === 'string' && Number.isSafeInteger(entry[1]));
+  const { service = '', seen = [] } = decodeBuilds(content) ?? {};
+  return { service, seenSinceMs: new Map(seen) };
 }

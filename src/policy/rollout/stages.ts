@@ -53,36 +53,20 @@ export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number
   return index === -1 ? undefined : index;
 }
 
-/** Input for the choice of a stage's members: the spec, and facts about the rollout. */
-interface ChoiceInput {
-  readonly spec: StagedSpec;
-  /** Number of collectors that the policy selected when the first stage of the rollout started. */
-  readonly selected: number;
-  readonly unproven: boolean;
-}
-
 /**
- * Input for the choice of a stage's members in the rollout of this ledger header.
+ * Members that a stage would choose if it started now. Evaluates all candidates.
  * @param matched number of collectors that the policy selects now; counts until the rollout's first stage starts
  */
-export function choiceInput(
-  spec: StagedSpec,
-  header: Pick<LedgerHeader, 'selected' | 'unproven'>,
-  matched: number,
-): ChoiceInput {
-  const { selected = matched, unproven = false } = header;
-  return { spec, selected, unproven };
-}
-
-/** Members that a stage would choose if it started now. Evaluates all candidates. */
 export function chooseMembers(
   stage: Stage,
   candidates: Iterable<StageCandidate>,
-  { spec, selected, unproven }: ChoiceInput,
+  spec: StagedSpec,
+  header: Pick<LedgerHeader, 'selected' | 'unproven'>,
+  matched: number,
 ): readonly StageCandidate[] {
-  const { size } = stage;
+  const { selected = matched, unproven = false } = header;
   const able = [...choosable(stage, candidates, spec)];
-  return size === undefined ? able : inStageOrder(able, unproven).slice(0, shareOf(size, selected));
+  return stage.size === undefined ? able : inStageOrder(able, unproven).slice(0, shareOf(stage.size, selected));
 }
 
 /**
@@ -95,11 +79,10 @@ export function expectedMembers(
   spec: StagedSpec,
   matched: number,
 ): readonly (readonly StageCandidate[])[] {
-  const choice = choiceInput(spec, header, matched);
   const waiting = waitingStages(spec, header);
   const free = new Set(waiting.length > 0 ? candidates : []);
   return waiting.map((stage) => {
-    const members = hasNoList(stage) ? [...free] : chooseMembers(stage, free, choice);
+    const members = hasNoList(stage) ? [...free] : chooseMembers(stage, free, spec, header, matched);
     for (const member of members) free.delete(member);
     return members;
   });

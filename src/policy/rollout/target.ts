@@ -7,7 +7,7 @@
  * target to an older version because of `minAge`. `seen-builds.ts` records since when builds are offered.
  */
 import type { Target } from '../../api/generated/collector-version-policy.ts';
-import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
+import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import { parseDuration } from '../../base/duration.ts';
 import { isoTime } from '../../controller/status-text.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
@@ -74,13 +74,12 @@ function candidatesOf(target: Target, builds: readonly Build[]): readonly string
 }
 
 /** Sorts versions in descending order and leaves out versions that cannot be parsed. */
-export function newestFirst(versions: Iterable<string>): readonly string[] {
-  const parsed: (readonly [string, BuildVersion])[] = [];
-  for (const version of versions) {
+export function newestFirst(versions: readonly string[]): readonly string[] {
+  const parsed = versions.flatMap((version) => {
     const parts = parseBuildVersion(version);
-    if (parts) parsed.push([version, parts]);
-  }
-  return parsed.sort(([, left], [, right]) => compareBuildVersions(right, left)).map(([version]) => version);
+    return parts ? [{ version, parts }] : [];
+  });
+  return parsed.sort((left, right) => compareBuildVersions(right.parts, left.parts)).map(({ version }) => version);
 }
 
 function noCandidate({ versionPattern }: Target, builds: readonly Build[]): TargetVerdict {
@@ -99,27 +98,17 @@ function oldEnough(
   past: TargetPast,
 ): TargetVerdict {
   const readyMs = (version: string) => (past.seenSinceMs.get(version) ?? past.wallMs) + minAgeMs(target);
-  const grown = candidates.findIndex((version) => readyMs(version) <= past.wallMs);
-  const kept = candidates.indexOf(past.current ?? '');
   // Candidates are sorted by version, newest first. The current target is kept unless a better candidate is old enough.
-  const place = kept >= 0 && (grown < 0 || kept < grown) ? kept : grown;
+  const place = candidates.findIndex((version) => version === past.current || readyMs(version) <= past.wallMs);
   const better = place < 0 ? candidates : candidates.slice(0, place);
-  const nextBuild = firstNextBuild(better, readyMs);
+  const [nextBuild] = better
+    .map((version) => ({ version, atMs: readyMs(version) }))
+    .sort((left, right) => left.atMs - right.atMs);
   const stays = builds.some(({ version }) => version === past.current) ? past.current : undefined;
   const version = candidates[place] ?? stays;
   if (version !== undefined) return { kind: 'offered', version, ...(nextBuild ? { nextBuild } : {}) };
   // No candidate can be chosen, so there is at least one candidate and all are younger than `minAge`.
   return tooYoung(target, nextBuild as NextBuild, past);
-}
-
-/** Candidate that reaches `minAge` first; among equals, the first in the list. */
-function firstNextBuild(candidates: readonly string[], readyMs: (version: string) => number): NextBuild | undefined {
-  let first: NextBuild | undefined;
-  for (const version of candidates) {
-    const atMs = readyMs(version);
-    if (first === undefined || atMs < first.atMs) first = { version, atMs };
-  }
-  return first;
 }
 
 /**

@@ -120,14 +120,9 @@ function notOffered({ notOffered: message, awaitsBuild, state }: HealthInput): H
 }
 
 function waitingForService({ problem }: HealthInput): Health | undefined {
-  return (
-    problem && {
-      ...atWork,
-      outage: true,
-      reason: problem.reason,
-      message: `${problem.message.replace(/\.$/, '')}. It is tried again.`,
-    }
-  );
+  if (!problem) return undefined;
+  const message = `${problem.message.replace(/\.$/, '')}. It is tried again.`;
+  return { ...atWork, outage: true, reason: problem.reason, message };
 }
 
 function nothingKnown({ fleet }: HealthInput): Health | undefined {
@@ -153,12 +148,9 @@ function ledgerFull(input: HealthInput): Health | undefined {
 function stopped({ state, fleet }: HealthInput): Health | undefined {
   const stop = state?.header.stop;
   if (!stop || stop.kind === 'rollback') return undefined;
-  const running = fleet?.counts.inProgress ?? 0;
-  const rest = running > 0 ? ` ${counted(running, 'upgrade')} in flight will end.` : '';
   const remedy = stop.kind === 'inconclusive' ? afterInconclusive(stop) : wayOn;
-  const message = `${stopText(stop, state.stopTally)}: nothing more is started.${rest} ${remedy}`;
-  const reason = stoppedReasons[stop.kind];
-  return { ...stalled, reason, message };
+  const message = `${stopText(stop, state.stopTally)}: nothing more is started.${inFlight(fleet)} ${remedy}`;
+  return { ...stalled, reason: stoppedReasons[stop.kind], message };
 }
 
 const stoppedReasons = {
@@ -233,24 +225,22 @@ const observesOnly = 'spec.mode is Observe, so nothing is started.';
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
-  const progress = `${fleet.counts.updated} of ${eligibleMembers(fleet)} collectors run ${targetVersion}`;
+  const progress = progressText(fleet, targetVersion);
   const message = `${progress}; waiting for ${gate.waitsFor}. status.failureReasons names what failed. Correct the cause and run \`logfleet retry\`, or set another target.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
 function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): Health | undefined {
   if (!fleet) return undefined;
-  const { updated, inProgress, offline } = fleet.counts;
+  const { inProgress, offline } = fleet.counts;
   const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
   if (outstanding(fleet.counts) + awaited === 0) return undefined;
-  const of = eligibleMembers(fleet) + awaited;
-  const progress = `${updated} of ${of} collectors run ${targetVersion}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
-  const excess = state?.excess ? `; ${state.excess.message}` : '';
+  const progress = `${progressText(fleet, targetVersion, awaited)}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
   // A reason not to start upgrades is shown only while the policy has collectors left to upgrade.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back` : undefined);
-  const message = `${progress}${excess}${waits === undefined ? '' : `; waiting for ${waits}`}.`;
-  const reason = inProgress === 0 ? (held?.reason ?? reasons.rollingOut) : reasons.rollingOut;
+  const message = `${progress}${excessText(state)}${waits === undefined ? '' : `; waiting for ${waits}`}.`;
+  const reason = (inProgress === 0 ? held?.reason : undefined) ?? reasons.rollingOut;
   return { ...atWork, reason, message };
 }
 
@@ -261,9 +251,16 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
 function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
   if (!fleet || !wait || (reason !== reasons.soaking && reason !== reasons.rollingOut)) return undefined;
-  const progress = `${fleet.counts.updated} of ${eligibleMembers(fleet)} collectors run ${targetVersion}`;
-  const excess = state?.excess ? `; ${state.excess.message}` : '';
-  return { ...atWork, reason, message: `${progress}${excess}; waiting for ${wait.waitingFor}.` };
+  const progress = progressText(fleet, targetVersion);
+  return { ...atWork, reason, message: `${progress}${excessText(state)}; waiting for ${wait.waitingFor}.` };
+}
+
+function progressText(fleet: Fleet, targetVersion: string | undefined, awaited = 0): string {
+  return `${fleet.counts.updated} of ${eligibleMembers(fleet) + awaited} collectors run ${targetVersion}`;
+}
+
+function excessText(state: HealthInput['state']): string {
+  return state?.excess ? `; ${state.excess.message}` : '';
 }
 
 function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefined {

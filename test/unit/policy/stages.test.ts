@@ -27,7 +27,7 @@ function candidate(id: string, memberState: MemberState = 'pending', more: Parti
 const all = (count: number, memberState?: MemberState) => ids(count).map((id) => candidate(id, memberState));
 const idsOf = (candidates: readonly StageCandidate[]) => candidates.map(({ id }) => id);
 const chosen = (of: Stage, candidates: readonly StageCandidate[], selected = candidates.length, more: object = {}) =>
-  idsOf(chooseMembers(of, candidates, { spec: spec(more), selected, unproven: false }));
+  idsOf(chooseMembers(of, candidates, spec(more), {}, selected));
 
 describe('a stage with a size', () => {
   test.each<[string, Stage, number, number]>([
@@ -52,10 +52,11 @@ describe('a stage with a size', () => {
   });
 
   test('takes those at the target like all others in an unproven rollout, where they soak', () => {
-    const choice = { spec: spec(), selected: 20, unproven: true };
-    const fresh = idsOf(chooseMembers(stage({ size: 3 }), all(20), choice));
+    const unproven = (of: readonly StageCandidate[]) =>
+      idsOf(chooseMembers(stage({ size: 3 }), of, spec(), { selected: 20, unproven: true }, 0));
+    const fresh = unproven(all(20));
     const upgraded = all(20).map((one) => (fresh.includes(one.id) ? candidate(one.id, 'updated') : one));
-    expect(idsOf(chooseMembers(stage({ size: 3 }), upgraded, choice))).toEqual(fresh);
+    expect(unproven(upgraded)).toEqual(fresh);
   });
 
   test('chooses by the ids alone, whatever the order of the collectors', () => {
