@@ -60,12 +60,6 @@ export class IntervalRows implements RowReceiver {
     return this.files.drained();
   }
 
-  /** Leaves all rows before a time to the next search, see `RunTally.leaveBefore`. */
-  leaveBefore(beforeMs: number): void {
-    this.tally.leaveBefore(beforeMs);
-    this.writeHeld();
-  }
-
   /** Writes the rows that are held in memory. Call it after the last row of the search. */
   writeHeld(): void {
     let start = 0;

@@ -3,7 +3,7 @@
  * what the verdict requests.
  *
  * ```text
- * created ── searching ── judged ──┬─ read ──▶ judged      (early pages are read while searching: E7)
+ * created ── searching ── judged ──┬─ read ──▶ judged      (after the search has ended: E7)
  *                │                 ├─ count ─▶ judged      (by an aggregation: E6)
  *             cut short            ├─ commit ▶ committed, taken
  *                                  └─ again, narrowed, incomplete
@@ -93,7 +93,6 @@ export class IntervalSearch implements RunningSearch {
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
   #isSearching = true;
-  #isCutShort = false;
   /** True if a commit record that exists, or may exist, names the files of this search. Such files are never removed. */
   #areFilesNamed = false;
 
@@ -154,7 +153,6 @@ export class IntervalSearch implements RunningSearch {
   endAsCut(): void {
     // A finished job needs no early end: only the answers to its last status requests are missing, which may report errors (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
-    this.#isCutShort = true;
     this.#cutShort.resolve();
   }
 
@@ -165,7 +163,7 @@ export class IntervalSearch implements RunningSearch {
       if (!this.#start.opened && !this.#isSettled()) return this.#again(false, tooNew);
       const reading = this.#readingOf(job);
       this.#reading = reading;
-      const end = await this.#search(job, reading);
+      const end = await this.#search(job);
       return await this.#conclude({ job, reading, end, errors: [] });
     } catch (thrown) {
       if (this.#stopReason !== undefined) return { kind: 'stopped', reason: this.#stopReason };
@@ -211,20 +209,12 @@ export class IntervalSearch implements RunningSearch {
     return new MessageReader({ ...options, countedRows: this.#start.opened?.countedRows });
   }
 
-  /** Waits until the search job ends. Meanwhile reads whole pages where that is safe (E7). */
-  async #search(job: SearchJob, reading: ResultReader): Promise<SearchEnd> {
-    const { signal } = this.#stop;
+  /** Waits until the search job ends, or until the search is ended early. */
+  async #search(job: SearchJob): Promise<SearchEnd> {
     const { quirks, clock } = this.#tools;
-    let finished: JobProgress | undefined;
-    const finishing = job.whenFinished(signal).then((progress) => {
-      finished = progress;
-    });
+    const finishing = job.whenFinished(this.#stop.signal);
+    const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    while (!finished && !this.#isCutShort) {
-      signal.throwIfAborted();
-      if (reading.mayReadEarly(job.progress)) await reading.readEarly();
-      else await Promise.race([finishing, job.whenNews(signal), this.#cutShort.promise]);
-    }
     if (finished && this.#begun) quirks.took(clock.monotonic() - job.createdAtMs, finished.statuses);
     this.#begun?.ends();
     this.#isSearching = false;

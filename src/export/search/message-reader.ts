@@ -1,14 +1,12 @@
 /**
- * Reads the messages of one search job into files, page by page. Pages are read early while the search runs, where that is safe (E7), and
- * completely after the search. `search-verdict.ts` may request several readings, each into new files.
+ * Reads the messages of one search job into files, page by page, after the search has ended (E7). `search-verdict.ts` may request several
+ * readings, each into new files.
  *
  * Invariant: `found` always describes the pages that the current files contain.
  */
 import { LogfleetError } from '../../base/errors.ts';
 import type { CommittedFile } from '../../destination/commit-record.ts';
-import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
-import { maxPageRows } from '../../service/jobs/search-service.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
 import { IntervalFiles } from './interval-files.ts';
 import { IntervalRows } from './interval-rows.ts';
@@ -37,15 +35,13 @@ export class MessageReader implements ResultReader {
   readonly #range: Interval;
   readonly #pages: JobPages;
   #rows: IntervalRows | undefined;
-  #isReadEarly = false;
-  #isEarlyOver = false;
   #isReadInPart = false;
   #heldAreWritten = false;
   #writtenFromMs: number | undefined;
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Figures of the reading before this one; undefined if that reading included rows from the running search job. */
+  /** Figures of the reading before this one; undefined if that reading was incomplete. */
   #figuresBefore: RunFigures | undefined;
 
   constructor(options: MessageReaderOptions) {
@@ -56,45 +52,22 @@ export class MessageReader implements ResultReader {
 
   /** Figures and facts of the latest reading, from which the verdict is derived; empty until a reading has ended. */
   get found(): Findings {
-    const figures = this.#readings === 0 ? undefined : this.#rows?.tally.figures(this.#heldAreWritten);
+    const figures = this.#rows?.tally.figures(this.#heldAreWritten);
     return {
       figures,
       isReadAgain: this.#readings > 1,
       isReadTwice: figures !== undefined && haveSameRows(figures, this.#figuresBefore),
-      isReadEarly: this.#isReadEarly,
       isReadInPart: this.#isReadInPart,
       ...(this.#writtenFromMs === undefined ? {} : { writtenFromMs: this.#writtenFromMs }),
       ...(this.#counted === undefined ? {} : { counted: this.#counted }),
     };
   }
 
-  /** Returns whether the running search job already has enough rows to fill a whole page, so that no additional request is needed. */
-  mayReadEarly({ messageCount, errors, isTainted }: JobProgress): boolean {
-    const { task, quirks } = this.#options.tools;
-    const isSafe = quirks.readsEarly && task.isSplittable && !task.identity.byReceiptTime;
-    const isWanted = errors.texts.length === 0 && !isTainted && !this.#isWider;
-    return isSafe && isWanted && !this.#isEarlyOver && messageCount - this.#pages.offset >= maxPageRows;
-  }
-
-  /** Reads one page of rows while the search still runs. */
-  async readEarly(): Promise<void> {
-    this.#isReadEarly = true;
-    this.#rows ??= this.#newRows({ left: 'oldest', anyOrder: false });
-    // Some services count rows but return no page while the search runs. Their rows are read when the job is done.
-    if (!(await this.#pages.read(this.#rows.tally, this.#rows))) this.#isEarlyOver = true;
-  }
-
   /** Reads the rows as the verdict requires, after the search. */
   async read(reading: ReadingOrder, end: SearchEnd): Promise<void> {
     if (this.#readings++ === mostReadings) throw unsteady();
-    if (this.#readings === 1 && this.#rows) {
-      this.#useBucketsOnTheWay(reading, end, this.#rows);
-      await this.#readOn(this.#rows, end);
-    } else {
-      if (this.#isReadEarly) this.#options.tools.quirks.readsEarly = false;
-      const isKnown = this.#isWider && !this.#isReadInPart;
-      await this.#readAnew(reading, end, isKnown ? this.#rows?.tally.oldestMs : undefined);
-    }
+    const isKnown = this.#isWider && !this.#isReadInPart;
+    await this.#readAnew(reading, end, isKnown ? this.#rows?.tally.oldestMs : undefined);
     this.#heldAreWritten = end.sign === undefined;
     // The files already contain rows that must be left to the next search, so everything is read again into new files.
     if (this.#rows?.isSpilled && !this.#heldAreWritten) await this.#readAnew(reading, end, this.#rows.tally.oldestMs);
@@ -124,10 +97,8 @@ export class MessageReader implements ResultReader {
 
   async #readAnew(reading: ReadingOrder, end: SearchEnd, oldestMs: number | undefined): Promise<void> {
     await this.giveUp();
-    const isWhole = !this.#isReadEarly && !this.#isReadInPart;
-    this.#figuresBefore = isWhole ? this.#rows?.tally.figures(false) : undefined;
+    this.#figuresBefore = this.#isReadInPart ? undefined : this.#rows?.tally.figures(false);
     this.#pages.beginAgain();
-    this.#isReadEarly = false;
     this.#isReadInPart = false;
     this.#writtenFromMs = undefined;
     const left = reading.mayLeave ? this.#leftOf(end, oldestMs) : 'nothing';
@@ -145,22 +116,10 @@ export class MessageReader implements ResultReader {
   }
 
   /**
-   * Determines from the job's histogram, before all rows are read, from which time rows are written. Has no effect if older rows were
-   * already read.
-   */
-  #useBucketsOnTheWay({ mayLeave }: ReadingOrder, end: SearchEnd, rows: IntervalRows): void {
-    if (!mayLeave) return;
-    const beforeMs = this.#knownBegin(end, rows.tally.oldestMs);
-    if (beforeMs === undefined) return;
-    rows.leaveBefore(beforeMs);
-    this.#writtenFromMs = beforeMs;
-  }
-
-  /**
    * Start of the part of the interval whose number of rows is known: from the histogram, an aggregation, or the whole interval. Undefined
-   * if no start is known, or if older rows were already read.
+   * if no start is known.
    */
-  #knownBegin({ sign, progress, isDone }: SearchEnd, readMs = Number.POSITIVE_INFINITY): number | undefined {
+  #knownBegin({ sign, progress, isDone }: SearchEnd): number | undefined {
     const { job, order, countedRows } = this.#options;
     const wanted = this.#isWider ? order.fromMs : undefined;
     if (this.#areBucketsUsed || sign === undefined || !isDone) return wanted;
@@ -169,7 +128,7 @@ export class MessageReader implements ResultReader {
     const whole = progress.isTainted ? undefined : wholeBuckets(job.histogram(), this.#range);
     if (countedRows !== undefined && countedRows <= progress.messageCount) {
       this.#counted = { interval: { fromMs: order.fromMs, toMs }, rows: countedRows, source: 'Aggregate' };
-    } else if (whole && whole.atMs >= order.fromMs && whole.atMs <= readMs) {
+    } else if (whole && whole.atMs >= order.fromMs) {
       this.#counted = { interval: { fromMs: whole.atMs, toMs }, rows: whole.rows, source: 'Histogram' };
     } else {
       return wanted;

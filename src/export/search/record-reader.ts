@@ -35,14 +35,8 @@ export class RecordReader implements ResultReader {
     const order = { strayMs: undefined, oldestMs: undefined, isDisordered: false, areDuplicatesSure: true };
     const sums = { messages: {}, slices: undefined, repeated: [] };
     const figures = received === undefined ? undefined : { received, written: received, ...none, ...order, ...sums };
-    return { figures, isReadEarly: false, isReadInPart: false, isReadAgain: false, isReadTwice: false };
+    return { figures, isReadInPart: false, isReadAgain: false, isReadTwice: false };
   }
-
-  mayReadEarly(): boolean {
-    return false;
-  }
-
-  async readEarly(): Promise<void> {}
 
   async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;

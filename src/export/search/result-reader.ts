@@ -7,7 +7,7 @@ import type { SearchFacts, Verdict } from './search-verdict.ts';
 /** Facts that a reading of a job's rows has found, for the verdict. */
 export type Findings = Pick<
   SearchFacts,
-  'figures' | 'isReadEarly' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'writtenFromMs' | 'counted'
+  'figures' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'writtenFromMs' | 'counted'
 >;
 export type ReadingOrder = Extract<Verdict, { kind: 'read' }>;
 /** Number of rows of an interval by another source than the search job. */
@@ -23,10 +23,6 @@ export interface SearchEnd {
 
 export interface ResultReader {
   readonly found: Findings;
-  /** Returns whether a whole page can be read while the search runs. */
-  mayReadEarly(progress: JobProgress): boolean;
-  /** Reads one whole page while the search runs. */
-  readEarly(): Promise<void>;
   /** Reads what the verdict requires, after the search. */
   read(reading: ReadingOrder, end: SearchEnd): Promise<void>;
   /** Takes the service's count of an interval, reported with `found`. */

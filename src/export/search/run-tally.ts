@@ -75,7 +75,6 @@ export interface RunTallyOptions {
 
 export class RunTally {
   readonly #options: RunTallyOptions;
-  #mayLeave: RunTallyOptions['left'];
   #received = 0;
   #overlapping = 0;
   /** True while every row of the current page had already been received from an earlier page. */
@@ -103,22 +102,11 @@ export class RunTally {
     assert(!options.byReceiptTime || options.left === 'nothing', 'by receipt time nothing can be left');
     this.#options = options;
     this.#writtenSums = new SliceSums(options.sliceMs ?? Number.POSITIVE_INFINITY);
-    this.#mayLeave = options.left;
   }
 
   /** Oldest time of the rows inside the interval; undefined until such a row arrives. */
   get oldestMs(): number | undefined {
     return this.#oldestMs;
-  }
-
-  /**
-   * Leaves all rows before a time to the next search, and counts the held rows as written. Call it before such an older row arrives, and
-   * then write the held rows.
-   */
-  leaveBefore(beforeMs: number): void {
-    assert(this.#oldestMs === undefined || this.#oldestMs >= beforeMs, 'rows that are to be left may be written');
-    this.#mayLeave = { beforeMs };
-    if (this.#held > 0) this.#writeHeld(this.#oldestMs as number);
   }
 
   /** Begins a page of rows. The caller calls this method before the first row of each page. */
@@ -246,7 +234,8 @@ export class RunTally {
   }
 
   #isLeft(timeMs: number): boolean {
-    return typeof this.#mayLeave === 'object' && timeMs < this.#mayLeave.beforeMs;
+    const { left } = this.#options;
+    return typeof left === 'object' && timeMs < left.beforeMs;
   }
 
   /**
@@ -254,8 +243,9 @@ export class RunTally {
    * committed.
    */
   #isHeld(timeMs: number): boolean {
-    const lastMs = this.#options.interval.toMs - 1;
-    return this.#mayLeave === 'oldest' && timeMs === this.#oldestMs && timeMs < lastMs;
+    const { left, interval } = this.#options;
+    const lastMs = interval.toMs - 1;
+    return left === 'oldest' && timeMs === this.#oldestMs && timeMs < lastMs;
   }
 
   /** Counts the held rows as written. All of them are in one millisecond. */

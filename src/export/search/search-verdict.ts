@@ -1,5 +1,5 @@
 /**
- * Judges the search of an interval: decides whether its rows prove that the interval is complete (E4 to E7, E9, E10). All functions are
+ * Judges the search of an interval: decides whether its rows prove that the interval is complete (E4 to E6, E9, E10). All functions are
  * pure. The caller carries out the verdict and asks again with the new findings.
  *
  * Invariant: `commit-record.ts` accepts each record from its own figures:
@@ -34,8 +34,6 @@ export interface SearchFacts {
   readonly isTainted: boolean;
   /** Figures of the latest reading of the job's rows; undefined until the rows have been read. */
   readonly figures: RunFigures | undefined;
-  /** True if some rows were read while the search job was still running (E7). */
-  readonly isReadEarly: boolean;
   /**
    * True if only some of the search job's rows were requested. After a cut at an unknown time, only the newest rows are requested: as many
    * as another source counted (`counted`).
@@ -135,7 +133,6 @@ export function judge(run: SearchFacts): Verdict {
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
-  if (run.isReadEarly && hasShifted(run, figures)) return readingOf(run, false);
   // The message limit cut the search, and rows at the exact end of the range took the place of other rows. Only a new search with an
   // earlier end returns the other rows.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
@@ -198,11 +195,6 @@ function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, ov
 
 function orderOf({ byReceiptTime, figures }: SearchFacts): RowOrder {
   return { byReceiptTime, oldestMs: figures?.oldestMs, isDisordered: figures?.isDisordered ?? false };
-}
-
-/** Returns whether rows that were read from the running job may differ from those of the finished job (E7). */
-function hasShifted(run: SearchFacts, figures: RunFigures): boolean {
-  return run.results === 'Messages' && (lacksRows(run, figures) || figures.duplicates > 0 || figures.isDisordered);
 }
 
 function readingOf({ sign, isSplittable, byReceiptTime }: SearchFacts, anyOrder: boolean): Verdict {

@@ -196,14 +196,6 @@ export class SearchJob {
   }
 
   /**
-   * Resolves after the next answered status request of the job, when the job has ended, or when the
-   * signal is aborted.
-   */
-  async whenNews(signal?: AbortSignal): Promise<void> {
-    if (!this.#end && !signal?.aborted) await this.#news(signal);
-  }
-
-  /**
    * Reads messages of the search job (4.3). Resolves to the index after the last row, see
    * `readPages`.
    */

@@ -217,23 +217,6 @@ const directions: Readonly<Record<string, Direction>> = {
     messages: (chance) => plain(chance, 60),
     more: (chance, plan) => aggregated(chance, { ...plan, ...recent(chance, plan) }),
   },
-  /** While a process reads the pages of a search job, new messages appear before the rows that it has already read. */
-  shifting: {
-    messages: (chance) =>
-      plain(chance, 21_100).map((message, index) =>
-        index % 2_000 === 0 ? { ...message, searchableMs: historyStartMs + chance.whole(55_000, 95_000) } : message,
-      ),
-    search: { duration: '40s', messageLimit: 100_000 },
-    more: () => ({
-      ...{ smallestLimit: 100_000, lateJoin: true },
-      actions: [
-        {
-          ...({ kind: 'killAtEffect', atMs: 0, seat: 'first', againAfterMs: 3_000 } as const),
-          ...({ effect: 1, named: 'create audit', when: 'after' } as const),
-        },
-      ],
-    }),
-  },
   limited: { more: (chance) => withQueryLimit(chance.whole(45, 120)) },
   doubled: { messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.one([1, 1, 2]) })) },
   /** Three messages share an id, because the program handles the first message of a millisecond separately. */

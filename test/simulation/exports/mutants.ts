@@ -216,29 +216,6 @@ export const exportMutants: readonly Mutant[] = [
     "if (!isTainted) return again({ ...run, failedBefore: 1 }, 'CountDiffers', recordOf(run, figures, interval.fromMs), '');",
     'E6: [',
   ),
-  {
-    rule: 'E7',
-    name: 'early pages are not read again after repeated or disordered rows',
-    directions: 'shifting',
-    shows: othersRows,
-    mutations: [
-      {
-        file: 'export/search/search-verdict.ts',
-        find: 'if (run.isReadEarly && hasShifted(run, figures)) return readingOf(run, false);',
-        replace: '',
-      },
-      {
-        file: 'export/search/search-verdict.ts',
-        find: "if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);",
-        replace: '',
-      },
-      {
-        file: 'export/search/search-verdict.ts',
-        find: 'if (!isTainted && figures.duplicates > 0 && !isReadTwice) return readingOf(run, figures.isDisordered);',
-        replace: 'if (isReadTwice && figures.written < 0) return readingOf(run, false);',
-      },
-    ],
-  },
   mutant(
     'E8',
     'every query is split into intervals',

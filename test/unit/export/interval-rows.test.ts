@@ -71,24 +71,8 @@ describe('rows of the oldest millisecond (E4)', () => {
   });
 });
 
-describe('a begin of what counts that shows on the way (E6)', () => {
-  test('has what was held back written, and leaves what is older', () => {
-    const { rows, written, take } = rowsOf('oldest');
-    take(90, 80, 80);
-    rows.leaveBefore(80);
-    expect(written).toEqual(['90#0', '80#1', '80#2']);
-    take(80, 70);
-    expect(written).toHaveLength(4);
-    expect(rows.tally.figures(false)).toMatchObject({ received: 5, written: 4, left: 1, oldestMs: 70 });
-  });
-
-  test('comes too late for what is older', () => {
-    const { rows, take } = rowsOf('oldest');
-    take(90, 80);
-    expect(() => rows.leaveBefore(81)).toThrow(expect.objectContaining({ code: 'bug.assertion' }));
-  });
-
-  test('that is known before holds nothing back', () => {
+describe('a known start of the counted rows (E6)', () => {
+  test('makes it unnecessary to hold rows back', () => {
     const { written, take, rows } = rowsOf({ beforeMs: 80 });
     take(90, 80, 79, 79);
     expect(written).toEqual(['90#0', '80#1']);

@@ -1,12 +1,9 @@
 /**
- * Tests the course of a search for one interval of an export: pages that are read before the search ends, the ends of
+ * Tests the course of a search for one interval of an export: the time at which pages are read, the ends of
  * ranges, and searches that are stopped or overtaken by another process.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
-import type { LogData, Search } from '../../../simulator/log-data/log-data.ts';
-import { messageFields } from '../../../simulator/query/message-fields.ts';
-import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';
 import { sleep } from '../../../src/base/clock.ts';
 import { SearchJob } from '../../../src/service/jobs/search-job.ts';
@@ -14,99 +11,13 @@ import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
 
-/** Histogram of a service that finds late messages last and then moves them to their position in time. */
-function foundLate(messages: readonly Message[], isLate: (message: Message) => boolean): LogData {
-  const all = new RowData(messages);
-  const prompt = new RowData(messages.filter((message) => !isLate(message)));
-  return {
-    fields: messageFields,
-    search(range, filter) {
-      const [first, last] = [prompt.search(range, filter), all.search(range, filter)];
-      const now = () => (last.reachedMs <= range.fromMs ? last : first);
-      const search: Search = {
-        isGivenUp: false,
-        get found() {
-          return now().found;
-        },
-        get reachedMs() {
-          return last.reachedMs;
-        },
-        get scannedBytes() {
-          return last.scannedBytes;
-        },
-        advance(downToMs, most, telling) {
-          first.advance(downToMs, most);
-          last.advance(downToMs, most, telling);
-        },
-        page: (...query) => now().page(...query),
-      };
-      return search;
-    },
-  };
-}
-
-describe('pages of a search that runs (E7)', () => {
-  const messages = evenly(25_500);
-  const slow = { search: { duration: '40s' } } as const;
-
-  test('are read as soon as they are whole, and cost no request', async () => {
-    const world = new SearchWorld({ scenario: slow, messages });
-    const record = await world.committed();
-    expect(record).toMatchObject({ written: 25_500, count: { rows: 25_500, source: 'Job' } });
-    expect(await world.complaints(record)).toEqual([]);
-    expect(world.countOf('listMessages')).toBe(3);
-    const firstPage = world.requests.indexOf('listMessages');
-    expect(world.requests.lastIndexOf('getJob')).toBeGreaterThan(firstPage);
-    expect(world.quirks.readsEarly).toBe(true);
-  });
-
-  test('are read again when the job is done and has others, and never early again', async () => {
-    const isLate = ({ raw }: Message) => raw === 'message 5';
-    const world = new SearchWorld({ scenario: slow, messages, logData: foundLate(messages, isLate) });
-    const record = await world.committed();
-    expect(record).toMatchObject({ received: 25_500, written: 25_500, duplicates: 0 });
-    expect(await world.complaints(record)).toEqual([]);
-    expect(world.countOf('listMessages')).toBe(7);
-    expect(world.quirks.readsEarly).toBe(false);
-    const before = world.requests.length;
-    await world.committed({ segment: 1 });
-    const requests = world.requests.slice(before);
-    expect(requests.indexOf('listMessages')).toBeGreaterThan(requests.lastIndexOf('getJob'));
-  });
-
-  test('are not read by receipt time, of a query that cannot be split, or after an error', async () => {
-    const error = { kind: 'pendingError', message: 'a shard is away', nth: [1] } as const;
-    for (const options of [
-      { request: { byReceiptTime: true } },
-      { request: { query: '* | limit 100000' } },
-      { scenario: { ...slow, faults: { error } } },
-    ]) {
-      const world = new SearchWorld({ scenario: slow, messages, ...options });
-      await world.search();
-      const pages = world.requests.indexOf('listMessages');
-      if (pages >= 0) expect(pages).toBeGreaterThan(world.requests.lastIndexOf('getJob'));
-    }
-  });
-
-  test('are none yet of a service that gives them when it is done', async () => {
-    const faults = { none: { kind: 'shortPage', rows: 0, until: '60s' } } as const;
-    const world = new SearchWorld({ scenario: { search: { duration: '90s' }, faults }, messages });
-    const record = await world.committed();
-    expect(record).toMatchObject({ written: 25_500, count: { source: 'Job' } });
-    expect(await world.complaints(record)).toEqual([]);
-  });
-
-  test.each(['whole buckets', 'a count'])('of a search that is cut then are proven by %s (E6)', async (proof) => {
-    const bucketLength = proof === 'a count' ? '2h' : '1m';
-    const search = { duration: '40s', messageLimit: 24_600, status: { bucketLength } } as const;
-    const world = new SearchWorld({ scenario: { search }, messages });
-    const record = await world.committed();
-    expect(record.count.source).toBe(proof === 'a count' ? 'Aggregate' : 'Histogram');
-    expect(record.written).toBeGreaterThan(24_000);
-    expect(await world.complaints(record)).toEqual([]);
-    expect(world.requests.indexOf('listMessages')).toBeLessThan(world.requests.lastIndexOf('getJob'));
-    expect(world.countOf('listMessages')).toBe(3);
-  });
+test('pages are read after the search has ended (E7)', async () => {
+  const world = new SearchWorld({ scenario: { search: { duration: '40s' } }, messages: evenly(25_500) });
+  const record = await world.committed();
+  expect(record).toMatchObject({ written: 25_500, count: { rows: 25_500, source: 'Job' } });
+  expect(await world.complaints(record)).toEqual([]);
+  expect(world.countOf('listMessages')).toBe(3);
+  expect(world.requests.indexOf('listMessages')).toBeGreaterThan(world.requests.lastIndexOf('getJob'));
 });
 
 describe('an inclusive end (E10)', () => {

@@ -138,22 +138,6 @@ describe('rows of a search', () => {
       rows.take(row(atMs, id));
     expect(rows.figures(false)).toMatchObject({ written: 1, duplicates: 3, duplicatesOfWritten: 1, left: 1 });
     expect(rows.figures(true)).toMatchObject({ written: 2, duplicates: 3, duplicatesOfWritten: 3, left: 0 });
-    rows.leaveBefore(140);
-    for (const [atMs, id] of [
-      [150, 2],
-      [130, 3],
-      [130, 3],
-      [90, 4],
-      [90, 4],
-    ] as const)
-      rows.take(row(atMs, id));
-    expect(rows.figures(true)).toMatchObject({
-      written: 2,
-      duplicates: 6,
-      duplicatesOfWritten: 4,
-      left: 1,
-      outside: 1,
-    });
   });
 
   test('of the last millisecond are never left, since nothing is behind it', () => {

@@ -40,7 +40,6 @@ function run(more: Partial<SearchFacts> = {}): SearchFacts {
     pendingErrors: [],
     isTainted: false,
     figures: figures(),
-    isReadEarly: false,
     isReadInPart: false,
     isReadAgain: false,
     isReadTwice: false,
@@ -454,19 +453,8 @@ describe('a dense millisecond (E4)', () => {
   });
 });
 
-describe('pages that were read early (E7)', () => {
-  const early = (more: Partial<RunFigures>, jobCount: number) =>
-    run({ isReadEarly: true, jobCount, figures: figures(more) });
-  test.each<[string, SearchFacts, Partial<Verdict>]>([
-    ['count when nothing has moved', early({}, 10), { kind: 'commit' }],
-    ['are read again when rows came twice', early({ duplicates: 1 }, 11), { kind: 'read', anyOrder: false }],
-    ['are read again when a page began newer', early({ isDisordered: true }, 10), { kind: 'read', anyOrder: false }],
-    ['are read again when the job counts others', early({}, 11), { kind: 'read', anyOrder: false }],
-  ])('%s', (_, one, expected) => {
-    expect(judge(one)).toMatchObject(expected);
-  });
-
-  test('of a job that was done, out of order, are read again with all rows remembered (E9)', () => {
+describe('rows out of order', () => {
+  test('are read again, and compared with all rows before (E9)', () => {
     const one = run({ figures: figures({ isDisordered: true, areDuplicatesSure: false }) });
     expect(judge(one)).toEqual({ kind: 'read', anyOrder: true, mayLeave: false });
     expect(judge({ ...one, figures: figures({ isDisordered: true }) })).toMatchObject({ kind: 'commit' });

@@ -25,7 +25,7 @@ export type ToyDestination = Map<string, { readonly record: CommitRecord; readon
 type Reading = Extract<Verdict, { kind: 'read' }>;
 type RunFacts = Omit<
   SearchFacts,
-  'figures' | 'isReadEarly' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'counted' | 'writtenFromMs'
+  'figures' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'counted' | 'writtenFromMs'
 >;
 
 export class ToyOperator {
@@ -109,7 +109,7 @@ export class ToyOperator {
   }
 
   #judge(order: SearchOrder, job: ToyJob, facts: RunFacts, key: string): void {
-    const unread = { isReadEarly: false, isReadInPart: false, isReadAgain: false, isReadTwice: false };
+    const unread = { isReadInPart: false, isReadAgain: false, isReadTwice: false };
     let run: SearchFacts = { ...facts, figures: undefined, ...unread };
     let written: readonly ToyRow[] = [];
     let readings = 0;
@@ -118,11 +118,11 @@ export class ToyOperator {
       if (showsInclusiveEnd(run)) this.#isEndMoved = true;
       switch (verdict.kind) {
         case 'read': {
-          const { rows, isEarly } = readings === 0 ? job.firstReading : { rows: job.rows, isEarly: false };
+          const rows = readings === 0 ? job.firstReading : job.rows;
           const read = this.#read(verdict, facts, job, rows, readings++ === 0);
-          const isReadTwice = !run.isReadEarly && isSame(run.figures, read.found.figures);
+          const isReadTwice = isSame(run.figures, read.found.figures);
           const isReadAgain = readings > 1;
-          run = { ...facts, ...read.found, isReadEarly: isEarly, isReadInPart: false, isReadAgain, isReadTwice };
+          run = { ...facts, ...read.found, isReadInPart: false, isReadAgain, isReadTwice };
           written = read.written;
           break;
         }

@@ -34,7 +34,7 @@ export interface ToyJob {
   readonly isTainted: boolean;
   readonly histogram: MessageHistogram;
   /** Rows of the job's pages in order, at the first reading and at later readings. */
-  readonly firstReading: { readonly rows: readonly ToyRow[]; readonly isEarly: boolean };
+  readonly firstReading: readonly ToyRow[];
   readonly rows: readonly ToyRow[];
 }
 
@@ -87,17 +87,13 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
 }
 
 /**
- * Pages of a search job as the client reads them. During the search, rows that are found later shift others behind the reading position.
- * After the search, pages may lack rows or repeat others.
+ * Rows of the first reading of a search job. Its pages may lack rows or repeat others.
  */
 function firstReading(rows: readonly ToyRow[], random: Random, strikes: () => boolean): ToyJob['firstReading'] {
   const at = Math.floor(random.next() * rows.length);
   const before = rows[at - 1];
-  if (before && strikes()) {
-    return { rows: [...rows.slice(0, at), before, ...rows.slice(at + 1)], isEarly: random.next() < 0.5 };
-  }
-  if (strikes()) return { rows: rows.toSpliced(at, 1), isEarly: random.next() < 0.5 };
-  return { rows, isEarly: false };
+  if (before && strikes()) return [...rows.slice(0, at), before, ...rows.slice(at + 1)];
+  return strikes() ? rows.toSpliced(at, 1) : rows;
 }
 
 function histogramOf(rows: readonly ToyRow[], messageCount: number, lengthMs: number): MessageHistogram {

@@ -162,28 +162,6 @@ describe('the schedule of status requests (B4)', () => {
   });
 });
 
-describe('whenNews', () => {
-  test('resolves after an answered status, at the end of the job, or at an abort', async () => {
-    const { clock, job } = world();
-    const news: number[] = [];
-    const hear = () => job.whenNews().then(() => news.push(clock.monotonic()));
-    void hear();
-    await clock.advance(10_000);
-    void hear();
-    await clock.advance(10_000);
-    expect(news).toEqual([2_000, 10_500]);
-    const controller = new AbortController();
-    const aborted = job.whenNews(controller.signal);
-    controller.abort();
-    await aborted;
-    const closed = job.whenNews();
-    await settled(clock, job.close());
-    await closed;
-    await job.whenNews();
-    expect(clock.monotonic()).toBe(20_000);
-  });
-});
-
 describe('the description of records (2.6)', () => {
   const fields = [{ name: '_count', fieldType: 'int', keyField: false }];
 
