@@ -70,13 +70,12 @@ class SliceSum {
     this.#fromMs = fromMs;
   }
 
-  /** Adds messages of one millisecond to the slice. `bytes` is their total size. */
-  add(timeMs: number, rows: number, bytes = Number.NaN): void {
-    this.#rows += rows;
-    this.#bytes += bytes;
+  add(timeMs: number, size = Number.NaN): void {
+    this.#rows++;
+    this.#bytes += size;
     if (timeMs < this.#oldestMs) this.#oldestMs = timeMs;
     if (timeMs > this.#newestMs) this.#newestMs = timeMs;
-    this.#offsetsMs += rows * (timeMs - this.#fromMs);
+    this.#offsetsMs += timeMs - this.#fromMs;
   }
 
   take({ rows, bytes = Number.NaN, oldestMs, newestMs, offsetsMs = Number.NaN }: SliceFigures): void {
@@ -112,13 +111,8 @@ export class SliceSums {
   }
 
   add(timeMs: number, size: number | undefined): void {
-    this.addMany(timeMs, 1, size);
-  }
-
-  /** Adds messages of one millisecond to their slice. `bytes` is the total size of the messages. */
-  addMany(timeMs: number, rows: number, bytes: number | undefined): void {
     if (!(timeMs >= this.#fromMs && timeMs < this.#toMs)) this.#find(timeMs);
-    this.#sum.add(timeMs, rows, bytes);
+    this.#sum.add(timeMs, size);
   }
 
   /** Figures of all slices so far, ordered by time. */

@@ -16,7 +16,6 @@ import type { RowReceiver } from '../../service/jobs/search-service.ts';
 import { AnyOrder } from './duplicates.ts';
 import { withOperators } from './export-task.ts';
 import { IntervalFiles } from './interval-files.ts';
-import { IntervalRows } from './interval-rows.ts';
 import { JobPages } from './job-pages.ts';
 import type { JobSet } from './job-set.ts';
 import { type CutSign, cutSign } from './message-limit.ts';
@@ -187,7 +186,7 @@ class DenseSearch {
   async #searchClass(ending: string): Promise<ClassResult> {
     const { tools } = this.#options;
     const tally = this.#newTally();
-    const isUntouched = () => tally.figures(true).received === 0;
+    const isUntouched = () => tally.figures().received === 0;
     for (let tries = 1; ; tries++) {
       try {
         const part = await this.#readClass(ending, tally);
@@ -204,7 +203,7 @@ class DenseSearch {
     const interval = { fromMs: this.#dense.atMs, toMs: this.#dense.atMs + 1 };
     const { byReceiptTime } = this.#options.tools.task.identity;
     const sliceMs = this.#sliceMs;
-    return new RunTally({ interval, byReceiptTime, duplicates: new AnyOrder(), left: 'nothing', sliceMs });
+    return new RunTally({ interval, byReceiptTime, duplicates: new AnyOrder(), writtenFromMs: undefined, sliceMs });
   }
 
   get #sliceMs(): number | undefined {
@@ -231,10 +230,10 @@ class DenseSearch {
   async #readJob(job: SearchJob, tally: RunTally, isEndMoved: boolean): Promise<ClassResult> {
     const { messageCount, isTainted } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
-    await readAll(pages, messageCount, tally, new IntervalRows(tally, this.files));
+    await readAll(pages, messageCount, tally, this.files.receiver(tally));
     // Answers to keep-alive requests that arrived during reading may also have reported errors (E5).
     if (job.progress.errors.texts.length > 0) return broughtErrors(job);
-    const figures = tally.figures(true);
+    const figures = tally.figures();
     const received = figures.received - figures.overlapping;
     if (received !== messageCount) {
       return again(`a search by id counts ${messageCount} rows, but its pages have ${received}`);
@@ -260,7 +259,7 @@ class DenseSearch {
     const tally = this.#newTally();
     pages.beginAgain();
     await readAll(pages, messageCount, tally, { row: (row) => void tally.take(row) });
-    const { received, duplicates, overlapping } = tally.figures(true);
+    const { received, duplicates, overlapping } = tally.figures();
     return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
   }
 

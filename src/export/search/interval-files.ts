@@ -13,6 +13,8 @@ import type { DescribedField } from '../../output/columns.ts';
 import { PartSeries } from '../../output/part-series.ts';
 import type { PartSink } from '../../output/part-writer.ts';
 import type { RawRow } from '../../output/row-encoder.ts';
+import type { RowReceiver } from '../../service/jobs/search-service.ts';
+import type { RunTally } from './run-tally.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 
 export type FileTools = Pick<SearchTools, 'destination' | 'task' | 'writer' | 'log'>;
@@ -45,6 +47,16 @@ export class IntervalFiles {
   /** Promise while too many bytes wait to be written; see `PartSeries.drained`. */
   drained(): Promise<void> | undefined {
     return this.#parts.drained();
+  }
+
+  /** Receiver that writes the rows of a search's pages, except those that the tally drops. */
+  receiver(tally: RunTally): RowReceiver {
+    return {
+      row: (row) => {
+        if (tally.take(row)) this.#parts.row(row);
+      },
+      drained: () => this.drained(),
+    };
   }
 
   /** Resolves when all parts are staged, in the order of their rows. Rejects with the first error. */

@@ -69,6 +69,20 @@ export class JobPages {
     return true;
   }
 
+  /** Message time of the last of `count` rows. It is the oldest time, because pages come newest first (4.3). */
+  async lastMs(count: number): Promise<number> {
+    const { job, signal } = this.#options;
+    let lastMs = Number.NaN;
+    const receiver: RowReceiver = {
+      row: ({ messageTimeMs }) => {
+        lastMs = messageTimeMs;
+      },
+    };
+    const reading = { offset: count - 1, total: count, limit: 1, receiver, signal };
+    await crossing('export.readPage', () => job.readMessages(reading));
+    return lastMs;
+  }
+
   /** Returns whether the row before `offset` is no longer the last row of a short page, which shows that the page lacked rows. */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;

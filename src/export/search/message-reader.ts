@@ -9,11 +9,10 @@ import type { CommittedFile } from '../../destination/commit-record.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
 import { IntervalFiles } from './interval-files.ts';
-import { IntervalRows } from './interval-rows.ts';
 import { JobPages } from './job-pages.ts';
 import { type Interval, wholeBuckets } from './message-limit.ts';
 import type { Findings, IndependentCount, ReadingOrder, ResultReader, SearchEnd } from './result-reader.ts';
-import { type RunFigures, RunTally, type RunTallyOptions } from './run-tally.ts';
+import { type RunFigures, RunTally } from './run-tally.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 import { sliceMsOf } from './slice-length.ts';
 
@@ -34,9 +33,9 @@ export class MessageReader implements ResultReader {
   /** Range that the search job covers: the interval to be searched, or more. */
   readonly #range: Interval;
   readonly #pages: JobPages;
-  #rows: IntervalRows | undefined;
+  #tally: RunTally | undefined;
+  #files: IntervalFiles | undefined;
   #isReadInPart = false;
-  #heldAreWritten = false;
   #writtenFromMs: number | undefined;
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
@@ -52,7 +51,7 @@ export class MessageReader implements ResultReader {
 
   /** Figures and facts of the latest reading, from which the verdict is derived; empty until a reading has ended. */
   get found(): Findings {
-    const figures = this.#rows?.tally.figures(this.#heldAreWritten);
+    const figures = this.#tally?.figures();
     return {
       figures,
       isReadAgain: this.#readings > 1,
@@ -63,14 +62,24 @@ export class MessageReader implements ResultReader {
     };
   }
 
-  /** Reads the rows as the verdict requires, after the search. */
-  async read(reading: ReadingOrder, end: SearchEnd): Promise<void> {
+  /** Reads all rows again into new files, as the verdict requires. */
+  async read({ mayLeave, anyOrder }: ReadingOrder, end: SearchEnd): Promise<void> {
     if (this.#readings++ === mostReadings) throw unsteady();
-    const isKnown = this.#isWider && !this.#isReadInPart;
-    await this.#readAnew(reading, end, isKnown ? this.#rows?.tally.oldestMs : undefined);
-    this.#heldAreWritten = end.sign === undefined;
-    // The files already contain rows that must be left to the next search, so everything is read again into new files.
-    if (this.#rows?.isSpilled && !this.#heldAreWritten) await this.#readAnew(reading, end, this.#rows.tally.oldestMs);
+    await this.giveUp();
+    const { tools, order } = this.#options;
+    const { identity } = tools.task;
+    const before = this.#isReadInPart ? undefined : this.#tally;
+    this.#figuresBefore = before?.figures();
+    this.#pages.beginAgain();
+    this.#isReadInPart = false;
+    const writtenFromMs = mayLeave ? await this.#beginOf(end, before?.oldestMs) : undefined;
+    this.#writtenFromMs = writtenFromMs;
+    const duplicates = anyOrder ? new AnyOrder() : new InOrder();
+    const { byReceiptTime } = identity;
+    const sliceMs = sliceMsOf(identity);
+    this.#tally = new RunTally({ interval: this.#range, byReceiptTime, duplicates, writtenFromMs, sliceMs });
+    this.#files = new IntervalFiles(tools, order, tools.describedFields);
+    await this.#readPages(this.#tally, this.#files, end);
   }
 
   /** Stores the number of rows that an aggregation of the service counted for an interval. */
@@ -80,14 +89,12 @@ export class MessageReader implements ResultReader {
 
   /** Completes the interval's files at the destination without committing them, and returns their descriptions. */
   async end(): Promise<readonly CommittedFile[]> {
-    if (!this.#rows) return [];
-    if (this.#heldAreWritten) this.#rows.writeHeld();
-    return this.#rows.files.end();
+    return (await this.#files?.end()) ?? [];
   }
 
   /** Removes all files. Never rejects. */
   async giveUp(): Promise<void> {
-    await this.#rows?.files.giveUp();
+    await this.#files?.giveUp();
   }
 
   /** True if the search job covers more time than the interval. */
@@ -95,24 +102,19 @@ export class MessageReader implements ResultReader {
     return this.#range.fromMs < this.#options.order.fromMs;
   }
 
-  async #readAnew(reading: ReadingOrder, end: SearchEnd, oldestMs: number | undefined): Promise<void> {
-    await this.giveUp();
-    this.#figuresBefore = this.#isReadInPart ? undefined : this.#rows?.tally.figures(false);
-    this.#pages.beginAgain();
-    this.#isReadInPart = false;
-    this.#writtenFromMs = undefined;
-    const left = reading.mayLeave ? this.#leftOf(end, oldestMs) : 'nothing';
-    this.#rows = this.#newRows({ left, anyOrder: reading.anyOrder });
-    await this.#readOn(this.#rows, end);
-  }
-
-  /** Rows that this reading leaves to the next search. `oldestMs` is the oldest time that an earlier reading found. */
-  #leftOf(end: SearchEnd, oldestMs: number | undefined): RunTallyOptions['left'] {
-    const beforeMs =
-      oldestMs === undefined ? this.#knownBegin(end) : Math.max(oldestMs + 1, this.#options.order.fromMs);
-    if (beforeMs === undefined) return 'oldest';
-    this.#writtenFromMs = beforeMs;
-    return { beforeMs };
+  /**
+   * Time from which this reading writes the rows of a cut search; the next search finds the older rows. `oldestMs` is the oldest time of an
+   * earlier complete reading. The rows of the oldest millisecond may be incomplete, so they are not written. The newest millisecond of the
+   * interval is always written, because without it nothing could be committed.
+   */
+  async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {
+    const { fromMs, toMs } = this.#options.order;
+    const knownMs = oldestMs === undefined ? this.#knownBegin(end) : undefined;
+    if (knownMs !== undefined) return knownMs;
+    const { messageCount } = end.progress;
+    if (messageCount === 0) return fromMs;
+    const lastMs = oldestMs ?? (await this.#pages.lastMs(messageCount));
+    return Math.max(fromMs, Math.min(lastMs + 1, toMs - 1));
   }
 
   /**
@@ -137,20 +139,12 @@ export class MessageReader implements ResultReader {
     return this.#counted.interval.fromMs;
   }
 
-  async #readOn(rows: IntervalRows, { progress }: SearchEnd): Promise<void> {
+  async #readPages(tally: RunTally, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
+    const receiver = files.receiver(tally);
     // One row more than counted is requested, because the count may be outdated or too small. That row shows whether anything is missing.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
-    while (this.#pages.offset < wanted) if (!(await this.#pages.read(rows.tally, rows))) return;
-  }
-
-  #newRows({ left, anyOrder }: { left: RunTallyOptions['left']; anyOrder: boolean }): IntervalRows {
-    const { tools, order } = this.#options;
-    const { byReceiptTime } = tools.task.identity;
-    const sliceMs = sliceMsOf(tools.task.identity);
-    const duplicates = anyOrder ? new AnyOrder() : new InOrder();
-    const tally = new RunTally({ interval: this.#range, byReceiptTime, duplicates, left, sliceMs });
-    return new IntervalRows(tally, new IntervalFiles(tools, order, tools.describedFields));
+    while (this.#pages.offset < wanted) if (!(await this.#pages.read(tally, receiver))) return;
   }
 }
 

@@ -1,12 +1,4 @@
-/**
- * Decides what happens to each row of a search (write, hold or drop), and adds up the figures that `search-verdict.ts` judges (E6).
- *
- * If the service cuts a search, the rows of the oldest millisecond are incomplete (E4). Which millisecond is the oldest is known only after
- * the last row. The rows of the currently oldest millisecond are therefore held back until an older row arrives. No row is held back if the
- * start of the counted rows is known in advance, as with whole histogram buckets.
- *
- * `interval-rows.ts` keeps the held rows and writes them.
- */
+/** Decides which rows of a search are written, and adds up the figures that `search-verdict.ts` judges (E6). */
 import { assert } from '../../base/assert.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import {
@@ -15,20 +7,10 @@ import {
   type RepeatedMessage,
   sumOfFigures,
 } from '../../destination/commit-record.ts';
-import { joinSlices, type SlicedFigures, type SliceFigures, SliceSums } from '../../destination/slice-figures.ts';
+import { type SlicedFigures, SliceSums } from '../../destination/slice-figures.ts';
 import type { PageRow } from '../../service/pages/page-row.ts';
 import type { Duplicates } from './duplicates.ts';
 import type { Interval } from './message-limit.ts';
-
-/** Decision about one row of a search: write it to a file, drop it, or hold it in memory. */
-export type RowFate =
-  | 'write'
-  /** The row is not written: it was received before, or its time is outside the interval. */
-  | 'drop'
-  /** The row is kept in memory until it is known whether its millisecond is complete. */
-  | 'hold'
-  /** The rows held in memory so far are written in their order. Then this row is held in their place. */
-  | 'holdInstead';
 
 /** Figures of a search whose rows are completely read. `received` is the sum of `written`, `outside`, `duplicates` and `left`. */
 export interface RunFigures {
@@ -67,8 +49,8 @@ export interface RunTallyOptions {
   readonly interval: Interval;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
-  /** Rows that this search leaves to the next search: none, those of the oldest millisecond, or all rows before a time. */
-  readonly left: 'nothing' | 'oldest' | { readonly beforeMs: number };
+  /** Time before which rows are left to the next search, because the service cut this search (E4); undefined if no row is left. */
+  readonly writtenFromMs: number | undefined;
   /** Length in ms of the time slices in which rows are counted (E6); undefined for a search by receipt time. */
   readonly sliceMs: number | undefined;
 }
@@ -87,19 +69,15 @@ export class RunTally {
   #left = 0;
   #atEnd = 0;
   #strayMs: number | undefined;
-  #held = 0;
-  #duplicatesOfHeld = 0;
   #oldestMs: number | undefined;
   #lastMs = Number.POSITIVE_INFINITY;
   #isDisordered = false;
   readonly #writtenSums: SliceSums;
-  /** Total size of the held rows, all of the oldest millisecond; undefined if a held row has no size. */
-  #heldBytes: number | undefined = 0;
   readonly #repeated = new Map<string, RepeatedMessage>();
   #areRepeatedKnown = true;
 
   constructor(options: RunTallyOptions) {
-    assert(!options.byReceiptTime || options.left === 'nothing', 'by receipt time nothing can be left');
+    assert(!options.byReceiptTime || options.writtenFromMs === undefined, 'by receipt time nothing can be left');
     this.#options = options;
     this.#writtenSums = new SliceSums(options.sliceMs ?? Number.POSITIVE_INFINITY);
   }
@@ -125,8 +103,8 @@ export class RunTally {
     this.#overlapping += this.#repeatedAtStart;
   }
 
-  /** Counts a row, and decides what happens to it. */
-  take(row: PageRow): RowFate {
+  /** Counts a row. Returns true if the row must be written. */
+  take(row: PageRow): boolean {
     const { byReceiptTime, duplicates } = this.#options;
     if (row.messageTimeMs > this.#lastMs) this.#isDisordered = true;
     this.#lastMs = row.messageTimeMs;
@@ -137,27 +115,27 @@ export class RunTally {
     if (comesAgain) {
       if (this.#isPageRepeated) this.#repeatedAtStart++;
       this.#comesAgain(row, timeMs);
-      return 'drop';
+      return false;
     }
-    return this.#isOutside(timeMs) ? this.#outsideAt(timeMs) : this.#inside(row, timeMs);
+    if (!this.#isOutside(timeMs)) return this.#inside(row, timeMs);
+    this.#outside++;
+    if (timeMs === this.#options.interval.toMs) this.#atEnd++;
+    else this.#strayMs ??= timeMs;
+    return false;
   }
 
-  /**
-   * Returns the figures of all rows of the search. `heldAreWritten` tells whether rows held in memory count as written or as left to the
-   * next search.
-   */
-  figures(heldAreWritten: boolean): RunFigures {
-    const held = this.#held;
-    const slices = this.#slices(heldAreWritten);
+  /** Figures of all rows of the search. */
+  figures(): RunFigures {
+    const { slices } = this.#writtenSums;
     const { sliceMs } = this.#options;
     return {
       received: this.#received,
       overlapping: this.#overlapping,
-      written: this.#written + (heldAreWritten ? held : 0),
+      written: this.#written,
       outside: this.#outside,
       duplicates: this.#duplicates,
-      duplicatesOfWritten: this.#duplicatesOfWritten + (heldAreWritten ? this.#duplicatesOfHeld : 0),
-      left: this.#left + (heldAreWritten ? 0 : held),
+      duplicatesOfWritten: this.#duplicatesOfWritten,
+      left: this.#left,
       atEnd: this.#atEnd,
       strayMs: this.#strayMs,
       oldestMs: this.#oldestMs,
@@ -165,29 +143,14 @@ export class RunTally {
       areDuplicatesSure: this.#options.duplicates.isSure,
       messages: sumOfFigures(slices),
       slices: sliceMs === undefined ? undefined : { lengthMs: sliceMs, slices },
-      repeated: this.#areRepeatedKnown ? this.#repeatedOf(heldAreWritten) : undefined,
+      repeated: this.#areRepeatedKnown ? [...this.#repeated.values()] : undefined,
     };
-  }
-
-  #slices(heldAreWritten: boolean): readonly SliceFigures[] {
-    const { slices } = this.#writtenSums;
-    if (!heldAreWritten || this.#held === 0) return slices;
-    const held = new SliceSums(this.#options.sliceMs ?? Number.POSITIVE_INFINITY);
-    held.addMany(this.#oldestMs as number, this.#held, this.#heldBytes);
-    return joinSlices([slices, held.slices]);
-  }
-
-  /** Messages that were received more than once and written. The held rows are all rows of the oldest millisecond. */
-  #repeatedOf(heldAreWritten: boolean): readonly RepeatedMessage[] {
-    const all = [...this.#repeated.values()];
-    return heldAreWritten || this.#held === 0 ? all : all.filter(({ atMs }) => atMs !== this.#oldestMs);
   }
 
   #comesAgain(row: PageRow, timeMs: number): void {
     this.#duplicates++;
     if (this.#isOutside(timeMs) || this.#isLeft(timeMs)) return;
-    if (this.#isHeld(timeMs)) this.#duplicatesOfHeld++;
-    else this.#duplicatesOfWritten++;
+    this.#duplicatesOfWritten++;
     this.#remember(row);
   }
 
@@ -202,65 +165,21 @@ export class RunTally {
     return timeMs < fromMs || timeMs >= toMs;
   }
 
-  #outsideAt(timeMs: number): RowFate {
-    this.#outside++;
-    if (timeMs === this.#options.interval.toMs) this.#atEnd++;
-    else this.#strayMs ??= timeMs;
-    return 'drop';
-  }
-
-  #inside(row: PageRow, timeMs: number): RowFate {
-    const heldMs = this.#oldestMs;
-    const isOlder = heldMs === undefined || timeMs < heldMs;
-    if (isOlder) this.#oldestMs = timeMs;
+  #inside(row: PageRow, timeMs: number): boolean {
+    if (this.#oldestMs === undefined || timeMs < this.#oldestMs) this.#oldestMs = timeMs;
     if (this.#isLeft(timeMs)) {
       this.#left++;
-      return 'drop';
+      return false;
     }
-    if (!this.#isHeld(timeMs)) {
-      this.#written++;
-      this.#writtenSums.add(row.messageTimeMs, row.size);
-      return 'write';
-    }
-    if (!isOlder || this.#held === 0) {
-      this.#held++;
-      this.#heldBytes = sumOf(this.#heldBytes, row.size);
-      return 'hold';
-    }
-    this.#writeHeld(heldMs as number);
-    this.#held = 1;
-    this.#heldBytes = row.size;
-    return 'holdInstead';
+    this.#written++;
+    this.#writtenSums.add(row.messageTimeMs, row.size);
+    return true;
   }
 
   #isLeft(timeMs: number): boolean {
-    const { left } = this.#options;
-    return typeof left === 'object' && timeMs < left.beforeMs;
+    const { writtenFromMs } = this.#options;
+    return writtenFromMs !== undefined && timeMs < writtenFromMs;
   }
-
-  /**
-   * Returns whether a row must be held back. Rows of the interval's newest millisecond are always written: without them nothing could be
-   * committed.
-   */
-  #isHeld(timeMs: number): boolean {
-    const { left, interval } = this.#options;
-    const lastMs = interval.toMs - 1;
-    return left === 'oldest' && timeMs === this.#oldestMs && timeMs < lastMs;
-  }
-
-  /** Counts the held rows as written. All of them are in one millisecond. */
-  #writeHeld(heldMs: number): void {
-    this.#written += this.#held;
-    this.#duplicatesOfWritten += this.#duplicatesOfHeld;
-    this.#writtenSums.addMany(heldMs, this.#held, this.#heldBytes);
-    this.#held = 0;
-    this.#heldBytes = 0;
-    this.#duplicatesOfHeld = 0;
-  }
-}
-
-function sumOf(left: number | undefined, right: number | undefined): number | undefined {
-  return left === undefined || right === undefined ? undefined : left + right;
 }
 
 /** Repeated messages of several searches together; undefined if there are more than a commit record can list. */

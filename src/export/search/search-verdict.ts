@@ -82,8 +82,7 @@ export type Verdict =
   /**
    * Read the rows of the finished job from the first one, even if they were read before.
    * - `anyOrder`: compare each row with all earlier rows to find duplicates (E9).
-   * - `mayLeave`: leave some of the oldest rows to the next search (E4). These are the rows before the whole buckets, or the oldest
-   *   millisecond if an earlier reading used buckets.
+   * - `mayLeave`: leave some of the oldest rows to the next search (E4), such as the rows of the oldest millisecond.
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
   /** Search the same interval with a new search job. If `isFailure` is true, the finished search counts in `failedBefore`. */

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import type { PageScenario } from '../../../simulator/search/search-scenario.ts';
 import { InOrder } from '../../../src/export/search/duplicates.ts';
 import { IntervalFiles } from '../../../src/export/search/interval-files.ts';
-import { IntervalRows } from '../../../src/export/search/interval-rows.ts';
 import { JobPages } from '../../../src/export/search/job-pages.ts';
 import { RunTally } from '../../../src/export/search/run-tally.ts';
 import { hour, SearchWorld } from './search-world.ts';
@@ -29,16 +28,15 @@ async function read(pages: JobPages, { tools }: SearchWorld): Promise<number[]> 
     interval: hour,
     byReceiptTime: false,
     duplicates: new InOrder(),
-    left: 'nothing',
+    writtenFromMs: undefined,
     sliceMs: undefined,
   });
-  const rows = new IntervalRows(tally, files);
   const ends: number[] = [];
   while (pages.offset < 600) {
-    if (!(await pages.read(tally, rows))) break;
+    if (!(await pages.read(tally, files.receiver(tally)))) break;
     ends.push(pages.offset);
   }
-  expect(tally.figures(true)).toMatchObject({ received: 600, written: 600, overlapping: 0, duplicates: 0 });
+  expect(tally.figures()).toMatchObject({ received: 600, written: 600, overlapping: 0, duplicates: 0 });
   await files.giveUp();
   return ends;
 }

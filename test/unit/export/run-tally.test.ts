@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { InOrder } from '../../../src/export/search/duplicates.ts';
-import { RunTally, type RunTallyOptions } from '../../../src/export/search/run-tally.ts';
+import { RunTally } from '../../../src/export/search/run-tally.ts';
 
 const interval = { fromMs: 100, toMs: 200 };
 
@@ -9,17 +9,17 @@ function row(messageTimeMs: number, id: number, receiptTimeMs: number | undefine
   return { messageTimeMs, messageId: `${id}`, receiptTimeMs, bytes, size: id };
 }
 
-function tally(left: RunTallyOptions['left'], byReceiptTime = false, sliceMs?: number): RunTally {
-  return new RunTally({ interval, byReceiptTime, duplicates: new InOrder(), left, sliceMs });
+function tally(writtenFromMs?: number, byReceiptTime = false, sliceMs?: number): RunTally {
+  return new RunTally({ interval, byReceiptTime, duplicates: new InOrder(), writtenFromMs, sliceMs });
 }
 
 describe('rows of a search', () => {
   test('that is whole are written as they come', () => {
-    const rows = tally('nothing');
+    const rows = tally();
     expect([row(199, 1), row(150, 2), row(150, 3), row(100, 4)].map((one) => rows.take(one))).toEqual(
-      Array(4).fill('write'),
+      Array(4).fill(true),
     );
-    expect(rows.figures(true)).toEqual({
+    expect(rows.figures()).toEqual({
       received: 4,
       overlapping: 0,
       written: 4,
@@ -38,143 +38,101 @@ describe('rows of a search', () => {
     });
   });
 
-  test('add up to what is written of them, held ones apart (E6)', () => {
-    const rows = tally('oldest');
+  test('are added up only if they are written (E6)', () => {
+    const rows = tally(150);
     for (const one of [row(180, 7), row(180, 7), row(150, 3), row(120, 4), row(120, 5), row(120, 5)]) rows.take(one);
-    expect(rows.figures(false)).toMatchObject({
+    expect(rows.figures()).toMatchObject({
       messages: { bytes: 10, oldestMs: 150, newestMs: 180 },
       repeated: [{ id: '7', atMs: 180, bytes: 7, times: 1 }],
+      ...{ written: 2, left: 2, duplicates: 2, duplicatesOfWritten: 1 },
     });
-    expect(rows.figures(true)).toMatchObject({
-      messages: { bytes: 19, oldestMs: 120, newestMs: 180 },
-      repeated: [
-        { id: '7', times: 1 },
-        { id: '5', times: 1 },
+  });
+
+  test('are added up for each slice of time (E6)', () => {
+    const rows = tally(160, false, 20);
+    for (const one of [row(180, 7), row(165, 3), row(179, 2), row(159, 1)]) rows.take(one);
+    expect(rows.figures().slices).toEqual({
+      lengthMs: 20,
+      slices: [
+        { fromMs: 160, rows: 2, bytes: 5, oldestMs: 165, newestMs: 179, offsetsMs: 24 },
+        { fromMs: 180, rows: 1, bytes: 7, oldestMs: 180, newestMs: 180, offsetsMs: 0 },
       ],
     });
   });
 
-  test('add up to what is written of them in each slice of time, held ones apart (E6)', () => {
-    const rows = tally('oldest', false, 20);
-    for (const one of [row(180, 7), row(165, 3), row(179, 2), row(161, 4), row(161, 5)]) rows.take(one);
-    const newest = { fromMs: 180, rows: 1, bytes: 7, oldestMs: 180, newestMs: 180, offsetsMs: 0 };
-    expect(rows.figures(false).slices).toEqual({
-      lengthMs: 20,
-      slices: [{ fromMs: 160, rows: 2, bytes: 5, oldestMs: 165, newestMs: 179, offsetsMs: 24 }, newest],
-    });
-    expect(rows.figures(true).slices?.slices).toEqual([
-      { fromMs: 160, rows: 4, bytes: 14, oldestMs: 161, newestMs: 179, offsetsMs: 26 },
-      newest,
-    ]);
-    rows.take(row(139, 1));
-    expect(rows.figures(false).slices?.slices).toEqual(rows.figures(true).slices?.slices.slice(1));
-  });
-
   test('have no sum of bytes where one of them has no size', () => {
-    const rows = tally('nothing');
+    const rows = tally();
     for (const one of [row(180, 7), { ...row(150, 3), size: undefined }]) rows.take(one);
-    expect(rows.figures(true).messages).toEqual({ oldestMs: 150, newestMs: 180 });
+    expect(rows.figures().messages).toEqual({ oldestMs: 150, newestMs: 180 });
   });
 
   test.each([
     [100, 100],
     [101, undefined],
   ])('%i that come again: %s are named', (count, named) => {
-    const rows = tally('nothing');
+    const rows = tally();
     for (let id = 0; id < count; id++) for (let times = 0; times < 3; times++) rows.take(row(199, id));
-    expect(rows.figures(true).repeated?.length).toBe(named);
+    expect(rows.figures().repeated?.length).toBe(named);
   });
 
   test('outside are dropped, and those at the end known (E10)', () => {
-    const rows = tally('nothing');
+    const rows = tally();
     expect([row(201, 1), row(200, 2), row(199, 3), row(99, 4)].map((one) => rows.take(one))).toEqual([
-      'drop',
-      'drop',
-      'write',
-      'drop',
+      false,
+      false,
+      true,
+      false,
     ]);
-    expect(rows.figures(true)).toMatchObject({ received: 4, written: 1, outside: 3, atEnd: 1, oldestMs: 199 });
-    expect(rows.figures(true).strayMs).toBe(201);
+    expect(rows.figures()).toMatchObject({ received: 4, written: 1, outside: 3, atEnd: 1, oldestMs: 199 });
+    expect(rows.figures().strayMs).toBe(201);
   });
 
   test('that come again are dropped and counted (E9)', () => {
-    const rows = tally('nothing');
-    expect([row(150, 1), row(150, 1)].map((one) => rows.take(one))).toEqual(['write', 'drop']);
-    expect(rows.figures(true)).toMatchObject({ received: 2, written: 1, duplicates: 1 });
+    const rows = tally();
+    expect([row(150, 1), row(150, 1)].map((one) => rows.take(one))).toEqual([true, false]);
+    expect(rows.figures()).toMatchObject({ received: 2, written: 1, duplicates: 1 });
   });
 
   test('with which a page begins are known to have come before, and to be those of an overlap when they are said to (E9)', () => {
-    const rows = tally('nothing');
+    const rows = tally();
     for (const one of [row(150, 1), row(149, 2)]) rows.take(one);
     rows.beginPage();
     const fates = [row(149, 2), row(148, 3), row(148, 3)].map((one) => rows.take(one));
-    expect(fates).toEqual(['drop', 'write', 'drop']);
+    expect(fates).toEqual([false, true, false]);
     expect(rows.repeatedAtStart).toBe(1);
-    expect(rows.figures(true)).toMatchObject({ received: 5, written: 3, duplicates: 2, overlapping: 0 });
+    expect(rows.figures()).toMatchObject({ received: 5, written: 3, duplicates: 2, overlapping: 0 });
     rows.overlaps();
-    expect(rows.figures(true)).toMatchObject({ received: 5, duplicates: 2, overlapping: 1 });
+    expect(rows.figures()).toMatchObject({ received: 5, duplicates: 2, overlapping: 1 });
     rows.beginPage();
     rows.take(row(147, 4));
     expect(rows.repeatedAtStart).toBe(0);
   });
 
-  test('of the oldest millisecond are held back where they may be left (E4)', () => {
-    const rows = tally('oldest');
-    const taken = [row(180, 1), row(150, 2), row(150, 3), row(150, 3), row(120, 4)].map((one) => rows.take(one));
-    expect(taken).toEqual(['hold', 'holdInstead', 'hold', 'drop', 'holdInstead']);
-    expect(rows.figures(false)).toMatchObject({ received: 5, written: 3, duplicates: 1, left: 1, oldestMs: 120 });
-    expect(rows.figures(true)).toMatchObject({ received: 5, written: 4, duplicates: 1, left: 0 });
-  });
-
-  test('that come again are of those that are written or of those that are left', () => {
-    const rows = tally('oldest');
-    for (const [atMs, id] of [
-      [180, 1],
-      [180, 1],
-      [150, 2],
-      [150, 2],
-      [150, 2],
-    ] as const)
-      rows.take(row(atMs, id));
-    expect(rows.figures(false)).toMatchObject({ written: 1, duplicates: 3, duplicatesOfWritten: 1, left: 1 });
-    expect(rows.figures(true)).toMatchObject({ written: 2, duplicates: 3, duplicatesOfWritten: 3, left: 0 });
-  });
-
-  test('of the last millisecond are never left, since nothing is behind it', () => {
-    const rows = tally('oldest');
-    expect([row(199, 1), row(199, 2), row(198, 3)].map((one) => rows.take(one))).toEqual(['write', 'write', 'hold']);
-    expect(rows.figures(false)).toMatchObject({ written: 2, left: 1 });
-  });
-
-  test('before a moment are left where that is known', () => {
-    const rows = tally({ beforeMs: 150 });
-    expect([row(151, 1), row(150, 2), row(149, 3)].map((one) => rows.take(one))).toEqual(['write', 'write', 'drop']);
-    expect(rows.figures(false)).toMatchObject({ received: 3, written: 2, left: 1, oldestMs: 149 });
+  test('before the start of the written part are left to the next search (E4)', () => {
+    const rows = tally(150);
+    expect([row(151, 1), row(150, 2), row(149, 3)].map((one) => rows.take(one))).toEqual([true, true, false]);
+    expect(rows.figures()).toMatchObject({ received: 3, written: 2, left: 1, oldestMs: 149 });
   });
 
   test('out of order are said to be', () => {
-    const rows = tally('oldest');
-    expect([row(150, 1), row(120, 2), row(150, 1)].map((one) => rows.take(one))).toEqual([
-      'hold',
-      'holdInstead',
-      'write',
-    ]);
-    expect(rows.figures(false)).toMatchObject({ isDisordered: true, areDuplicatesSure: false });
+    const rows = tally();
+    for (const one of [row(150, 1), row(120, 2), row(150, 1)]) rows.take(one);
+    expect(rows.figures()).toMatchObject({ isDisordered: true, areDuplicatesSure: false });
   });
 
   test('belong where they were received, by receipt time', () => {
-    const rows = tally('nothing', true);
+    const rows = tally(undefined, true);
     expect([row(500, 1, 199), row(150, 2, 200), row(20, 3, 100)].map((one) => rows.take(one))).toEqual([
-      'write',
-      'drop',
-      'write',
+      true,
+      false,
+      true,
     ]);
-    expect(rows.figures(true)).toMatchObject({ written: 2, outside: 1, atEnd: 1, oldestMs: 100, isDisordered: false });
+    expect(rows.figures()).toMatchObject({ written: 2, outside: 1, atEnd: 1, oldestMs: 100, isDisordered: false });
   });
 
   test('without a receipt time are an error where it is searched by', () => {
     const { receiptTimeMs: _, ...rest } = row(150, 7);
     const bare = { ...rest, receiptTimeMs: undefined };
-    expect(() => tally('nothing', true).take(bare)).toThrow(/Message 7 has no _receipttime/);
+    expect(() => tally(undefined, true).take(bare)).toThrow(/Message 7 has no _receipttime/);
   });
 });

@@ -154,20 +154,15 @@ export class ToyOperator {
   #read(reading: Reading, facts: RunFacts, job: ToyJob, rows: readonly ToyRow[], mayUseBuckets: boolean) {
     const { interval, byReceiptTime } = facts;
     const whole = reading.mayLeave && mayUseBuckets ? wholeBuckets(job.histogram, interval) : undefined;
-    const left = !reading.mayLeave ? 'nothing' : whole ? { beforeMs: whole.atMs } : 'oldest';
+    const oldestMs = rows.at(-1)?.messageTimeMs ?? interval.fromMs;
+    const cutMs = Math.max(interval.fromMs, Math.min(oldestMs + 1, interval.toMs - 1));
+    const writtenFromMs = reading.mayLeave ? (whole?.atMs ?? cutMs) : undefined;
     const duplicates = reading.anyOrder ? new AnyOrder() : new InOrder(this.#random.next() < 0.5 ? 0 : undefined);
-    const tally = new RunTally({ interval, byReceiptTime, duplicates, left, sliceMs: undefined });
-    const written: ToyRow[] = [];
-    let held: ToyRow[] = [];
-    for (const row of rows) {
-      const fate = tally.take(row);
-      if (fate === 'write') written.push(row);
-      if (fate === 'holdInstead') written.push(...held);
-      if (fate === 'hold') held.push(row);
-      if (fate === 'holdInstead') held = [row];
-    }
-    const figures = tally.figures(false);
-    if (!whole) return { found: { figures }, written };
+    const tally = new RunTally({ interval, byReceiptTime, duplicates, writtenFromMs, sliceMs: undefined });
+    const written = rows.filter((row) => tally.take(row));
+    const figures = tally.figures();
+    if (writtenFromMs === undefined) return { found: { figures }, written };
+    if (!whole) return { found: { figures, writtenFromMs }, written };
     const counted = { interval: { ...interval, fromMs: whole.atMs }, rows: whole.rows, source: 'Histogram' as const };
     return { found: { figures, writtenFromMs: whole.atMs, counted }, written };
   }
