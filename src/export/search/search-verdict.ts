@@ -135,10 +135,12 @@ export function judge(run: SearchFacts): Verdict {
   // The message limit cut the search, and rows at the exact end of the range took the place of other rows. Only a new search with an
   // earlier end returns the other rows.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
+  const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
+  // A fault of single pages may be the reason, and another reading has other page boundaries.
+  if (isWrong && run.results === 'Messages' && !run.isReadAgain) return readingOf(run, figures.isDisordered);
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
-  if (figures.overlapping > 0 && !run.isReadAgain) return readingOf(run, figures.isDisordered);
   // The oldest millisecond that was written may be incomplete, because no older row was read. Another reading leaves that millisecond out.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;

@@ -75,22 +75,22 @@ describe('a whole interval', () => {
     ],
     [
       'is searched again when rows lie outside (E6)',
-      run({ jobCount: 11, figures: figures({ outside: 1 }) }),
+      run({ jobCount: 11, isReadAgain: true, figures: figures({ outside: 1 }) }),
       { kind: 'searchAgain', isFailure: true },
     ],
     [
       'is searched again when rows lie at its end although an earlier end was sent',
-      run({ jobCount: 11, isEndMoved: true, figures: figures({ outside: 1, atEnd: 1 }) }),
+      run({ jobCount: 11, isReadAgain: true, isEndMoved: true, figures: figures({ outside: 1, atEnd: 1 }) }),
       { kind: 'searchAgain' },
     ],
     [
       'is incomplete when rows lie outside again',
-      run({ jobCount: 11, figures: figures({ outside: 1 }), failedBefore: 1 }),
+      run({ jobCount: 11, isReadAgain: true, figures: figures({ outside: 1 }), failedBefore: 1 }),
       { kind: 'incomplete', reason: 'RowsOutside' },
     ],
     [
       'is searched again when rows have a time that no date shows',
-      run({ jobCount: 11, figures: figures({ outside: 1, strayMs: 9e15 }) }),
+      run({ jobCount: 11, isReadAgain: true, figures: figures({ outside: 1, strayMs: 9e15 }) }),
       { kind: 'searchAgain' },
     ],
     [
@@ -118,11 +118,17 @@ describe('a whole interval', () => {
       run({ jobCount: 13, figures: figures({ outside: 1, atEnd: 1, duplicates: 2 }), isReadTwice: true }),
       { kind: 'commit' },
     ],
-    ['is searched again when rows are missing', run({ jobCount: 11 }), { kind: 'searchAgain' }],
-    ['is searched again when there are too many', run({ jobCount: 9 }), { kind: 'searchAgain' }],
+    ['is searched again when rows are missing', run({ jobCount: 11, isReadAgain: true }), { kind: 'searchAgain' }],
+    ['is searched again when there are too many', run({ jobCount: 9, isReadAgain: true }), { kind: 'searchAgain' }],
+    ['is read again first when pages lack rows', run({ jobCount: 11 }), { kind: 'read', anyOrder: false }],
+    [
+      'is read again first when rows lie outside',
+      run({ jobCount: 11, figures: figures({ outside: 1 }) }),
+      { kind: 'read', anyOrder: false },
+    ],
     [
       'is incomplete when they are missing again',
-      run({ jobCount: 11, failedBefore: 1 }),
+      run({ jobCount: 11, isReadAgain: true, failedBefore: 1 }),
       { kind: 'incomplete', reason: 'CountDiffers' },
     ],
     ['is never committed with a pending error (E5)', run({ pendingErrors: ['no such view'] }), { kind: 'searchAgain' }],
@@ -179,7 +185,7 @@ describe('a whole interval', () => {
   });
 
   test('keeps what there is when rows are missing, and says so', () => {
-    const verdict = judge(run({ jobCount: 11, failedBefore: 1 }));
+    const verdict = judge(run({ jobCount: 11, isReadAgain: true, failedBefore: 1 }));
     expect(verdict).toMatchObject({
       record: { written: 10, count: { rows: 11, source: 'Job' }, incomplete: { reason: 'CountDiffers' } },
       message: expect.stringContaining('the job counts 11 rows, but its pages have 10'),
@@ -244,7 +250,7 @@ describe('a cut interval (E4)', () => {
       }),
       { kind: 'searchAgain' },
     ],
-    ['is searched again when pages lack rows', cutRun({ jobCount: 13 }), { kind: 'searchAgain' }],
+    ['is searched again when pages lack rows', cutRun({ jobCount: 13, isReadAgain: true }), { kind: 'searchAgain' }],
     [
       'is never committed with a pending error (E5)',
       cutRun({ counted: counted(121, 10), pendingErrors: ['a'] }),
@@ -310,7 +316,7 @@ describe('a cut interval (E4)', () => {
     ],
     [
       'that was given up has what it had found at least',
-      cutRun({ sign: 'timeOver', jobCount: 13, counted: counted(121, 10) }),
+      cutRun({ sign: 'timeOver', jobCount: 13, isReadAgain: true, counted: counted(121, 10) }),
       { kind: 'searchAgain', isFailure: true },
     ],
     [
@@ -382,7 +388,7 @@ describe('a cut interval (E4)', () => {
   });
 
   test('keeps, flagged, only the part that it wrote', () => {
-    const verdict = judge(cutRun({ jobCount: 13, failedBefore: 1 }));
+    const verdict = judge(cutRun({ jobCount: 13, isReadAgain: true, failedBefore: 1 }));
     expect(verdict).toMatchObject({
       kind: 'incomplete',
       record: { fromMs: 121, incomplete: { reason: 'CountDiffers' } },
@@ -409,7 +415,7 @@ describe('a dense millisecond (E4)', () => {
     [
       'is searched again when rows outside took their room',
       dense({
-        jobCount: 13,
+        ...{ jobCount: 13, isReadAgain: true },
         isEndMoved: true,
         figures: figures({ written: 12, outside: 1, oldestMs: 199 }),
         counted: counted(199, 13),
