@@ -7,11 +7,11 @@ import type { Why } from './journal.ts';
 import type { Settings } from './settings.ts';
 
 /**
- * How an answer of the simulated service is delivered to the client:
+ * How the simulator sends an answer to the client:
  * - `whole`: completely.
  * - `reset`: not at all; the connection is reset.
- * - `stall`: never; the client has to give up.
- * - `truncate`: half of the body, followed by a reset.
+ * - `stall`: never; the client has to stop waiting.
+ * - `truncate`: half of the body, then the connection is reset.
  * - `drip`: slowly, in small pieces.
  */
 export type Delivery =
@@ -35,9 +35,9 @@ export interface Refusal {
   readonly code: string;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** True if the error code belongs to search jobs. Such codes have a prefix of their own. */
+  /** True if the error is about a search job. Error codes of search jobs have a prefix of their own. */
   readonly ofSearch?: boolean;
-  /** The detailed reason, for the journal only. The client does not get it. */
+  /** Detailed reason of the error. It is written to the journal, and the client does not get it. */
   readonly why?: Why;
 }
 

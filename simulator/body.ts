@@ -33,7 +33,6 @@ export function textOf(body: Body): string {
   return typeof body === 'string' ? body : Buffer.concat([...body.pieces()]).toString('utf8');
 }
 
-/** Yields the first `bytes` bytes of the pieces. */
 export function* firstBytes(pieces: Iterable<Uint8Array>, bytes: number): Generator<Uint8Array> {
   let left = bytes;
   for (const piece of pieces) {
@@ -46,7 +45,7 @@ export function* firstBytes(pieces: Iterable<Uint8Array>, bytes: number): Genera
   }
 }
 
-/** Splits the pieces of a body into pieces of at most `pieceBytes`, with the same bytes in total. */
+/** Splits long pieces of a body, so that no piece is longer than `pieceBytes`. */
 export function* cutUp(pieces: Iterable<Uint8Array>, pieceBytes: number): Generator<Uint8Array> {
   for (const piece of pieces) {
     for (let offset = 0; offset < piece.length; offset += pieceBytes) {

@@ -17,7 +17,7 @@ export interface ServiceRequest {
   readonly isTooLong?: boolean;
 }
 
-/** A request with valid credentials that exceeds no limit. */
+/** A request with valid credentials that is within the request limits. */
 export interface Call {
   readonly key: AccessKey;
   readonly settings: Settings;
@@ -50,7 +50,7 @@ export interface Refused {
 /** Outcome of a request: its answer, or the reason why it is refused. */
 export type Outcome = Done | Refused;
 
-/** A request whose path and body have been read. It has no effect on the simulated service before `act` is called. */
+/** A request to an existing operation whose body has been read. The request changes nothing before `act` is called. */
 export interface PreparedCall {
   readonly operation: Operation;
   /** Collector of the upgrade task that the request creates or reads. */
@@ -64,7 +64,7 @@ export interface PreparedCall {
   act(call: Call): Outcome;
 }
 
-/** Operations of a path, by HTTP method. Never empty. */
+/** Operations of a path by HTTP method, at least one. */
 export type Methods = Readonly<Record<string, (request: ServiceRequest) => PreparedCall>>;
 
 /**
@@ -78,7 +78,7 @@ export function refuse(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message } };
 }
 
-/** Returns a refusal with a code of search jobs (7.2 to 7.4). These codes have their own prefix. */
+/** Creates a refusal whose error code is one of search jobs (7.2 to 7.4). */
 export function refuseSearch(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message, ofSearch: true } };
 }

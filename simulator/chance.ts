@@ -1,9 +1,9 @@
 /**
- * Random numbers that do not depend on the order of requests. The result of an upgrade is drawn from the seed and the collector. So
- * each run of a scenario has the same failures, whatever the client does first.
+ * Random numbers that do not depend on the order of requests: the result of an upgrade is drawn from the seed and the collector. So each
+ * run of a scenario has the same failures.
  */
 
-/** Returns a number in [0, 1) that depends only on the seed and the words. */
+/** Returns a number in [0, 1) that depends only on the seed and `words`, such as the id of a collector. */
 export function drawFor(seed: number, ...words: readonly (string | number)[]): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;
   for (const word of words) {

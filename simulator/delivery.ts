@@ -15,14 +15,11 @@ export interface Wire {
   readonly socket: Socket | undefined;
   /** Memory for the pieces of the body that are being sent. */
   readonly memory: PieceMemory;
-  /** Called when the request has ended. `answered` is true if the client received the whole answer. */
+  /** Called when the request has ended. `answered` is true if the client received the complete answer. */
   readonly done: (answered: boolean) => void;
 }
 
-/**
- * Maximum length in bytes of a body that is sent with one write. The request ends as soon as the write is handed to the
- * operating system.
- */
+/** Maximum length in bytes of a body that is sent with a single write. */
 const smallBytes = 16 * 1024;
 const dripsPerSecond = 10;
 

@@ -1,7 +1,7 @@
 /**
- * Checks of a scenario's faults that a schema cannot express. Each fault must be able to apply to some request;
- * otherwise a typing error would make a test without effect. Patterns for collectors and queries are not checked,
- * because matching ones may be created later.
+ * Checks of a scenario's faults that a schema cannot express. Each fault must be able to apply to some request. Otherwise a fault with a
+ * typing error would never apply, and a test would pass without it. Patterns for collectors and queries are not checked, because matching
+ * collectors and queries may be created later.
  */
 import { onlyFor } from './faults.ts';
 import { type FaultScenario, type Operation, operations, type Scenario } from './scenario.ts';
@@ -9,7 +9,7 @@ import type { ScenarioProblem } from './scenario-error.ts';
 import { defaultCredentials } from './settings.ts';
 import { durationMs } from './span.ts';
 
-/** Operations that concern one collector, and operations that concern a query. */
+/** Operations on upgrade tasks, and operations on search jobs. */
 const aboutTasks: readonly Operation[] = ['getTask', 'createTask'];
 const aboutJobs: readonly Operation[] = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'];
 
@@ -51,7 +51,7 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
   );
 }
 
-/** A fault that selects collectors applies only to requests that concern a collector. The same holds for queries. */
+/** Reports a fault that selects by collector or query, if no request of its operations has a collector or query. */
 function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
   const { collectors, queries } = fault;
   if (collectors && queries) {

@@ -27,7 +27,7 @@ export interface FaultSubject {
   readonly elapsedMs: number;
 }
 
-/** Kinds of faults that let the request take effect, unless the fault says otherwise. */
+/** Default of a fault's `effect` by its kind: true if the service still carries out the request. */
 const takesEffect: Readonly<Record<FaultKind, boolean>> = {
   reset: false,
   stall: false,

@@ -25,9 +25,8 @@ export interface InProcessRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /**
-   * Signal that aborts the request. `request` then rejects with the reason of the signal. The service does not learn of
-   * the abort: it continues, and counts the request as in flight until it is finished. Only a stalled request ends
-   * early, one latency after the abort.
+   * Signal that aborts the request: `request` then rejects with the reason of the signal. The service does not notice the abort. It carries
+   * out the request, and counts it as in flight until its answer. Only a stalled request ends earlier, at one latency after the abort.
    */
   readonly signal?: AbortSignal;
 }
@@ -45,7 +44,7 @@ export interface InProcessAnswer {
 export class ConnectionReset extends Error {
   override readonly name = 'ConnectionReset';
   readonly code = 'ECONNRESET';
-  /** Part of the answer that arrived before the connection was reset. */
+  /** Part of the answer that the client received before the reset. */
   readonly begun: BegunAnswer | undefined;
 
   constructor(begun?: BegunAnswer) {
@@ -125,7 +124,7 @@ export class InProcessService {
   }
 }
 
-/** One request: the promise that the client awaits, and the count of requests in flight. */
+/** One request: the promise that its client awaits, and the token with which the service counts it as in flight. */
 class Exchange {
   ended = false;
   onEnd: () => void = () => {};
@@ -154,7 +153,7 @@ class Exchange {
     if (this.#answer?.delivery.kind === 'stall') this.leave(model, atMs);
   }
 
-  /** Ends the request at the client by settling its promise. */
+  /** Settles the promise of the client. */
   end(settle: () => void): void {
     if (this.ended) return;
     this.ended = true;

@@ -1,9 +1,9 @@
 /**
- * The simulated service. It answers a request at a given time. It has no sockets, no clock and no disk, so it runs on a virtual
- * clock as well as behind a server.
+ * The simulated service. It answers a request at a given time. It has no sockets, no clock and no disk, so it runs on a virtual clock in
+ * tests and behind a server.
  *
- * Invariant: time never goes back. Events between two calls, such as the end of an upgrade, happen at their own time, before the
- * later call. Each `handle` needs a `finish` when the request is over, because requests in flight are counted.
+ * Invariant: time never goes back. Events between two calls, such as the end of an upgrade, happen at their own time, before the later
+ * call. Each `handle` must be followed by a `finish` when the request is over, because requests in flight are counted.
  */
 import { type Random, seededRandom } from '../src/base/random.ts';
 import { type Answer, type Delivery, errorAnswer, type Refusal, tooManyRequests } from './answer.ts';
@@ -130,8 +130,8 @@ export class ServiceModel {
   }
 
   /**
-   * Executes all events that are due by `atMs`, such as the end of an upgrade. A time before that of the last call is
-   * replaced by the time of that call.
+   * Executes all events that are due at `atMs`, such as the end of an upgrade. A time before that of the last call counts as the time of
+   * the last call.
    */
   advance(atMs: number): number {
     this.#nowMs = Math.max(this.#nowMs, atMs);
@@ -175,16 +175,15 @@ export class ServiceModel {
   }
 
   /**
-   * Limits the effort of searches in one call, in units of about a microsecond. `search` continues unfinished searches. Without a
-   * limit, each call does all work that is due, so results depend on time alone.
+   * Limits the computing time of searches in one call, in units of about a microsecond. `search` continues searches that are not finished
+   * then. Without a limit, each call does all work that is due, so results depend on time alone.
    */
   limitTurns(units: number): void {
     this.#effort.limit(units);
   }
 
   /**
-   * Continues searches that a call left unfinished. Returns when to call again: at once, after some time, or never until a job is
-   * created.
+   * Continues searches that the limit has interrupted. Returns when to call again: at once, after some time, or not until a job is created.
    */
   search(atMs: number): 'now' | 'later' | 'never' {
     const nowMs = this.advance(atMs);

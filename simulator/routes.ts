@@ -2,9 +2,9 @@
 import type { Api, PreparedCall, ServiceRequest } from './call.ts';
 
 /**
- * Results for a path without an operation:
- * - `unknown`: no operation has this path (404).
- * - `method`: the path has other methods (405).
+ * Reason why a request has no operation:
+ * - `unknown`: there is no such path (404).
+ * - `method`: the path does not have this method (405).
  */
 export type Routing =
   | {

@@ -28,8 +28,7 @@ function validator(): ValidateFunction<Scenario> {
 }
 
 /**
- * Start of the service that checks assume if the caller gives none. Relative times have the same distance from each
- * other at any start.
+ * Start of the service if the caller gives none. The checks depend only on differences between times, so any start will do.
  */
 const anyStartMs = Date.UTC(2026, 0);
 
@@ -52,7 +51,7 @@ export function checkScenario(value: unknown, startMs?: number): Scenario {
 }
 
 interface DescribedSchema {
-  /** Description of valid values, which error messages give as the remedy. */
+  /** Description of valid values. Error messages contain it as the remedy. */
   readonly description?: string;
   readonly properties?: Readonly<Record<string, DescribedSchema>>;
 }

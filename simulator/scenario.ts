@@ -78,9 +78,9 @@ export interface OrganisationScenario {
 export interface BuildScenario {
   readonly version: string;
   readonly latest?: boolean;
-  /** Share of the collectors that ship no messages while they run the build. */
+  /** Fraction of the collectors that ship no messages while they run the build. */
   readonly stopsShipping?: number;
-  /** Share of its messages that each collector loses while it runs the build. */
+  /** Fraction of its messages that each collector loses while it runs the build. */
   readonly drops?: number;
 }
 
@@ -128,7 +128,7 @@ export interface CollectorProperties {
   readonly upgrade?: UpgradeScenario;
   /** Mean number of messages that the collector ships per minute. Default: 0. */
   readonly messagesPerMinute?: number;
-  /** Share by which the number of messages rises until 14:00 UTC, and falls until 02:00 UTC. Default: 0. */
+  /** Fraction by which the number of messages rises until 14:00 UTC, and falls until 02:00 UTC. Default: 0. */
   readonly dailyRhythm?: number;
   /** Value of `_sourceCategory` in the messages. Default: `fleet`. */
   readonly sourceCategory?: string;
@@ -161,12 +161,12 @@ export interface UpgradeScenario {
   readonly withoutVersion?: 'latest' | 'refuse';
   /** Status code of a task in progress. The codes 4 and 5 are undocumented. */
   readonly progressingStatus?: number;
-  /** Outcomes of upgrades, each with its share. The remaining upgrades succeed. */
+  /** Outcomes of upgrades, each with the fraction of upgrades that have it. The remaining upgrades succeed. */
   readonly outcomes?: readonly OutcomeScenario[];
 }
 
 export interface OutcomeScenario {
-  /** Share of the upgrades, from 0 to 1. Default: 1. */
+  /** Fraction of the upgrades that have this outcome, from 0 to 1. Default: 1. */
   readonly share?: number;
   readonly end: 'succeed' | 'fail' | 'hang';
   readonly message?: string;
@@ -174,20 +174,20 @@ export interface OutcomeScenario {
   readonly status?: number;
   /** Duration of the upgrade in place of the usual one. Beyond the timeout, the upgrade succeeds after its task has failed. */
   readonly duration?: DurationRange;
-  /** Number of first upgrades of each collector to which the outcome is limited. Default: no limit. */
+  /** Limits the outcome to the first upgrades of each collector, for example 2. Default: no limit. */
   readonly attempts?: number;
   /** Limits the outcome to upgrades to this build. */
   readonly toVersion?: string;
 }
 
 export interface ListScenario {
-  /** Whether the list for a build contains collectors that already run the build. */
+  /** Whether the list of collectors for a build contains those that already run the build. */
   readonly atTarget?: boolean;
   readonly hosted?: boolean;
   readonly maxLimit?: number;
   readonly aboveMaxLimit?: 'cut' | 'refuse';
   readonly order?: 'id' | 'name' | 'version' | 'shuffled';
-  /** Age of the fleet's state that the list of collectors shows. */
+  /** Delay with which the list of collectors shows changes. */
   readonly lag?: string;
 }
 
@@ -240,7 +240,7 @@ export type FaultKind = (typeof faultKinds)[number];
 
 export interface FaultScenario {
   readonly kind: FaultKind;
-  /** True if the request takes effect although its answer is faulty. */
+  /** Whether the service carries out the request although the answer is faulty. The default depends on the kind. */
   readonly effect?: boolean;
   readonly operations?: readonly Operation[];
   readonly users?: readonly string[];
@@ -249,7 +249,7 @@ export interface FaultScenario {
   /** Patterns for the query of the job that the request creates or asks for. */
   readonly queries?: readonly string[];
   readonly probability?: number;
-  /** Positions, from 1, in the sequence of requests that match otherwise. */
+  /** Selects requests by their number, from 1, among the requests that have all other selected properties. */
   readonly nth?: readonly number[];
   /** Maximum number of times that the fault applies. */
   readonly times?: number;

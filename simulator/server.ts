@@ -88,7 +88,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
   };
 }
 
-/** Effort of searches before a request and between two requests, in units of about 1 µs. */
+/** Maximum computing time of searches before a request and between two requests, in units of about 1 µs. */
 const unitsPerTurn = 5_000;
 /** Interval in ms at which searches continue that wait for time to pass. */
 const restMs = 50;

@@ -34,7 +34,7 @@ export interface Build {
   readonly latest: boolean;
 }
 
-/** Effect of a build on the messages of the collectors that run it. The values are shares from 0 to 1. */
+/** Effect of a build on the messages of the collectors that run it, as fractions from 0 to 1. */
 export type ShippingFault = Required<Pick<BuildScenario, 'stopsShipping' | 'drops'>>;
 
 export interface Outcome extends Required<Pick<OutcomeScenario, 'share' | 'end' | 'message'>> {

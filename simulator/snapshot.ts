@@ -9,7 +9,7 @@ export interface CollectorState {
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  /** State that the service reports. It follows `running` with a delay. */
+  /** Whether the service reports the collector as alive. It changes some time after `running`. */
   readonly alive: boolean;
   readonly running: boolean;
   /** True if an upgrade of the collector is in progress. */

@@ -1,22 +1,22 @@
 /**
- * A search through log data, from the end of its time range to the beginning. It continues until it reaches a time or a
- * number of matches, or until its effort (`effort.ts`, computed work) is spent. A *finder* finds the matches, either
- * message by message (`row-finder.ts`) or by whole blocks of messages (`template-finder.ts`).
+ * A search through log data, from the end of its time range to the beginning. A *finder* finds the matching messages. There are two kinds
+ * of finders: one examines each message (`row-finder.ts`), the other counts whole blocks of generated messages (`template-finder.ts`). A
+ * search pauses when its computing time for now is used up (`effort.ts`).
  */
 import { Effort } from './effort.ts';
 import type { MatchListener, MessagePage, Search, SearchRange } from './log-data.ts';
 import { PagePlan, type RowWriter } from './message-page.ts';
 
-/** Finds matching messages by time, latest first. Its members have the meaning of those of `Search`. */
+/** Finds matching messages, latest first. Its members mean the same as those of `Search`. */
 export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
   /**
-   * Searches some messages back to `targetMs` at most, and stops after `maxMatches` matches. The caller repeats the
-   * call to continue.
+   * Searches back to `targetMs` at most, and stops after `maxMatches` matches. One call may do only a part of this work, so the caller
+   * repeats it.
    */
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void;
   /**
-   * Calls `take` with the rank (index from the newest message) of each match, newest first, until `take` returns false.
-   * Skips the first `skip` matches.
+   * Calls `take` for the matches in order, newest first, until `take` returns false. `rank` is the position of the message among all
+   * messages, counted from the newest. The first `skip` matches are left out.
    */
   each(skip: number, take: (rank: number) => boolean): void;
 }

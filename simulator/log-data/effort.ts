@@ -1,21 +1,20 @@
 /**
- * Limits the work of searches in one turn, so that other requests are not delayed. The work is counted as *effort*, in
- * units of about a microsecond. It is computed, not measured, so a search gets equally far on every machine.
+ * Limits how long searches run before other requests are handled. The running time is not measured but estimated in units of about a
+ * microsecond, the *effort*. So a search gets equally far on every machine.
  *
- * Invariant: while any effort is left, the next piece of work is done, whatever its effort. So every search makes
- * progress.
+ * Invariant: while any effort is left, the next piece of work is done completely. So every search makes progress.
  */
 
 export class Effort {
   #perTurn = Number.POSITIVE_INFINITY;
   #left = Number.POSITIVE_INFINITY;
 
-  /** Sets the maximum effort of each turn, from the next turn on. Without a number the effort is unlimited. */
+  /** Sets the maximum effort between two calls of `renew`. Without a number, the effort is unlimited. */
   limit(unitsPerTurn: number): void {
     this.#perTurn = unitsPerTurn;
   }
 
-  /** Begins the next turn, with the full effort. */
+  /** Grants the maximum effort again. */
   renew(): void {
     this.#left = this.#perTurn;
   }
@@ -28,10 +27,7 @@ export class Effort {
     this.#left -= units;
   }
 
-  /**
-   * Returns the number of pieces of work that may be done in this turn, at least one. `units` is the effort of each
-   * piece.
-   */
+  /** Returns how many pieces of work may be done now, at least one. `units` is the effort of one piece. */
   allows(units: number): number {
     return units > 0 ? Math.max(1, Math.floor(this.#left / units)) : Number.POSITIVE_INFINITY;
   }
@@ -45,10 +41,7 @@ interface Reader {
   readonly reads?: ReadonlySet<string> | undefined;
 }
 
-/**
- * Returns the effort of examining one message: creating it, reading the fields that the filter or listener needs, and
- * calling the filter or listener.
- */
+/** Effort of examining one message: to create the message, to read its fields, and to call the filter or listener. */
 export function unitsPerMessage({ cost = 1, reads }: Reader, rawBytes: number): number {
   return 1 + cost * (reads?.has('_raw') === false ? 0.05 : 0.05 + rawBytes / 20_000);
 }

@@ -16,7 +16,7 @@ export interface SearchRange {
 }
 
 /**
- * A *listener* receives the matches of a search, for example to aggregate them. All calls for a search must pass the same listener.
+ * Receives the matches of a search, for example to aggregate them. All calls for one search must pass the same listener.
  */
 export interface MatchListener {
   /**
@@ -34,7 +34,7 @@ export interface MatchListener {
    * is. Matches that are reported together are then in one slice, and `messageTimeMs` is some time in that slice.
    */
   readonly sliceMs?: number | undefined;
-  /** Approximate cost of calling `each`, in the unit of `Filter.cost`. */
+  /** Estimated running time of `each`, in the unit of `Filter.cost`. */
   readonly cost?: number;
 }
 
@@ -46,15 +46,15 @@ export interface MatchListener {
  */
 export interface Search {
   /**
-   * Searches until one of three conditions holds: all messages of `downToMs` and later are searched, `maxMatches` matches are found
-   * in total, or the effort is spent. `downToMs` is a message time or a receipt time.
+   * Searches until one of these is true: all messages from `downToMs` on are searched, `maxMatches` matches are found in total, or the
+   * effort is used up. `downToMs` is a message time, or a receipt time if the range is one of receipt times.
    */
   advance(downToMs: number, maxMatches: number, listener?: MatchListener, effort?: Effort): void;
   /** Number of matches found so far. It never exceeds the `maxMatches` of any call. */
   readonly found: number;
   /** Start of the part of the range that is completely searched. At first, the end of the range. */
   readonly reachedMs: number;
-  /** True if the search has given up: it has examined its maximum number of single messages. This depends on the data alone. */
+  /** True if the search has ended early, because it has examined its maximum number of single messages. */
   readonly isGivenUp: boolean;
   /** Bytes of all messages searched so far, matching or not. */
   readonly scannedBytes: number;

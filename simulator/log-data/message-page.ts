@@ -31,7 +31,9 @@ export class PagePlan {
     this.#withRaw = withRaw;
   }
 
-  /** Adds a message if it fits on the page. Returns false if the page is full, with or without this message. */
+  /**
+   * Adds a message if it fits on the page. Returns false when the page is full; the message may have been added or not.
+   */
   add(rank: number): boolean {
     if (this.#ranks.length >= this.#limit) return false;
     const bytes = this.#bytes + this.#writer.bytesOf(rank, this.#withRaw);

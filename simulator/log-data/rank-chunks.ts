@@ -1,6 +1,6 @@
 /**
- * A set of message ranks (indices from the newest message), added in any order and read in ascending order. The ranks
- * are stored in chunks. A chunk with few ranks takes two bytes for each rank. A chunk with many ranks takes one bit for
+ * Set of message ranks, added in any order and read in ascending order. The rank of a message is its position, counted from the newest.
+ * Ranks are stored in chunks: a chunk with few ranks as a list with two bytes for each rank, and a chunk with many ranks as one bit for
  * each possible rank.
  */
 
@@ -35,7 +35,7 @@ export class RankChunks {
     this.#size++;
   }
 
-  /** Calls `take` for each rank, ascending, until `take` returns false. Skips the first `skip` ranks. */
+  /** Calls `take` for each rank in ascending order, until `take` returns false. The first `skip` ranks are left out. */
   each(skip: number, take: (rank: number) => boolean): void {
     if (!this.#isSorted) this.#order.sort((left, right) => left - right);
     this.#isSorted = true;
@@ -66,7 +66,7 @@ class Chunk {
     this.size++;
   }
 
-  /** Calls `take` for each entry until it returns false. Returns whether it never returned false. */
+  /** Calls `take` for each rank of the chunk. Stops and returns false as soon as `take` returns false. */
   each(take: (entry: number) => boolean): boolean {
     const bits = this.#bits;
     if (!bits) return this.#listed.subarray(0, this.size).every((entry) => take(entry));

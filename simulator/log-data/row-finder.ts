@@ -1,6 +1,5 @@
 /**
- * The finder for filters that read fields of single messages. It examines one message after the other, and stores the ranks of its
- * matches.
+ * Finder for filters that read fields of single messages. It examines one message after the other, and stores which messages match.
  */
 import type { Filter, Row } from '../query/row.ts';
 import type { Finder } from './data-search.ts';

@@ -11,13 +11,15 @@ import type { FieldDescriptor } from './row.ts';
 
 /** One column of an aggregation, with a value for each group. Groups are numbered from 0 in the order in which they appear. */
 export interface Accumulators {
-  /** Adds a value `times` times, at least once, to a group. The first value of a group must be added to each column. */
+  /** Adds the value of `times` equal rows to a group. The first value of each group must be added to all columns. */
   add(group: number, value: string | undefined, times: number): void;
   result(group: number): string;
 }
 
 export interface AggregateFunction {
-  /** Creates a column. It reports to `keep` the memory that it needs beyond `groupBytes` for each group. */
+  /**
+   * Creates a column. `keep` is called with the number of bytes that the column needs in addition to `groupBytes` for each group.
+   */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
   /** Approximate memory in bytes that the column needs for each group. */
   readonly groupBytes: number;
@@ -79,7 +81,7 @@ class DistinctCounts implements Accumulators {
   }
 }
 
-/** Minimum of a column for the sign -1, maximum for 1. */
+/** Minimum (`sign` is -1) or maximum (`sign` is 1) of each group. */
 class Extremes implements Accumulators {
   readonly #sign: 1 | -1;
   readonly #extremes: (Numeric | undefined)[] = [];

@@ -1,8 +1,8 @@
 /**
- * Limits the memory of all aggregations together. It counts the approximate bytes of groups and values, and caches the last
- * requested table of records.
+ * Limits the memory of all aggregations together. The memory is estimated from the numbers of groups and the lengths of values. The records
+ * that were requested last are cached here, too.
  *
- * Invariant: the memory is bounded for any number of jobs. An aggregation that exceeds it decides how it gives up.
+ * Invariant: the memory is limited for any number of jobs. An aggregation that exceeds the limit drops its groups.
  */
 import type { RecordTable } from './aggregation.ts';
 
@@ -22,7 +22,7 @@ export class AggregationMemory {
     this.maxMb = maxMb;
   }
 
-  /** Reserves bytes. Returns false if the maximum is exceeded. The caller must release the bytes in both cases. */
+  /** Reserves memory. Returns false if the limit is exceeded. The caller must release the memory in both cases. */
   take(bytes: number): boolean {
     this.#bytes += bytes;
     return this.#bytes <= this.maxMb * 1e6;
@@ -33,8 +33,8 @@ export class AggregationMemory {
   }
 
   /**
-   * Returns the result table of the aggregation `owner`, from the cache or computed by `make`. Only the last table is
-   * cached.
+   * Returns the records of an aggregation, from the cache or computed by `make`. Only the last records are cached. `owner` identifies the
+   * aggregation.
    */
   tableOf(owner: object, make: () => RecordTable): RecordTable {
     if (this.#table?.owner !== owner) this.#table = { owner, table: make() };

@@ -10,7 +10,7 @@ export interface Aggregation {
    * otherwise.
    */
   readonly failure: string | undefined;
-  /** Number of records of `table`. Mostly computed without making the table. */
+  /** Number of records that `table` would return. Usually computed without creating the records. */
   readonly recordCount: number;
   /** Returns the current records (2.6), sorted and limited. Missing values are `""`. */
   table(): RecordTable;

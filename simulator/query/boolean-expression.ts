@@ -1,8 +1,7 @@
 /**
- * Boolean expressions with `and`, `or`, `not` and parentheses. Used for the search before the first `|`, and for conditions after
- * it.
+ * Boolean expressions with `and`, `or`, `not` and parentheses, in the search before the first `|` and in conditions after it.
  *
- * `not` binds most tightly, `or` least. The caller parses the operands.
+ * `not` binds most tightly, and `or` least. The caller parses the operands.
  */
 import type { Cursor } from './cursor.ts';
 import { allOf, anyOf, not, type Predicate } from './predicate.ts';
@@ -10,7 +9,7 @@ import { allOf, anyOf, not, type Predicate } from './predicate.ts';
 export interface Primary {
   /** Parses one operand. Throws if there is none. */
   parse(): Predicate;
-  /** True if two operands side by side mean `and`. */
+  /** True if two operands without an operator between them mean `and`. */
   readonly sideBySide: boolean;
 }
 
@@ -45,7 +44,6 @@ function parseNegation(cursor: Cursor, primary: Primary, depth: number): Predica
   return negated ? not(operand) : operand;
 }
 
-/** Reads a `!`, but not the start of `!=`. */
 function takeBang(cursor: Cursor): boolean {
   return !cursor.startsWith('!=') && cursor.take('!');
 }

@@ -20,7 +20,7 @@ const comparisons = ['!=', '<=', '>=', '=', '<', '>'] as const;
 type Comparison = (typeof comparisons)[number];
 
 const numberForm = /-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_.])/uy;
-/** Pattern of the numbers that `parseNumeric` accepts. */
+/** Description in messages of the numbers that `parseNumeric` accepts. */
 const countableNumber = 'a number below 1.8e308, of 1000 digits at most where it is whole';
 const cost = 2;
 

@@ -1,5 +1,6 @@
 /**
- * A position in the text of a query. A successful read moves the position. A failed read leaves it, so that another parser can try.
+ * Position in the text of a query. Successful reading moves the position. Failed reading leaves it unchanged, so that another parser can
+ * try.
  *
  * Blanks before a token are skipped, except by `match`.
  */
@@ -101,7 +102,7 @@ export class Cursor {
   }
 }
 
-/** Returns whether a keyword can end at a position, given the character after it. */
+/** Returns whether a keyword can end before the character `next`. */
 function endsWord(next: string | undefined): boolean {
   return next === undefined || /[\s()"|=<>,!]/.test(next);
 }

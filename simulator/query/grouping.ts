@@ -1,9 +1,9 @@
 /**
- * Aggregations: rows with equal values in the grouping fields become one record (2.6). Records are stored by column, because an
- * object for each group would take several times as much memory.
+ * Aggregations: rows with equal values in the grouping fields become one record (2.6). Records are stored by column, because an object for
+ * each group would take several times as much memory.
  *
- * Invariant: the order of the rows has no effect, except on the last digits of sums that are not whole. So an aggregation that
- * exceeds its memory drops all groups, and not only the later ones.
+ * Invariant: the order of the rows has no effect, except on the last digits of sums that are not whole. For this reason, an aggregation
+ * that exceeds its memory drops all groups, not only the later ones.
  */
 import type { Accumulators, AggregateFunction } from './accumulators.ts';
 import type { Aggregation, RecordStep, RecordTable } from './aggregation.ts';
@@ -25,7 +25,7 @@ export interface Grouping {
   readonly steps: readonly RecordStep[];
 }
 
-/** Value that each row adds to a column that counts rows. */
+/** Value that a row adds to a column that only counts rows. */
 const present = '';
 
 const maxGroups = 100_000;
@@ -38,14 +38,12 @@ export class GroupedRows implements Aggregation {
   readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
   readonly #groupBytes: number;
-  /**
-   * Indices of the groups by their identity (all keys of a group as one text), in the order of each group's first row.
-   */
+  /** Index of each group by its keys in one text, in the order of each group's first row. */
   #indices = new Map<string, number>();
-  /** Keys of each group. Empty for aggregations with a single key, because the identity of a group is then its key. */
+  /** Keys of each group. Empty for aggregations with a single key, because `#indices` contains that key. */
   #keys: (readonly string[])[] = [];
   #columns: readonly Accumulators[];
-  /** Bytes that this aggregation has taken from the memory that all aggregations share. */
+  /** Memory in bytes that this aggregation has reserved. */
   #bytes = 0;
   #isTooMuch = false;
   #failure: string | undefined;
@@ -160,7 +158,7 @@ export class GroupedRows implements Aggregation {
   }
 }
 
-/** Returns a text that identifies a list of keys. Different lists of the same length have different texts. */
+/** Joins the keys of a group to one text. Groups with different keys get different texts. */
 function identityOf(values: readonly string[]): string {
   const [only] = values;
   if (values.length === 1) return only as string;

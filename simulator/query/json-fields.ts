@@ -26,7 +26,7 @@ export function jsonFields(raw: string): readonly (readonly [name: string, value
   return [...found.values()];
 }
 
-/** Returns a predicate on messages that also sees the fields of JSON messages. */
+/** Returns a condition on messages that can also read the fields of JSON messages. */
 export function withJsonFields(predicate: Predicate): Predicate {
   const stored = [...predicate.reads].filter((name) => messageField(name));
   if (stored.length === predicate.reads.size) return predicate;

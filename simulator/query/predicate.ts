@@ -1,5 +1,6 @@
 /**
- * Conditions on rows and records, composed of other conditions. Cheap parts are evaluated first, and constant parts are removed.
+ * Conditions on rows and records. In a composed condition, parts that are fast to evaluate come first, and parts that are always true or
+ * false are removed.
  */
 
 /** Fields by name, of a row or a record. */
@@ -11,7 +12,7 @@ export interface Fields {
 export interface Predicate {
   /** Lower-case names of all fields that the condition reads. */
   readonly reads: ReadonlySet<string>;
-  /** Approximate cost of evaluating the condition, relative to others. */
+  /** Estimated time to evaluate the condition, relative to other conditions. */
   readonly cost: number;
   holds(fields: Fields): boolean;
 }

@@ -10,16 +10,15 @@ import { abridged, type QueryError } from './query-error.ts';
 import { expectQuoted } from './quoted.ts';
 
 /**
- * Maximum length of an expression in characters. It bounds the cost of compiling, which expands repetition counts before the steps
- * can be counted.
+ * Maximum length of an expression in characters. The engine expands repetitions such as `{50}` when it compiles an expression, so a long
+ * expression could take very long.
  */
 const maxCharacters = 1_000;
 const maxSteps = 1_000;
-/** Maximum number of groups. Every step stores the positions of all groups. */
+/** Maximum number of groups. The engine stores the positions of all groups in each step. */
 const maxGroups = 50;
 /**
- * Maximum product of searched characters and steps of the expression. A search of this size takes about a second if
- * each step is tried at each character.
+ * Maximum product of the searched characters and the steps of the expression. A search of this size takes at most about a second.
  */
 const maxTries = 5_000_000;
 

@@ -36,9 +36,8 @@ function find(part: RegExp, raw: string, from: number): RegExpExecArray | undefi
 }
 
 /**
- * Returns whether one run of characters without blanks contains the parts of the term in order. Taking the first
- * occurrence of each part is enough. If a run lacks a part, the search continues in the next run that has the part, so
- * no character is searched twice.
+ * Returns whether the parts of the term follow each other in text without blanks. It is enough to look at the first occurrence of each
+ * part. If a part is missing before the next blank, the search continues after it, so no character is searched twice.
  */
 function standTogether(parts: readonly RegExp[], raw: string): boolean {
   let runStart: number | undefined = 0;
@@ -51,8 +50,8 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
 }
 
 /**
- * Returns `here` if the run of characters has all parts of the term. Otherwise returns the start of the next run that
- * may have them.
+ * Returns `here` if the text up to the next blank has all parts of the term. Otherwise returns the start of the next text that may have
+ * them.
  */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {
   let at = from;

@@ -1,5 +1,5 @@
 /**
- * A row while operators work on it. A parsed field replaces a stored field of the same name, and `fields` hides fields of both
+ * A row while the operators of a query change it. A parsed field replaces a stored field of the same name. `fields` hides fields of both
  * kinds.
  */
 import type { Row } from './row.ts';

@@ -1,8 +1,8 @@
 /**
- * Pages of the messages that a search found (2.5): as stored, or with parsed fields and without hidden fields.
+ * Pages of the messages that a search found (2.5), as stored or with the fields that the query has parsed and without those that it hides.
  *
- * A search stores which messages it found, and not their contents. So the page is read from stored pages in small parts, once for
- * its length and once while it is sent. It is never in memory as a whole.
+ * A search stores which messages it found, and not their contents. A page is therefore read twice from the stored messages in small parts:
+ * once to compute its length, and once while it is sent. So no page is completely in memory.
  */
 import { Buffer } from 'node:buffer';
 import { textOf } from '../body.ts';
@@ -73,15 +73,15 @@ export function parsedMessages(
 }
 
 /**
- * Names of the fields that the query has parsed. A message without such a field has the value `""` (10.3), which adds
- * to the length of the page.
+ * Names of the fields that the query has parsed in some message of a page. Messages without such a field get it with the value `""` (10.3),
+ * which makes the page longer.
  */
 class AddedFields {
   readonly #stored: ReadonlySet<string>;
   readonly #types: ReadonlyMap<string, FieldDescriptor>;
   /** Number of messages that have each field. */
   readonly #counts = new Map<string, number>();
-  /** Number of messages that have no field except added ones. */
+  /** Number of messages that have no other field than the added ones. */
   #bare = 0;
 
   constructor(stored: readonly FieldDescriptor[], { adds, keeps }: Transform) {

@@ -1,6 +1,6 @@
 /**
- * The histogram of a job's status (2.3): the number of messages in each *bucket*, a period of equal width, newest first. A bucket
- * is reported when the search has passed its start or has ended. Empty buckets are omitted.
+ * Histogram in the status of a job (2.3): the number of messages in each *bucket*, newest first. All buckets have the same width in time. A
+ * bucket is reported when the search has passed its start or has ended. Empty buckets are omitted.
  *
  * Invariant: the search stops at the start of each bucket, and reports the number of messages so far.
  */
@@ -37,7 +37,9 @@ export class Histogram {
     this.#startMs = (Math.ceil(toMs / this.#bucketMs) - 1) * this.#bucketMs;
   }
 
-  /** Time at which the search has to stop next. After the last bucket it is before the range. */
+  /**
+   * Time at which the search has to stop next. After the last bucket it lies before the start of the range, so the search does not stop.
+   */
   get nextStopMs(): number {
     return this.#startMs + this.#bucketMs > this.#fromMs
       ? Math.max(this.#startMs, this.#fromMs)

@@ -4,7 +4,9 @@
  */
 
 const mask = 2n ** 64n - 1n;
-/** Factor between the counter and the number in the id. It is odd, so that the multiplication can be inverted. */
+/**
+ * Factor between the counter and the number in the id. The factor must be odd, because then the counter can be computed from the id.
+ */
 const factor = 0x9e3779b97f4a7c15n;
 const inverse = inverseOf(factor);
 

@@ -83,7 +83,7 @@ function optionsOf(logs: LogScenario, startMs: number, seed: number): MadeUpOpti
   }) as MadeUpOptions;
 }
 
-/** Drops undefined members, so that defaults replace them. */
+/** Removes undefined members, so that they do not replace defaults. */
 function present<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }

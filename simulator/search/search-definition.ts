@@ -1,6 +1,6 @@
 /**
- * Reads and checks the definition of a search job: the body of the request that creates it (4.1). Returns the first problem in the
- * order of docs/simulator.md.
+ * Reads and checks the body of a request that creates a search job (4.1). If there are several problems, the first one in the order of
+ * docs/simulator.md is returned.
  */
 import { parseLosslessJson } from '../lossless-json.ts';
 import { parseQuery, type Query } from '../query/query.ts';
@@ -11,7 +11,7 @@ import { type TimeZone, timeZoneOf } from './time-zone.ts';
 
 export interface SearchDefinition {
   readonly text: string;
-  /** The parsed query, or the problem of a query that fails only when it runs. */
+  /** The parsed query, or the error of a query that is accepted at first and fails when the job runs. */
   readonly query: Query | { readonly broken: string };
   /** Time range that the request asks for, in ms since the epoch. */
   readonly fromMs: number;

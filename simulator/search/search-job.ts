@@ -53,7 +53,7 @@ export class SearchJob {
   readonly silenceMs: number;
   readonly errors = new Notices();
   readonly warnings = new Notices();
-  /** Time in ms of the last request for the job. */
+  /** Time in ms of the last request for the job. The job is cancelled after a time without requests. */
   heardMs: number;
   /** Reason and time of the job's end. Undefined while the job is active. */
   end: { readonly why: JobEnd; readonly atMs: number } | undefined;
@@ -66,7 +66,7 @@ export class SearchJob {
   /** True if the error of the aggregation was already reported. */
   #failed = false;
   #results: SearchResults | undefined;
-  /** True if the job has done all work that was due. */
+  /** True if the job has done all work that was due at the last call. */
   #isUpToDate = true;
 
   constructor({ id, user, organisation, session, definition, schedule, createdMs, silenceMs, results }: NewJob) {

@@ -1,6 +1,6 @@
 /**
- * The results of a job so far: messages, records and buckets. The schedule of the job says how far it should have searched; the
- * search is done when results are requested.
+ * Results of a job so far: messages, records and histogram. The schedule of the job says how far it should have searched. The search itself
+ * is done only when results are requested.
  */
 import { assert } from '../../src/base/assert.ts';
 import type { Effort } from '../log-data/effort.ts';
@@ -21,7 +21,7 @@ export interface ResultOptions {
   readonly messageLimit: number;
   /** Maximum number of messages that are examined one by one. */
   readonly scanLimit: number;
-  /** Latest receipt time of messages that are found, in ms since the epoch. */
+  /** Latest receipt time in ms of messages that the search may find. */
   readonly receivedByMs: number;
   /** Width of a histogram bucket in ms. Chosen automatically if undefined. */
   readonly bucketMs: number | undefined;
@@ -58,8 +58,8 @@ export class SearchResults {
   }
 
   /**
-   * Searches back to `reachedMs`, and completes buckets back to `histogramReachedMs`, until the effort is spent. Returns true when
-   * it got there or has ended.
+   * Searches back to `reachedMs`, and completes histogram buckets back to `histogramReachedMs`. Returns false if the effort was used up
+   * before.
    */
   advance(reachedMs: number, histogramReachedMs: number): boolean {
     const counting = this.#histogramSearch;
@@ -119,7 +119,7 @@ export class SearchResults {
     return this.#search.scannedBytes;
   }
 
-  /** Which limit on the number of messages is reached: the limit of the service, or `limit` in the query. */
+  /** Limit on the number of messages that the search has reached: that of the service, or a `limit` in the query. */
   get fullBy(): 'service' | 'query' | undefined {
     if (this.messages < this.#maxMessages) return undefined;
     return this.#options.query.messageLimit === this.#maxMessages ? 'query' : 'service';

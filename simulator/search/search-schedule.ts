@@ -20,7 +20,7 @@ interface ScheduleOptions {
   readonly createdMs: number;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Random number in [0, 1) that selects a duration within each range of the scenario. */
+  /** Random number in [0, 1), from which durations with a range are chosen. */
   readonly draw: number;
   readonly timeScale: number;
 }

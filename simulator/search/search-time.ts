@@ -3,8 +3,11 @@ import { assert } from '../../src/base/assert.ts';
 import type { TimeZone } from './time-zone.ts';
 
 /**
- * A time in a request: a moment, or a local time that needs a zone. `invalid` cannot be read, and may have a reason for people.
- * `wrongType` is neither a text nor a number.
+ * A time as written in a request:
+ * - a moment in ms since the epoch
+ * - a local time, which needs a time zone
+ * - `invalid`: a text that is not a time, with an optional reason for people
+ * - `wrongType`: neither a text nor a number
  */
 export type WrittenTime =
   | { readonly kind: 'moment'; readonly atMs: number }

@@ -1,8 +1,8 @@
 /**
- * A collector of the simulated service: its properties from the scenario, its present and past condition, and its JSON. The
- * *condition* is what changes during a run, such as version and contact.
+ * A collector of the simulated service: its properties from the scenario, its present and past condition, and its JSON. The *condition* is
+ * everything that changes during a run, such as the version.
  *
- * Invariant: `now` changes only through `change`, which keeps the former condition, so that `at` can return the condition that an
+ * Invariant: the condition changes only through `change`, which stores the former condition. So `at` can return the condition that an
  * outdated list shows. The constant part of the JSON is cached, because pages of 1,000 collectors are rendered often.
  */
 import type { CollectorProperties } from '../scenario.ts';
@@ -21,7 +21,7 @@ interface Past {
   readonly condition: Condition;
 }
 
-/** Maximum age of a stored condition in ms. No list is more outdated. */
+/** Time in ms for which former conditions are stored. No list is more outdated. */
 const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 
@@ -35,7 +35,7 @@ export class Collector {
   now: Condition;
   /** Tasks that are neither finished nor timed out. */
   readonly activeTasks: UpgradeTask[] = [];
-  /** Upgrades that would have ended while the collector was silent. */
+  /** Upgrades whose time is over, but which wait until the collector is in contact again. */
   readonly heldUpgrades: UpgradeTask[] = [];
   /** Number of tasks answered with 202. */
   acceptedTasks = 0;
@@ -108,7 +108,7 @@ export class Collector {
     return `${text}}`;
   }
 
-  /** Returns all members except the last two, without the closing brace. */
+  /** Returns the part of the JSON that rarely changes: all members except the last two, without the closing brace. */
   #renderSteady(version: string): string {
     const { properties } = this;
     const members: Readonly<Record<string, unknown>> = {

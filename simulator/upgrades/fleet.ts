@@ -51,8 +51,7 @@ export class Fleet {
   }
 
   /**
-   * Returns the number of changes to the collectors up to `atMs`. Equal numbers mean that the service's list is the
-   * same.
+   * Number of changes to the collectors up to `atMs`. While the number is the same, the list of collectors is the same.
    */
   epochAt(atMs: number): number {
     let low = 0;

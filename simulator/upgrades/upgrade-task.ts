@@ -1,9 +1,9 @@
 /**
- * An upgrade task (2.9, 3.2) over time:
+ * Status of an upgrade task (2.9, 3.2) over time:
  *
- *   0 not started → 1 pending → 6 progressing → 2 succeeded or 3 failed. The first three become 3 at the timeout.
+ *   0 not started → 1 pending → 6 progressing → 2 succeeded or 3 failed.
  *
- * The first three states follow from the time. Success or failure is set from outside.
+ * An unfinished task becomes 3 at its timeout. The states 0, 1 and 6 follow from the time. Success and failure are set by the caller.
  */
 import type { Settings } from '../settings.ts';
 import type { UpgradeTask } from './collector.ts';

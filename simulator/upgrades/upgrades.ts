@@ -1,8 +1,8 @@
 /**
- * Upgrades in progress: accepted tasks and their progress, their effect on collectors, and the lock that refuses a second task.
+ * Upgrades in progress: accepted tasks, their effect on collectors, and the lock that refuses a second task for a collector.
  *
- * Invariant: a task ends once. A collector's version changes when the upgrade on the collector ends, even if the task has timed out
- * before. A collector that is silent at that time gets its new version when it is in contact again.
+ * Invariant: a task ends once. The version of a collector changes when the upgrade on the collector ends, even if the task has timed out
+ * before. A collector without contact at that time gets its new version when it is in contact again.
  */
 import { drawFor } from '../chance.ts';
 import { type Outcome, type Settings, type UpgradeSettings, upgradeSettings } from '../settings.ts';

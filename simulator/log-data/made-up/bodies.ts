@@ -1,6 +1,6 @@
 /**
- * Texts of generated messages: access logs, `key=value` pairs, JSON, kernel messages and stack traces, so that word searches,
- * `parse` and `json auto` find something.
+ * Texts of generated messages: access logs, `key=value` pairs, JSON, kernel messages and stack traces. So word searches, `parse` and `json
+ * auto` have something to find.
  *
  * No text contains a time, because messages with different times share a text.
  */
@@ -50,7 +50,6 @@ export interface BodyOptions {
   readonly hasLoneSurrogate: boolean;
 }
 
-/** Generates the text of a message that fits its origin. */
 export function body(options: BodyOptions, random: Random): string {
   const level = drawnLevel(random);
   const status = pick(level.statuses, random);

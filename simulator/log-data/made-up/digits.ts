@@ -1,4 +1,6 @@
-/** Writes decimal digits of fixed width into existing bytes. Messages of one template differ only in such digits. */
+/**
+ * Writes decimal digits of fixed width into existing bytes. Generated messages with the same text differ only in such digits.
+ */
 
 const zero = 0x30;
 

@@ -1,10 +1,9 @@
 /**
- * Layouts of generated messages. A *block* is a group of consecutive messages. Its *layout* says where in the block
- * each message is, how late it is received, and which template (text) it has. Few layouts exist, and the number of a
- * block selects one of them. So figures of a layout are computed once for millions of blocks.
+ * Layouts of generated messages. A *block* is a group of consecutive messages. Its *layout* contains the position of each message in the
+ * block, the delay of its receipt, and its template (text). There are only 256 layouts, and the number of a block selects one of them. So
+ * the number of matches in a layout is computed once, and used for millions of blocks.
  *
- * Invariant: the layout of a block depends only on the settings and the block's number. Layouts are created on first
- * use, and kept.
+ * Invariant: the layout of a block depends only on the settings and the block's number. Layouts are created on first use, and kept.
  */
 import { seededRandom } from '../../../src/base/random.ts';
 import { drawFor } from '../../chance.ts';
@@ -14,9 +13,7 @@ import type { MadeUpSettings } from './made-up-settings.ts';
 import type { Templates } from './templates.ts';
 
 export interface Layout {
-  /**
-   * Position of each message in its block, as a fraction of the block's width from the newest end. Ascending, from 0 to below 1.
-   */
+  /** Position of each message in its block, ascending: 0 is the newest end of the block, and 1 its oldest end. */
   readonly ages: Float64Array;
   /** Delay between message time and receipt time of each message, in ms. */
   readonly delaysMs: Uint32Array;
@@ -28,7 +25,7 @@ export interface Layout {
   readonly rawBytes: number;
 }
 
-/** Effort (computed work) of creating one entry of a layout. */
+/** Effort (estimated computing time) of creating the entry of one message. */
 const unitsPerEntry = 0.3;
 
 /** Number of layouts, a power of two. */

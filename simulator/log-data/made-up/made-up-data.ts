@@ -35,8 +35,8 @@ export function madeUpData(settings: MadeUpSettings): LogData {
 }
 
 /**
- * Returns the ranks of the messages in a range, in the order of the range's time (message time or receipt time). A rank
- * is an index by message time, from the newest message.
+ * Returns the ranks of the messages in a range, latest first by the time of the range. The rank of a message is its position by message
+ * time, counted from the newest.
  */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {
   if (range.byReceiptTime) return ranksByReceipt(rows, range);

@@ -71,8 +71,8 @@ export class MadeUpRows implements RowWriter {
   }
 
   /**
-   * Returns a row with the fields that all messages of a template share. With `sliceStartMs`, it stands for the messages in that
-   * slice of time. Reading another field is a bug of the caller.
+   * Returns a row with only the fields that are equal in all messages of a template. It stands for all these messages, or for those in the
+   * slice of time that begins at `sliceStartMs`. Reading another field throws, because it is a bug of the caller.
    */
   templateRow(template: number, sliceStartMs?: number): Row {
     return new TemplateRow(this.templates.at(template), sliceStartMs);

@@ -1,15 +1,14 @@
 /**
- * Finds the n-th match in a range of message ranks. (The rank is the index of a message, from the newest.) The range
- * can grow at its older end.
+ * Finds the n-th match in a range of messages. The range can be extended to older messages.
  *
- * Invariant: for at most a thousand ranks (*marks*), the index stores the number of matches before them. When more
- * marks are needed, every second mark is dropped. Between two marks, matches are counted again.
+ * Invariant: the index knows the number of matches before at most a thousand messages, the *marks*. It counts the matches between two marks
+ * again. When there are too many marks, it drops every second one.
  */
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 const maxMarks = 1_024;
-/** Initial distance between two marks (ranks with a stored count of matches), in blocks of messages. */
+/** Initial distance between two marks in blocks of messages. */
 const minStrideBlocks = 64;
 
 export class MatchIndex {
@@ -44,7 +43,7 @@ export class MatchIndex {
     return this.#found;
   }
 
-  /** Extends the range to the rank `end`, but only until it has `maxFound` matches. */
+  /** Extends the range to the message with rank `end`. Stops earlier when the range has `maxFound` matches. */
   extend(end: number, maxFound = Number.POSITIVE_INFINITY): void {
     while (this.#end < end && this.#found < maxFound) {
       const mark = this.#rows.timeline.blockEnd(this.#ranks.at(-1) as number, this.#strideBlocks);

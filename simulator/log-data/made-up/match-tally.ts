@@ -1,6 +1,6 @@
 /**
- * Counts matches for a listener that reads only some fields. Templates with equal values in these fields are one *kind*, and any
- * message represents its kind.
+ * Counts matches for an aggregation that reads only some fields. Templates whose messages are equal in these fields form one *kind*, so one
+ * message stands for all messages of its kind.
  *
  * Invariant: whole blocks are counted by layout, and the kinds of a layout are computed once.
  */

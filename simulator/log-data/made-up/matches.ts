@@ -1,6 +1,6 @@
 /**
- * Finds generated messages that match a filter, if the filter reads only fields that are equal in all messages of a
- * template. The filter is called once for each template, and matches in whole blocks are counted by layout.
+ * Finds generated messages that match a filter, if the filter reads only fields that are equal in all messages of a template. So the filter
+ * is called once for each template, and the matches in a layout are counted once for all its blocks.
  */
 import type { Filter } from '../../query/row.ts';
 import { Effort, unitsPerMessage } from '../effort.ts';
@@ -19,7 +19,7 @@ export class TemplateMatches {
   readonly #filter: Filter;
   /** Table with 1 for each template whose messages match. */
   readonly #templates: Uint8Array;
-  /** Number of templates for which the filter has been called so far. */
+  /** Number of templates for which the filter has been called. */
   #asked = 0;
   /** Number of matches in each layout of a block; -1 if not counted yet. */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
@@ -30,7 +30,7 @@ export class TemplateMatches {
     this.#templates = new Uint8Array(rows.templates.count);
   }
 
-  /** Returns an object for which all messages match. No filter has to be called. */
+  /** Creates the object for a search without a filter, which all messages match. */
   static all(rows: MadeUpRows): TemplateMatches {
     const all = new TemplateMatches(rows, { reads: new Set(), cost: 0, matches: () => true });
     all.prepare(new Effort());
@@ -38,8 +38,8 @@ export class TemplateMatches {
   }
 
   /**
-   * Calls the filter for each template, until the effort is spent. Returns true when it is done, and only then the other methods
-   * may be used.
+   * Calls the filter for each template until the effort is used up. Returns true when this is done. The other methods must not be called
+   * before.
    */
   prepare(effort: Effort): boolean {
     const { templates } = this.#rows;
@@ -86,7 +86,7 @@ export class TemplateMatches {
   }
 
   /**
-   * Calls `take` for each match in [from, to), newest first, until `take` returns false. Returns whether it never returned false.
+   * Calls `take` for each match with a rank in [from, to), newest first. Stops and returns false as soon as `take` returns false.
    */
   each(from: number, to: number, take: (rank: number) => boolean): boolean {
     const { layouts, timeline } = this.#rows;

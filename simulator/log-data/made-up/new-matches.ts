@@ -1,6 +1,6 @@
 /**
- * Reports the new matches of a search to its listener: one by one, or matches that are equal for the listener together with their
- * number.
+ * Reports the new matches of a search to its listener, either one by one or grouped. A group has all matches that are equal in the fields
+ * that the listener reads, and is reported with their number.
  */
 import { unitsPerMessage } from '../effort.ts';
 import type { MatchListener } from '../log-data.ts';
@@ -10,14 +10,14 @@ import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
 /** Reports the matches that a search newly found, step by step. */
 export interface NewMatches {
-  /** Approximate number of messages that are examined one by one for each match, at most 1. */
+  /** Approximate number of messages, at most 1, that are examined one by one for each match. */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   /** Reports a single match. */
   at(rank: number): void;
   /** Reports all matches with ranks in [from, to). */
   between(from: number, to: number): void;
-  /** Ends a step of the search: everything it found is reported. */
+  /** Reports the matches that were only counted so far. Called at the end of each step of the search. */
   end(): void;
 }
 

@@ -1,11 +1,10 @@
 /**
- * Finds matches in a *period*, a range of message time or receipt time. Ranks (indices of messages) are ordered by
- * message time, and a message is received at most `lateMs` after its own time. So a message that is received in a
- * period has its own time in the period, or up to `lateMs` before it.
+ * Finds the matches in a *period*, a range of message time or receipt time. The rank of a message is its position by message time, counted
+ * from the newest. A message is received at most `lateMs` after its own time. So a message that is received in a period has its own time in
+ * the period, or up to `lateMs` before it.
  *
- * In the middle of these ranks, every message is in the period. Near both ends, messages are checked one by one, where
- * possible only those that are received late. By message time no message is late, and every rank of the period is in
- * it.
+ * All messages in the middle of these ranks are in the period. Messages near both ends are checked one by one. With periods of message
+ * time, no check is needed.
  */
 import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
@@ -19,7 +18,9 @@ export interface Period {
   readonly partRank: number;
 }
 
-/** Ranks [begin, end) that may be in a period. The ranks [sure, doubtful) are in it for certain. */
+/**
+ * Ranks [begin, end) of messages that may be in a period. Messages with the ranks [sure, doubtful) are certainly in it.
+ */
 export interface PeriodRanks {
   readonly begin: number;
   readonly sure: number;

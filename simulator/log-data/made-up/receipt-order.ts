@@ -8,7 +8,7 @@ import { PeriodMatches } from './period-matches.ts';
 
 /** Approximate number of messages in a batch. */
 const batchRows = 5_000;
-/** Effort of skipping a message whose receipt may belong to another batch of the order. */
+/** Effort of skipping a message that belongs to another batch. */
 const unitsPerCandidate = 0.002;
 
 /**

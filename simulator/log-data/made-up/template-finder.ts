@@ -1,7 +1,9 @@
 /**
- * The finder for filters that read only fields of templates. It counts matches by whole blocks, and stores no match. It searches a
- * period whose start moves back with each step; the matches found are those in the period. Pages are sorted by message time (4.3),
- * so by receipt time the rows at an offset can change while the search runs.
+ * Finder for filters that read only fields that are equal in all messages of a template. It counts matches by whole blocks, and stores no
+ * match.
+ *
+ * It searches a period of time, and moves the start of the period back with each step. Pages are sorted by message time (4.3). So in a
+ * search by receipt time, the rows at an offset can change while the search runs.
  */
 import type { Finder } from '../data-search.ts';
 import { type Effort, unitsPerBlock } from '../effort.ts';
@@ -23,8 +25,8 @@ const unitsPerLate = 0.1;
 const unitsPerReported = 0.03;
 
 /**
- * Minimum length of a repeated search step, as a fraction of the step that found too many matches. Messages may be
- * dense at the end of that step.
+ * Minimum length of a shorter step, as a fraction of the step that found too many matches. A limit is needed, because many messages may
+ * have times at the very end of the step.
  */
 const minShare = 1 / 16;
 
@@ -36,7 +38,7 @@ export class TemplateFinder implements Finder {
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /** Index of the matches that stay in the period wherever the period starts. It is extended when pages need it. */
+  /** Index of the matches that belong to the period wherever its start is. Extended when a page needs more matches. */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
@@ -47,7 +49,7 @@ export class TemplateFinder implements Finder {
   /** Number of matches in the partly included millisecond at the start of the period. */
   #part = 0;
 
-  /** Creates a finder. It gives up when `listener` would need more than `maxExamined` single messages. */
+  /** Creates a finder. It ends the search early if `listener` would need more than `maxExamined` single messages. */
   constructor(rows: MadeUpRows, range: SearchRange, matches: TemplateMatches, maxExamined: number) {
     this.#rows = rows;
     this.#range = range;
@@ -108,9 +110,9 @@ export class TemplateFinder implements Finder {
   }
 
   /**
-   * Moves the start of the period to `targetMs`, or until `maxMatches` matches are found. The steps double until one has too many
-   * matches. Then each step gets the length that probably has the missing matches. The method returns early when the effort is
-   * spent, but always moves.
+   * Moves the start of the period back to `targetMs`, or until `maxMatches` matches are found. Each step is twice as long as the one
+   * before, until a step finds too many matches. It is then repeated with the length that probably has the missing matches. The method
+   * returns early when the effort is used up, but always moves.
    */
   #moveTo(targetMs: number, maxMatches: number, effort: Effort): void {
     const { toMs } = this.#range;
@@ -164,7 +166,7 @@ export class TemplateFinder implements Finder {
     return found;
   }
 
-  /** Reports the matches that the last step added to the period. */
+  /** Reports the matches that the last step has added to the period. */
   #tell(former: Period, news: NewMatches): void {
     const step: Period = { ...this.#period, toMs: former.fromMs };
     const tell = (rank: number) => {

@@ -1,11 +1,11 @@
 /**
- * Times of generated messages: from a rank to a block and a time, and from a time to a rank. Rank 0 is the newest message.
+ * Times of generated messages: converts the rank of a message to its block and time, and a time to a rank. Rank 0 is the newest message.
  *
- * The dense milliseconds divide the range into *spans*, and are spans themselves. A span consists of blocks with equal numbers of
- * messages and equal width. Only its oldest block may have fewer messages and less width. Widths are fractions of milliseconds;
- * times of messages are rounded.
+ * The milliseconds with a given number of messages divide the range into *spans*, and are spans themselves. A span consists of blocks with
+ * equal numbers of messages and equal width. Only its oldest block may be smaller. Widths are fractions of milliseconds, and the times of
+ * messages are rounded.
  *
- * Invariant: only the spans are stored, and times never grow with ranks.
+ * Invariant: only the spans are stored, and a message with a higher rank is never newer.
  */
 import type { Layout, Layouts } from './layouts.ts';
 import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';
@@ -21,7 +21,7 @@ interface Span {
   readonly blockMs: number;
 }
 
-/** A group of consecutive messages: several whole blocks, or a part of one block. */
+/** Consecutive messages: several whole blocks, or a part of one block. */
 export interface Stretch {
   readonly rank: number;
   readonly block: number;
@@ -54,8 +54,7 @@ export class Block {
   readonly #span: Span;
   readonly #inSpan: number;
   /**
-   * Factor for the positions of messages in the layout. It is below 1 for a block that is not full and so has less
-   * width.
+   * Factor for the positions of messages in the layout: below 1 for a block with fewer messages, which has less width.
    */
   readonly #narrowing: number;
 
@@ -152,7 +151,7 @@ export class Timeline {
     return block * rows + low;
   }
 
-  /** Returns the whole blocks and parts of blocks that the ranks [from, to) consist of, newest first. */
+  /** Divides the ranks [from, to) into whole blocks and parts of blocks, newest first. */
   stretches(from: number, to: number): readonly Stretch[] {
     const { rows } = this.#layouts;
     const found: Stretch[] = [];

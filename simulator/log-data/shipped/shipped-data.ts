@@ -15,7 +15,7 @@ export interface ShippedDataOptions {
   readonly streams: readonly Stream[];
   /** Time of the first message, in ms since the epoch. */
   readonly startMs: number;
-  /** Messages that are received at this time or later do not exist yet. */
+  /** Time in ms from which messages do not exist yet, by their receipt time. */
   readonly receivedBeforeMs: number;
   readonly seed: number;
 }
@@ -39,7 +39,9 @@ function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
   return reads !== undefined && [...reads].every((name) => streamFields.has(name));
 }
 
-/** Returns the message times of a stream that [fromMs, toMs) covers, a range of the search's time. */
+/**
+ * Converts a range of the search to message times of a stream. In a range of receipt times, messages are older by the stream's delay.
+ */
 function messageTimes(
   { delayMs }: Stream,
   [fromMs, toMs]: readonly [number, number],
@@ -86,7 +88,7 @@ function* latestFirst(
   return undefined;
 }
 
-/** Ranks as a list. Ranks of shipped messages lie far apart. */
+/** List of message ranks. A list is enough, because the ranks of shipped messages are far apart. */
 class RankList implements MatchStore {
   readonly #ranks: number[] = [];
   #isSorted = true;
@@ -107,21 +109,22 @@ class RankList implements MatchStore {
   }
 }
 
-/** Length in ms of the part of a range for which the messages of a stream are counted at once. */
+/** Length in ms of the part of a range for which messages are counted in one step. */
 const countedMs = 60 * 60_000;
 
 /**
- * Finds messages by stream, for filters that read only fields of streams. It counts messages as long as the listener also reads
- * only such fields and any number of matches is wanted. Otherwise it examines the messages one by one.
+ * Finds messages for filters that read only fields of collectors. It counts the messages of a collector without creating them while two
+ * conditions hold: the listener also reads only such fields, and the number of matches is not limited. Otherwise it examines the messages
+ * one by one.
  */
 class StreamFinder implements Finder {
   readonly #range: SearchRange;
   readonly #options: ShippedDataOptions;
   readonly #matching: readonly (readonly [stream: Stream, row: Row | undefined])[];
   readonly #makeSingle: () => RowFinder;
-  /** Finder that has replaced the counting. */
+  /** Finder that examines messages one by one. Set when counting is not possible any more. */
   #single: RowFinder | undefined;
-  /** Finder of the messages of pages, while messages are counted. */
+  /** Finder for pages of messages. Needed while messages are only counted. */
   #pages: RowFinder | undefined;
   #found = 0;
   #reachedMs: number;

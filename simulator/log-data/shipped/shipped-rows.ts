@@ -12,7 +12,9 @@ import type { RowWriter } from '../message-page.ts';
 import type { SearchedRows } from '../row-finder.ts';
 import type { Stream } from './streams.ts';
 
-/** Maximum number of collectors that ship messages. Ranks stay safe integers. */
+/**
+ * Maximum number of collectors that ship messages. With more of them, the rank of a message could exceed the safe integers.
+ */
 export const maxStreams = 2 ** 17;
 /** Maximum time in ms from the first message to the last: about a year. */
 const maxSpanMs = 2 ** 35;
@@ -35,7 +37,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   readonly #streams: readonly Stream[];
   readonly #endMs: number;
   readonly #ids: MessageIds;
-  /** JSON of the message that was asked for last. Its length is asked for right before it is written. */
+  /** JSON of the message that was requested last, because its length is needed just before the JSON itself. */
   #last = { rank: -1, withRaw: false, json: Buffer.alloc(0) };
 
   /** Creates the rows of streams that have no message before `startMs`. */

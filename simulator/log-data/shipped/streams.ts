@@ -10,7 +10,7 @@ import { mixed } from '../message-ids.ts';
 export interface ShippingRate {
   /** Mean number of messages per minute over a day. */
   readonly perMinute: number;
-  /** Share from 0 to 1 by which the rate rises until 14:00 UTC, and falls until 02:00 UTC. */
+  /** Fraction from 0 to 1 by which the rate rises until 14:00 UTC, and falls until 02:00 UTC. */
   readonly dailyRhythm: number;
 }
 
@@ -26,7 +26,7 @@ interface Period extends ShippingRate {
   readonly fromMs: number;
 }
 
-/** Within a slot of time, a collector ships its messages at equal distances. */
+/** Length in ms of a slot of time. Within a slot, the messages of a collector have equal distances. */
 const slotMs = 15 * 60_000;
 const slotMinutes = slotMs / 60_000;
 const dayMs = 24 * 60 * 60_000;
@@ -73,7 +73,9 @@ export class Stream {
     }
   }
 
-  /** Yields the messages in [fromMs, toMs) by slot: those with the indices [first, end) of the slot's `perSlot` messages. */
+  /**
+   * Yields the messages of [fromMs, toMs) by slot of time. The slot has `perSlot` messages, of which [first, end) are in the range.
+   */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {
       const periodFromMs = Math.max(fromMs, period.fromMs);
@@ -97,7 +99,7 @@ export class Stream {
     return Math.floor(perMinute * slotMinutes * rhythm + random(slot, this.#key));
   }
 
-  /** Returns the place of the first message in a slot, as a share of the distance between two messages. */
+  /** Returns the position of the first message in a slot, as a fraction of the distance between two messages. */
   #phase(slot: number): number {
     return random(slot, this.#key ^ 0x5bd1e995);
   }

@@ -1,6 +1,6 @@
 /**
- * Finds the positions of the members in a JSON text, or of the error in an invalid one. JSON.parse gives neither, but decides
- * whether a text is valid. This scanner reads lines that JSON.parse refuses, and values that must stay as they are written.
+ * Finds the position of each member in a JSON text, or of the error in an invalid text. JSON.parse does not report positions. It is still
+ * used to decide whether a text is valid; this scanner then reads invalid lines, and values that must keep their notation.
  */
 
 export interface Member {
@@ -32,7 +32,10 @@ export function scanObject(text: string): Scan {
   return scanner.peek() === '' ? { members } : scanner.expected('the end of the line');
 }
 
-/** Reads JSON from left to right. Each method reads the element in its name, or returns what it expects at the position. */
+/**
+ * Reads JSON from left to right. Each method reads the element in its name. If the text has another element, the method returns a
+ * description of what it expected.
+ */
 class Scanner {
   readonly #text: string;
   #at = 0;

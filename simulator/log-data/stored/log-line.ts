@@ -81,7 +81,7 @@ class LineReader {
     return { messageTimeMs, receiptTimeMs, given: this.#given, others: this.#others };
   }
 
-  /** Reads a field. Returns the problem and its remedy, if any. */
+  /** Reads a field. Returns a text with the problem and its remedy, or undefined for a valid field. */
   #readField(name: string, field: string, value: unknown): string | undefined {
     if (field === '_messagetime' || field === '_receipttime') {
       const timeMs = timeOf(value);

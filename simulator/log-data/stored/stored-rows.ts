@@ -1,8 +1,8 @@
 /**
- * Messages of log files: the bytes of their JSON (2.5), and their two times. They are added in any order, and sorted once: newest first,
- * messages of one millisecond in the order of the files.
+ * Messages of log files, stored as bytes of their JSON (2.5) with their two times. They can be added in any order, and are sorted once:
+ * newest first, and in the order of the files for messages of one millisecond.
  *
- * Invariant: a message takes its JSON and forty bytes. Its fields are parsed when they are read.
+ * Invariant: a message takes the memory of its JSON and forty bytes. Its fields are parsed only when they are read.
  */
 import { Buffer } from 'node:buffer';
 import type { Piece } from '../../piece-memory.ts';
