@@ -2,7 +2,7 @@
  * Detects queries that overwrite a field on which the proof of an export depends (E9): `_messagetime` and `_receipttime` assign a
  * row to an interval, and `_messageid` identifies rows.
  *
- * The query is not fully parsed. A field counts as overwritten if its name follows `as`, names a group of a regular expression, or
+ * The query is not fully parsed. A field counts as overwritten if its name follows `as` or `extract`, names a group of a regular expression, or
  * is a key that an operator turns into a field. It counts as hidden if `fields -` names it. Operators that take all names from the
  * messages, such as `json auto`, are not detected.
  */
@@ -21,7 +21,7 @@ const provingName = `(${provingFields})(?![\\w.-])`;
 export function rewrittenField(query: string): string | undefined {
   const [, ...operators] = operatorsOf(query);
   for (const { outside, texts } of operators) {
-    const field = aliasIn(outside) ?? hiddenIn(outside) ?? keyIn(outside) ?? groupIn(texts);
+    const field = aliasIn(outside) ?? hiddenIn(outside) ?? keyIn(outside) ?? groupIn([outside, ...texts]);
     if (field !== undefined) return field.toLowerCase();
   }
   return undefined;
@@ -54,13 +54,13 @@ function operatorsOf(query: string): readonly OperatorText[] {
       const text = texts[Number(index)] ?? '';
       return isProvingField.test(text) ? text : ' ';
     });
-    return { outside: outside.replace(/\s+/g, ' ').trim(), texts: own };
+    return { outside: outside.replace(/(?:\s|\/\*[\s\S]*?\*\/)+/g, ' ').trim(), texts: own };
   });
 }
 
-/** Returns the field that follows `as`, in `parse "time=*" as _messagetime` also after other names in the list. */
+/** Returns the field that follows `as` or `extract`, in `parse "time=*" as _messagetime` also after other names in the list. */
 function aliasIn(outside: string): string | undefined {
-  return new RegExp(`\\bas (?:[\\w.-]* ?, ?)*${provingName}`, 'i').exec(outside)?.[1];
+  return new RegExp(`\\b(?:as|extract) (?:[\\w.-]* ?, ?)*['\`%]?${provingName}`, 'i').exec(outside)?.[1];
 }
 
 /** Returns the field that an operator such as `fields - _messageid` hides. */
@@ -81,7 +81,7 @@ function keyIn(outside: string): string | undefined {
 
 /** Returns the field that a group of a regular expression creates, as in `parse regex "(?<_messagetime>\d+)"`. */
 function groupIn(texts: readonly string[]): string | undefined {
-  const group = new RegExp(`\\(\\?P?<(${provingFields})>`, 'i');
+  const group = new RegExp(`\\(\\?P?[<'](${provingFields})[>']`, 'i');
   return texts.map((text) => group.exec(text)?.[1]).find((field) => field !== undefined);
 }
 
