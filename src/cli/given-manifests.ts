@@ -5,7 +5,7 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import path, { isAbsolute, join, relative, resolve } from 'node:path';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { variables } from '../account/credential-place.ts';
 import { checkCredentialsSecret } from '../account/secret-check.ts';
 import { type PlacedFinding, renderFinding } from '../api/finding.ts';
@@ -125,21 +125,10 @@ function manifestFiles(file: string, cwd: string): readonly string[] {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) throw new UsageError(`${file} does not exist`);
   if (!stats.isDirectory()) return [path];
-  const found = walk(path);
+  const names = readdirSync(path, { recursive: true, encoding: 'utf8' });
+  const found = names.filter((name) => manifestName.test(name) && !/(?:^|\/)\./.test(name)).sort();
   if (found.length === 0) throw new UsageError(`${file} has no *.yaml, *.yml or *.json`);
-  return found;
-}
-
-function walk(directory: string): string[] {
-  const found: string[] = [];
-  const entries = readdirSync(directory, { withFileTypes: true });
-  for (const entry of entries.sort((left, right) => (left.name < right.name ? -1 : 1))) {
-    if (entry.name.startsWith('.')) continue;
-    const path = join(directory, entry.name);
-    if (entry.isDirectory()) found.push(...walk(path));
-    else if (manifestName.test(entry.name)) found.push(path);
-  }
-  return found;
+  return found.map((name) => join(path, name));
 }
 
 function readSource(path: string, cwd: string): SourceFile {
@@ -148,8 +137,12 @@ function readSource(path: string, cwd: string): SourceFile {
   try {
     return { name, text: readFileSync(path) };
   } catch (error) {
-    throw new UsageError(`${name} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+    throw new UsageError(`${name} cannot be read: ${codeOf(error)}`);
   }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error);
 }
 
 const { 'ca.crt': caFileVariable, ...plainVariables } = variables;
@@ -169,16 +162,10 @@ export async function secretFromVariables({
   }
   const caFile = env[caFileVariable];
   if (members.size === 0 || !caFile) return members.size === 0 ? undefined : members;
-  return members.set('ca.crt', new SecretText(await readAuthority(path.resolve(cwd, caFile))));
-}
-
-async function readAuthority(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new UsageError(
-      `${caFileVariable} names ${file}, which cannot be read (${reason}): name a file with a CA certificate (PEM)`,
-    );
-  }
+  const file = resolve(cwd, caFile);
+  const authority = await readFile(file, 'utf8').catch((error: unknown) => {
+    const problem = `${caFileVariable} names ${file}, which cannot be read (${codeOf(error)})`;
+    throw new UsageError(`${problem}: name a file with a CA certificate (PEM)`);
+  });
+  return members.set('ca.crt', new SecretText(authority));
 }

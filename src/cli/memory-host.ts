@@ -11,7 +11,6 @@ import type {
   LedgerShard,
   LedgerStore,
   OperatorSettings,
-  OwnerRef,
   ResourceKey,
   ResourceSource,
   SecretReader,
@@ -25,6 +24,8 @@ export const alwaysLeading: Leadership = {
 };
 
 export const notPaused: OperatorSettings = { paused: false, pausedBy: undefined };
+
+const noLedgers: Pick<LedgerStore, 'read'> = { read: async () => undefined };
 
 export interface MemoryHostOptions {
   readonly resources: readonly AnyResource[];
@@ -43,10 +44,19 @@ export class MemoryHost implements Host {
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
   readonly #settings: OperatorSettings;
 
-  constructor({ resources, secrets, ledgers, settings = notPaused }: MemoryHostOptions) {
+  constructor({ resources, secrets, ledgers = noLedgers, settings = notPaused }: MemoryHostOptions) {
     this.#resources = new Map(resources.map((resource) => [identify(resource), resource]));
     this.secrets = secrets;
-    this.ledgers = new LedgersInMemory(ledgers ?? { read: async () => undefined });
+    const written = new Map<string, LedgerShard>();
+    let writes = 0;
+    this.ledgers = {
+      read: async (owner, shard) => written.get(`${owner.uid}/${shard}`) ?? ledgers.read(owner, shard),
+      write: async ({ uid }, shard, content) => {
+        const version = `memory-${++writes}`;
+        written.set(`${uid}/${shard}`, { content, version });
+        return version;
+      },
+    };
     this.#settings = settings;
   }
 
@@ -83,28 +93,4 @@ export class MemoryHost implements Host {
 
 function identify({ kind, metadata }: { readonly kind: KindName; readonly metadata: ResourceKey }): string {
   return `${kind} ${keyText(metadata)}`;
-}
-
-/**
- * Ledgers in memory. A shard (part of a ledger) is read from the given ledgers until it is written. Written shards stay
- * in memory.
- */
-class LedgersInMemory implements LedgerStore {
-  readonly #below: Pick<LedgerStore, 'read'>;
-  readonly #written = new Map<string, LedgerShard>();
-  #writes = 0;
-
-  constructor(below: Pick<LedgerStore, 'read'>) {
-    this.#below = below;
-  }
-
-  async read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined> {
-    return this.#written.get(`${owner.uid}/${shard}`) ?? this.#below.read(owner, shard);
-  }
-
-  async write(owner: OwnerRef, shard: string, content: string): Promise<string> {
-    const version = `memory-${++this.#writes}`;
-    this.#written.set(`${owner.uid}/${shard}`, { content, version });
-    return version;
-  }
 }

@@ -3,7 +3,7 @@ import { Accounts } from '../../src/account/accounts.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
 import { alwaysLeading, MemoryHost } from '../../src/cli/memory-host.ts';
-import { type Planned, planPolicies, withoutTasks } from '../../src/cli/plan/planner.ts';
+import { type Planned, planPolicies } from '../../src/cli/plan/planner.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
 import { KubernetesLedgerStore } from '../../src/host/kubernetes/ledger-store.ts';
 import { KubernetesSecretReader } from '../../src/host/kubernetes/secret-reader.ts';
@@ -39,7 +39,7 @@ export async function planInWorld(world: World, options: PlanInWorld): Promise<P
   const accounts = new Accounts({
     leadership: alwaysLeading,
     secrets: host.secrets,
-    connect: withoutTasks(world.connect()),
+    connect: world.connect(),
     clock,
     log: silentLogger,
     metrics: noMetrics,

@@ -4,11 +4,11 @@
  */
 
 import path from 'node:path';
+import { Document } from 'yaml';
 import { type PlacedFinding, renderExplanation, renderFinding } from '../../api/finding.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { parseDuration } from '../../base/duration.ts';
-import { isRecord } from '../../base/record.ts';
 import type { CommandContext } from '../context.ts';
 import type { ExportOptions, Volumes } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
@@ -60,51 +60,37 @@ export interface GivenSecret {
   readonly namespace: string | undefined;
 }
 
-export function flagManifest(options: ExportOptions, sink: ExportSink, surroundings: FlagSurroundings): FlagManifest {
-  const { folder, secret, cwd } = surroundings;
-  const directory = sink.kind === 'folder' ? path.resolve(cwd, sink.folder) : folder;
+export function flagManifest(
+  options: ExportOptions,
+  sink: ExportSink,
+  { folder, secret, cwd, env, nowMs }: FlagSurroundings,
+): FlagManifest {
   if (sink.kind === 'stdout') refuseForStdout(options);
-  const identity = {
-    apiVersion: 'logfleet.dev/v1alpha1',
-    kind: 'SearchExport',
-    metadata: { name: options.name ?? 'export', namespace: secret?.namespace },
-    spec: { credentialsSecretRef: { name: secret?.name ?? secretName } },
-  };
-  const derived = derivedFields(options, sink, surroundings);
-  const document = [identity, ...givenFields(options, sink), derived].reduce<Tree>(merged, {});
-  const volumes = sink.kind === 'store' ? new Map<string, string>() : new Map([[volumeName, directory]]);
+  const { from = '', to = '', query = '', region, compression } = options;
+  const isStore = sink.kind === 'store';
+  const given = fieldFlags.filter(({ path }) => isStore || !path.startsWith(storePath));
+  const fields: readonly (readonly [path: string, value: unknown])[] = [
+    ['apiVersion', 'logfleet.dev/v1alpha1'],
+    ['kind', 'SearchExport'],
+    ['metadata.name', options.name ?? 'export'],
+    ['metadata.namespace', secret?.namespace],
+    ['spec.credentialsSecretRef.name', secret?.name ?? secretName],
+    ...given.map(({ path, attribute }) => [path, options[attribute]] as const),
+    ['spec.query', query],
+    ['spec.timeRange.from', moment(from, nowMs)],
+    ['spec.timeRange.to', moment(to, nowMs)],
+    ['spec.output.compression', sink.kind === 'stdout' ? 'None' : compression],
+    [`${storePath}bucket`, isStore ? sink.bucket : undefined],
+    [`${storePath}prefix`, (isStore && sink.prefix) || undefined],
+    [`${storePath}region`, isStore ? regionOf(region, env) : undefined],
+    ['spec.destination.volume.name', isStore ? undefined : volumeName],
+  ];
+  const document = new Document({});
+  for (const [path, value] of fields) if (value !== undefined) document.setIn(path.split('.'), value);
+  const directory = sink.kind === 'folder' ? path.resolve(cwd, sink.folder) : folder;
+  const volumes = new Map(isStore ? [] : [[volumeName, directory]]);
   return { source: { name: flagSource, text: JSON.stringify(document) }, volumes };
 }
-
-/** Fields of the manifest that flags set directly, as nested objects. */
-function givenFields(options: ExportOptions, sink: ExportSink): readonly Tree[] {
-  const given = fieldFlags.filter(({ path }) => sink.kind === 'store' || !path.startsWith(storePath));
-  return given.map(({ path, attribute }) => {
-    const tree = path.split('.').reduceRight<unknown>((inner, step) => ({ [step]: inner }), options[attribute]);
-    return tree as Tree;
-  });
-}
-
-/**
- * Fields of the manifest that are computed: flags give their values in another form, or they depend on where the rows
- * go.
- */
-function derivedFields(options: ExportOptions, sink: ExportSink, { nowMs, env }: FlagSurroundings): Tree {
-  const { from = '', to = '', query = '', region, compression } = options;
-  return {
-    spec: {
-      query,
-      timeRange: { from: moment(from, nowMs), to: moment(to, nowMs) },
-      output: { compression: sink.kind === 'stdout' ? 'None' : compression },
-      destination:
-        sink.kind === 'store'
-          ? { s3: { bucket: sink.bucket, prefix: sink.prefix || undefined, region: regionOf(region, env) } }
-          : { volume: { name: volumeName } },
-    },
-  };
-}
-
-type Tree = Readonly<Record<string, unknown>>;
 
 /** Refuses output formats and compressions that cannot be written to stdout. */
 function refuseForStdout({ format, compression }: ExportOptions): void {
@@ -115,15 +101,6 @@ function refuseForStdout({ format, compression }: ExportOptions): void {
   if (compression !== undefined && compression !== 'None') {
     throw new UsageError('rows on stdout are not compressed: remove --compression, and pipe them to gzip');
   }
-}
-
-/** Adds the fields of `changes` to those of `tree`, including fields of nested objects. */
-function merged(tree: Tree, changes: Tree): Tree {
-  const entries = Object.entries(changes).map(([name, value]) => {
-    const former = tree[name];
-    return [name, isRecord(former) && isRecord(value) ? merged(former, value) : value] as const;
-  });
-  return { ...tree, ...Object.fromEntries(entries) };
 }
 
 const dateForm = /^\d{4}-\d\d-\d\d$/;

@@ -3,18 +3,26 @@
  * get a line for each change. `-o json` and `-o yaml` print a document for each change: JSON on one line, YAML after `---`.
  */
 import type { AnyResource } from '../../api/kinds.ts';
-import { kinds } from '../../api/kinds.ts';
+import { type KindName, kinds } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
+import { keyText } from '../../base/key-text.ts';
 import type { CommandContext, Output } from '../context.ts';
 import { UpdatePace } from '../live/rates.ts';
 import { TroubleLines } from '../live/trouble-lines.ts';
+import type { GetOptions } from '../options.ts';
 import { nextSteps } from '../render/next-steps.ts';
 import { cellsOf, headingsOf, renderResourceTable, renderYaml, type TableOptions } from '../render/resource-table.ts';
 import { renderResource } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';
 import { columnWidths, renderRow } from '../render/table.ts';
 import { printable, renderAge } from '../render/text.ts';
-import type { GetRequest } from './get-request.ts';
+
+/** Resource kinds and the resource name that the arguments of `logfleet get` select. */
+export interface GetRequest {
+  readonly kinds: readonly KindName[];
+  readonly name: string | undefined;
+  readonly options: GetOptions;
+}
 
 interface Presenter {
   /** Shows all selected resources with their current status. */
@@ -35,30 +43,6 @@ interface Presenter {
 
 type TableColumns = Pick<TableOptions, 'wide' | 'withNamespace'>;
 
-/** Writes warnings to stderr, so that stdout contains only resources for other programs. */
-class StderrNotes {
-  readonly #stderr: Output;
-  readonly #lines: TroubleLines;
-  #note: string | undefined;
-
-  constructor({ stderr }: CommandContext, clock: Clock) {
-    this.#stderr = stderr;
-    this.#lines = new TroubleLines(clock, (line) => stderr.write(line));
-  }
-
-  trouble(message: string | undefined): void {
-    if (message === undefined) this.#lines.works('logfleet get');
-    else this.#lines.failed('logfleet get', message);
-  }
-
-  idle(note: string | undefined): void {
-    if (note !== undefined && note !== this.#note) this.#stderr.write(`${note}\n`);
-    this.#note = note;
-  }
-
-  end(): void {}
-}
-
 export function createPresenter(
   request: GetRequest,
   withNamespace: boolean,
@@ -66,9 +50,9 @@ export function createPresenter(
   clock: Clock,
 ): Presenter {
   const { output } = request.options;
-  if (output === 'json' || output === 'yaml') return new DocumentPresenter(context, output, clock);
+  if (output === 'json' || output === 'yaml') return documentPresenter(output, context, clock);
   const table = { wide: output === 'wide', withNamespace };
-  if (!context.stdout.isTTY) return new LinePresenter(context, table, clock);
+  if (!context.stdout.isTTY) return linePresenter(table, context, clock);
   const detailed = request.name !== undefined && output === 'table';
   const pace = new UpdatePace();
   return new ScreenPresenter(context.stdout, clock, (resources, nowMs) => {
@@ -157,83 +141,80 @@ class ScreenPresenter implements Presenter {
 }
 
 /**
- * Finds resources that are new, changed or deleted since the last call. `textOf` returns the text whose difference
- * counts as a change. A resource that was deleted and created again counts as changed.
+ * Prints new, changed and deleted resources. Warnings go to stderr, so that stdout contains only resources. A resource
+ * that was deleted and created again counts as changed.
  */
-class ChangeFilter {
-  #shown = new Map<string, { readonly resource: AnyResource; readonly text: string }>();
+class ChangePresenter implements Presenter {
+  readonly #stderr: Output;
+  readonly #troubles: TroubleLines;
+  /** Text of a resource, whose difference counts as a change. */
   readonly #textOf: (resource: AnyResource) => string;
+  readonly #print: (changed: readonly AnyResource[], gone: readonly AnyResource[]) => void;
+  #shown = new Map<string, { readonly resource: AnyResource; readonly text: string }>();
+  #note: string | undefined;
 
-  constructor(textOf: (resource: AnyResource) => string) {
+  constructor(
+    { stderr }: CommandContext,
+    clock: Clock,
+    textOf: (resource: AnyResource) => string,
+    print: (changed: readonly AnyResource[], gone: readonly AnyResource[]) => void,
+  ) {
+    this.#stderr = stderr;
+    this.#troubles = new TroubleLines(clock, (line) => stderr.write(line));
     this.#textOf = textOf;
+    this.#print = print;
   }
 
-  next(resources: readonly AnyResource[]): {
-    readonly changed: readonly AnyResource[];
-    readonly gone: readonly AnyResource[];
-  } {
+  show(resources: readonly AnyResource[]): void {
     const before = this.#shown;
+    const entries = resources.map((resource) => ({ resource, text: this.#textOf(resource) }));
     this.#shown = new Map(
-      resources.map((resource) => [identify(resource), { resource, text: this.#textOf(resource) }]),
+      entries.map((entry) => [`${entry.resource.kind}/${keyText(entry.resource.metadata)}`, entry]),
     );
     const changed = [...this.#shown].filter(([id, { text }]) => before.get(id)?.text !== text);
-    const gone = [...before].filter(([id]) => !this.#shown.has(id)).map(([, { resource }]) => resource);
-    return { changed: changed.map(([, { resource }]) => resource), gone };
+    const gone = [...before].filter(([id]) => !this.#shown.has(id));
+    const resourcesOf = (found: typeof changed) => found.map(([, { resource }]) => resource);
+    this.#print(resourcesOf(changed), resourcesOf(gone));
   }
-}
 
-function identify({ kind, metadata }: AnyResource): string {
-  return `${kind}/${metadata.namespace}/${metadata.name}`;
+  trouble(message: string | undefined): void {
+    if (message === undefined) this.#troubles.works('logfleet get');
+    else this.#troubles.failed('logfleet get', message);
+  }
+
+  idle(note: string | undefined): void {
+    if (note !== undefined && note !== this.#note) this.#stderr.write(`${note}\n`);
+    this.#note = note;
+  }
+
+  end(): void {}
 }
 
 /** Prints one line for each new, changed or deleted resource. Column headings precede the first line. */
-class LinePresenter extends StderrNotes implements Presenter {
-  readonly #stdout: Output;
-  readonly #table: TableColumns;
-  readonly #clock: Clock;
-  readonly #changes: ChangeFilter;
-  #widths: readonly number[] | undefined;
-
-  constructor(context: CommandContext, table: TableColumns, clock: Clock) {
-    super(context, clock);
-    this.#stdout = context.stdout;
-    this.#table = table;
-    this.#clock = clock;
-    // Ages are computed for a fixed time, so that a greater age alone does not count as a change.
-    const nowMs = clock.now();
-    this.#changes = new ChangeFilter((resource) => cellsOf(resource, { ...table, nowMs }).join('\t'));
-  }
-
-  show(resources: readonly AnyResource[]): void {
-    const options = { ...this.#table, nowMs: this.#clock.now() };
-    const { changed, gone } = this.#changes.next(resources);
+function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
+  let widths: readonly number[] | undefined;
+  // Ages are computed for a fixed time, so that a greater age alone does not count as a change.
+  const startedMs = clock.now();
+  const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
+  return new ChangePresenter(context, clock, textOf, (changed, gone) => {
+    const options = { ...table, nowMs: clock.now() };
     const rows = changed.map((resource) => cellsOf(resource, options));
     const [first] = changed;
-    if (this.#widths === undefined && first) {
-      const headings = headingsOf(first.kind, this.#table).map((heading) => heading.toUpperCase());
-      this.#widths = columnWidths([headings, ...rows]);
+    if (widths === undefined && first) {
+      const headings = headingsOf(first.kind, table).map((heading) => heading.toUpperCase());
+      widths = columnWidths([headings, ...rows]);
       rows.unshift(headings);
     }
     for (const resource of gone) rows.push([...cellsOf(resource, options), 'deleted']);
-    for (const row of rows) this.#stdout.write(`${renderRow(row, this.#widths ?? [])}\n`);
-  }
+    for (const row of rows) context.stdout.write(`${renderRow(row, widths ?? [])}\n`);
+  });
 }
 
 /** Prints one document for each new or changed resource. */
-class DocumentPresenter extends StderrNotes implements Presenter {
-  readonly #stdout: Output;
-  readonly #format: 'json' | 'yaml';
-  readonly #changes = new ChangeFilter((resource) => JSON.stringify(resource));
-
-  constructor(context: CommandContext, format: 'json' | 'yaml', clock: Clock) {
-    super(context, clock);
-    this.#stdout = context.stdout;
-    this.#format = format;
-  }
-
-  show(resources: readonly AnyResource[]): void {
-    for (const resource of this.#changes.next(resources).changed) {
-      this.#stdout.write(this.#format === 'json' ? `${JSON.stringify(resource)}\n` : `---\n${renderYaml(resource)}`);
-    }
-  }
+function documentPresenter(format: 'json' | 'yaml', context: CommandContext, clock: Clock): Presenter {
+  const render = (resource: AnyResource) =>
+    format === 'json' ? `${JSON.stringify(resource)}\n` : `---\n${renderYaml(resource)}`;
+  return new ChangePresenter(context, clock, JSON.stringify, (changed) => {
+    for (const resource of changed) context.stdout.write(render(resource));
+  });
 }

@@ -13,14 +13,15 @@ import { renderDocuments, renderResourceTable } from '../render/resource-table.t
 import { renderResource } from '../render/resource-view.ts';
 import {
   findResource,
+  kindNamed,
   type OpenResources,
   openResources,
   parkedIn,
   renderParked,
 } from '../resources/resource-access.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
-import { type GetRequest, readRequest } from './get-request.ts';
-import { createPresenter } from './get-watch.ts';
+import { UsageError } from '../usage-error.ts';
+import { createPresenter, type GetRequest } from './get-watch.ts';
 
 interface GetDependencies {
   readonly open: OpenResources;
@@ -169,4 +170,20 @@ function noneFound({ kinds: wanted, options }: GetRequest, reader: ResourceReade
   const namespace = namespaceOf(options, reader);
   if (namespace === undefined) return `No ${names} in ${reader.place}.`;
   return `No ${names} in namespace ${namespace} of ${reader.place}; -A looks in all namespaces.`;
+}
+
+/** Parses the arguments: `get cvp NAME` and `get cvp/NAME` mean the same. */
+function readRequest(kindText: string | undefined, nameText: string | undefined, options: GetOptions): GetRequest {
+  if (kindText === undefined) return { kinds: Object.keys(kinds) as KindName[], name: undefined, options };
+  const [kindPart = '', ...nameParts] = kindText.split('/');
+  const name = nameText ?? (nameParts.join('/') || undefined);
+  if (name !== undefined && (nameParts.length > 1 || (nameText !== undefined && nameParts.length > 0))) {
+    throw new UsageError(
+      `'${kindText}${nameText === undefined ? '' : ` ${nameText}`}' names more than one resource; write one, such as cvp production`,
+    );
+  }
+  if (name !== undefined && options.allNamespaces) {
+    throw new UsageError(`${name} is one resource, but -A means all namespaces: write -n NAMESPACE instead`);
+  }
+  return { kinds: [kindNamed(kindPart)], name, options };
 }

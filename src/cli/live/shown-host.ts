@@ -38,7 +38,9 @@ export class ShownHost {
         this.#known.add(resource.metadata.uid);
         return host.writeStatus(kind, resource);
       },
-      confirmStatus: (_, { metadata }) => this.#confirm(metadata),
+      confirmStatus: (kind, { metadata }) => {
+        if (!this.#known.has(metadata.uid)) this.#knownFrom(kind, metadata);
+      },
       settings: () => host.settings(),
       subscribeSettings: (listener) => host.subscribeSettings(listener),
       ledgers: host.ledgers,
@@ -50,18 +52,14 @@ export class ShownHost {
 
   /** Shows the status of every resource. All resources are settled, so each stored status is current. */
   settled(): void {
-    for (const resource of kindNames.flatMap((kind): AnyResource[] => [...this.#below.resources(kind).list()])) {
-      this.#known.add(resource.metadata.uid);
-      this.#show(resource);
+    for (const kind of kindNames) {
+      for (const { metadata } of this.#below.resources(kind).list()) this.#knownFrom(kind, metadata);
     }
   }
 
-  #confirm({ uid }: AnyResource['metadata']): void {
-    if (this.#known.has(uid)) return;
-    this.#known.add(uid);
-    for (const resource of kindNames.flatMap((kind): AnyResource[] => [...this.#below.resources(kind).list()])) {
-      if (resource.metadata.uid === uid) this.#show(resource);
-    }
+  #knownFrom(kind: KindName, metadata: AnyResource['metadata']): void {
+    this.#known.add(metadata.uid);
+    this.#changed(kind, metadata);
   }
 
   #changed(kind: KindName, key: ResourceKey): void {

@@ -21,6 +21,7 @@ import { ServiceQuirks } from '../../export/search/service-quirks.ts';
 import { usualLimit } from '../../export/work/export-decision.ts';
 import type { WorkLimits } from '../../export/work/work-view.ts';
 import { holds } from '../render/condition-lines.ts';
+import { type Problem, problemOf, timedOut } from './planner.ts';
 
 interface ExportPlanningOptions {
   readonly exports: readonly SearchExport[];
@@ -38,19 +39,16 @@ interface ExportPlanningOptions {
   readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
 }
 
-/** Result of planning one export: its planned searches, or the reason why nothing can be planned. */
-export type ExportOutlook =
-  | { readonly kind: 'plan'; readonly resource: SearchExport; readonly plan: PlannedSearches }
-  /** The status of the export says that it is complete, so there is nothing to plan. */
-  | { readonly kind: 'complete'; readonly resource: SearchExport }
-  /** No part of the export's range can be searched before `untilMs`, because its data is too new (E11). */
-  | { readonly kind: 'waiting'; readonly resource: SearchExport; readonly untilMs: number }
-  | {
-      readonly kind: 'problem';
-      readonly resource: SearchExport;
-      readonly reason: string;
-      readonly message: string;
-    };
+/**
+ * Result of planning one export. An export is complete if its status says so. It is waiting if no part of its range can
+ * be searched before `untilMs`, because the data is too new (E11).
+ */
+export type ExportOutlook = { readonly resource: SearchExport } & (
+  | { readonly kind: 'plan'; readonly plan: PlannedSearches }
+  | { readonly kind: 'complete' }
+  | { readonly kind: 'waiting'; readonly untilMs: number }
+  | Problem<SearchExport>
+);
 
 /** Planned figures of the whole export, as if no part of it were done. */
 export interface PlannedSearches extends ExportForecast {
@@ -127,15 +125,6 @@ async function planInTime(resource: SearchExport, options: ExportPlanningOptions
   } finally {
     timer.cancel();
   }
-}
-
-function problemOf(resource: SearchExport, { reason, message }: LogfleetError): ExportOutlook {
-  return { kind: 'problem', resource, reason, message };
-}
-
-function timedOut(resource: SearchExport, timeoutMs: number): ExportOutlook {
-  const message = `The service did not answer completely within ${timeoutMs / 1_000} s. Allow more time with --timeout.`;
-  return { kind: 'problem', resource, reason: 'TimedOut', message };
 }
 
 async function plan(resource: SearchExport, options: ExportPlanningOptions): Promise<ExportOutlook> {

@@ -48,31 +48,29 @@ export async function openPlanCluster(options: PlaceOptions, context: CommandCon
   const reader = new ClusterReader({ ...common, api, place, defaultNamespace: namespace });
   const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics });
   const warn = (message: string) => context.stderr.write(`warning: ${message}\n`);
+  /** Warns and resolves to `instead` if the user may not read something. */
+  const ifAllowed = <T>(read: Promise<T>, warning: string, instead: () => T | Promise<T>): Promise<T> =>
+    read.catch((error: unknown) => {
+      if (!hasCode(error, 'host.forbidden')) throw error;
+      warn(`you may not ${warning}`);
+      return instead();
+    });
   const ledgers = new KubernetesLedgerStore({ client });
+  const list = async (scope: string | undefined) => (await reader.list('CollectorVersionPolicy', scope)) as Policies;
+  const onlyHere = `list the policies of all namespaces: only the policies of ${namespace} count for overlap`;
   return {
     namespace,
-    policies: () => listPolicies(reader, options.allNamespaces ? undefined : namespace, warn),
+    // Policies of other namespaces can select the same collectors.
+    policies: () =>
+      options.allNamespaces ? list(undefined) : ifAllowed(list(undefined), onlyHere, () => list(namespace)),
     findExport: async (key) => {
-      try {
-        const resource = await reader.get('SearchExport', key);
-        return resource?.kind === 'SearchExport' ? resource : undefined;
-      } catch (error) {
-        if (!hasCode(error, 'host.forbidden')) throw error;
-        warn(`you may not read the export ${key.namespace}/${key.name}: it is planned like a new export`);
-        return undefined;
-      }
+      const warning = `read the export ${key.namespace}/${key.name}: it is planned like a new export`;
+      return (await ifAllowed(reader.get('SearchExport', key), warning, () => undefined)) as SearchExport | undefined;
     },
     ledgers: {
-      read: async (owner, shard) => {
-        try {
-          return await ledgers.read(owner, shard);
-        } catch (error) {
-          if (!hasCode(error, 'host.forbidden')) throw error;
-          warn(
-            `you may not read the ledger of ${owner.namespace}/${owner.name}: the policy is planned without a ledger`,
-          );
-          return undefined;
-        }
+      read: (owner, shard) => {
+        const warning = `read the ledger of ${owner.namespace}/${owner.name}: the policy is planned without a ledger`;
+        return ifAllowed(ledgers.read(owner, shard), warning, () => undefined);
       },
     },
     secrets: new KubernetesSecretReader(client),
@@ -85,26 +83,4 @@ export async function openPlanCluster(options: PlaceOptions, context: CommandCon
   };
 }
 
-/**
- * Lists the policies of all namespaces. The plan needs them all, because policies of other namespaces can select the
- * same collectors.
- *
- * @param namespace namespace to list if the user may not list all namespaces; undefined for no fallback
- */
-async function listPolicies(
-  reader: ClusterReader,
-  namespace: string | undefined,
-  warn: (message: string) => void,
-): Promise<readonly CollectorVersionPolicy[]> {
-  const list = async (scope: string | undefined) => {
-    const resources = await reader.list('CollectorVersionPolicy', scope);
-    return resources.filter((resource) => resource.kind === 'CollectorVersionPolicy');
-  };
-  try {
-    return await list(undefined);
-  } catch (error) {
-    if (namespace === undefined || !hasCode(error, 'host.forbidden')) throw error;
-    warn(`you may not list the policies of all namespaces: only the policies of ${namespace} count for overlap`);
-    return list(namespace);
-  }
-}
+type Policies = readonly CollectorVersionPolicy[];

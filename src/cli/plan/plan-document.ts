@@ -53,13 +53,13 @@ function describeSearches(plan: PlannedSearches): object {
 }
 
 function describeOutlook(outlook: Outlook): object {
-  const { namespace, name } = outlook.policy.metadata;
+  const { namespace, name } = outlook.resource.metadata;
   switch (outlook.kind) {
     case 'plan':
       return { namespace, name, ...describePlan(outlook.plan) };
     case 'waiting': {
       const { nextBuild, message } = outlook;
-      return { namespace, name, nextTarget: describeHeir(nextBuild), upgrades: 0, notes: [message] };
+      return { namespace, name, nextTarget: describeNextBuild(nextBuild), upgrades: 0, notes: [message] };
     }
     case 'problem': {
       const { reason, message } = outlook;
@@ -72,7 +72,7 @@ function describePlan(plan: RolloutPlan): object {
   const { ms, source } = plan.upgrade;
   return {
     targetVersion: plan.target,
-    ...(plan.nextBuild && { nextTarget: describeHeir(plan.nextBuild) }),
+    ...(plan.nextBuild && { nextTarget: describeNextBuild(plan.nextBuild) }),
     rollout: { id: plan.rolloutId, begins: plan.begins },
     matched: plan.matched,
     upgrades: countUpgrades(plan),
@@ -85,7 +85,7 @@ function describePlan(plan: RolloutPlan): object {
   };
 }
 
-function describeHeir({ version, atMs }: { readonly version: string; readonly atMs: number }): object {
+function describeNextBuild({ version, atMs }: { readonly version: string; readonly atMs: number }): object {
   return { version, time: renderMoment(atMs) };
 }
 

@@ -1,17 +1,30 @@
 /**
- * Renders plans of policies as text: figures, stages with their collectors, and collectors that are left out, with the
- * reason.
+ * Renders plans as text. A policy has figures, stages with their collectors, and collectors that are left out, with the
+ * reason. An export has figures, obstacles, and its rows by time.
  */
 
+import type { SearchExportSpec } from '../../api/generated/search-export.ts';
 import { renderDuration } from '../../base/duration.ts';
-import { counted } from '../../base/number-text.ts';
+import { keyText } from '../../base/key-text.ts';
+import { counted, groupedText } from '../../base/number-text.ts';
 import type { LeftOut, LeftOutReason, PlannedCollector } from '../../policy/plan/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
+import { renderHistogram } from '../render/bars.ts';
 import { type Fact, renderFacts, renderTable } from '../render/table.ts';
-import { type Paint, paintWith, printable, renderAge, renderMinute, wrap } from '../render/text.ts';
+import {
+  type Paint,
+  paintWith,
+  printable,
+  renderAge,
+  renderBytes,
+  renderCount,
+  renderMinute,
+  wrap,
+} from '../render/text.ts';
+import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
 
-export interface PlanViewOptions {
+interface ViewOptions {
   readonly width: number;
   readonly colour: boolean;
   /** True to list all collectors of a stage, not only the first few. */
@@ -20,42 +33,50 @@ export interface PlanViewOptions {
 
 const namedCollectors = 5;
 const namedWindows = 3;
+const widestHistogram = 60;
+/** Number of intervals that the table of an export lists without `-o wide`. */
+const listedIntervals = 5;
 const factsLayout = { margin: 2, nameWidth: 11 };
 
-/** Plan of a policy, or the reason why the policy has to wait. */
-export type KnownOutlook = Exclude<Outlook, { kind: 'problem' }>;
+type Plan = Exclude<Outlook | ExportOutlook, { kind: 'problem' }>;
 
-/** Lines of the plans of all policies. */
-export function renderPlans(outlooks: readonly KnownOutlook[], options: PlanViewOptions): readonly string[] {
-  return outlooks.flatMap((outlook, index) => [...(index === 0 ? [] : ['']), ...renderOutlook(outlook, options)]);
-}
-
-function renderOutlook(outlook: KnownOutlook, options: PlanViewOptions): readonly string[] {
-  const { namespace, name } = outlook.policy.metadata;
+/** Lines of the plans of policies and exports, with an empty line between plans. The command reports problems itself. */
+export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], options: ViewOptions): readonly string[] {
   const paint = paintWith(options.colour);
-  const title = (rest: string) => paint('bold', `${namespace}/${name}${rest}`);
-  switch (outlook.kind) {
-    case 'plan': {
-      const { channel } = outlook.policy.spec.target;
-      const by = channel === undefined ? '' : ` (${channel})`;
-      return [title(printable(` to ${outlook.plan.target}${by}`)), ...renderPlan(outlook.plan, options, paint)];
-    }
-    case 'waiting':
-      return [title(': nothing to do yet'), ...paragraph(outlook.message, options)];
+  return outlooks
+    .filter((outlook) => outlook.kind !== 'problem')
+    .flatMap((outlook, index) => {
+      const [title, lines] = renderPlan(outlook, options, paint);
+      const name = keyText(outlook.resource.metadata);
+      return [...(index === 0 ? [] : ['']), paint('bold', printable(`${name}${title}`)), ...lines];
+    });
+}
+
+/** Title of a plan, which follows the name of the resource, and its lines. */
+function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly [string, readonly string[]] {
+  const renderAll = (facts: readonly Fact[]) => renderFacts(facts, { ...factsLayout, width: options.width, paint });
+  if (outlook.kind === 'complete') return [': nothing to do, it is complete', []];
+  if ('untilMs' in outlook) return [`: nothing to search before ${renderMinute(outlook.untilMs)}`, []];
+  if (outlook.kind === 'waiting') return [': nothing to do yet', paragraph(outlook.message, options)];
+  if ('rolloutId' in outlook.plan) {
+    const { plan, resource } = outlook as Extract<Outlook, { kind: 'plan' }>;
+    const { channel } = resource.spec.target;
+    const title = ` to ${plan.target}${channel === undefined ? '' : ` (${channel})`}`;
+    const [upgrades, leftOut] = options.wide ? [allUpgrades, allLeftOut] : [firstUpgrades, firstLeftOut];
+    const sections = [
+      ...section('Stages', stageTable(plan, options), paint),
+      ...section('To upgrade', upgrades(plan, options), paint),
+      ...section('Left out', leftOut(plan, options), paint),
+    ];
+    return [title, [...renderAll(factsOf(plan)), ...sections]];
   }
+  const { plan, resource } = outlook as Extract<ExportOutlook, { kind: 'plan' }>;
+  const facts = renderAll(exportFacts(plan, resource.spec));
+  return [`: ${groupedText(plan.rows)} rows`, [...facts, ...section('Intervals', whereRowsAre(plan, options), paint)]];
 }
 
-function paragraph(text: string, { width }: PlanViewOptions): readonly string[] {
+function paragraph(text: string, { width }: ViewOptions): readonly string[] {
   return wrap(printable(text), Math.max(20, width - 2)).map((line) => `  ${line}`);
-}
-
-function renderPlan(plan: RolloutPlan, options: PlanViewOptions, paint: Paint): readonly string[] {
-  return [
-    ...renderFacts(factsOf(plan), { ...factsLayout, width: options.width, paint }),
-    ...section('Stages', stageTable(plan, options), paint),
-    ...section('To upgrade', options.wide ? allUpgrades(plan, options) : firstUpgrades(plan, options), paint),
-    ...section('Left out', options.wide ? allLeftOut(plan, options) : firstLeftOut(plan, options), paint),
-  ];
 }
 
 function factsOf(plan: RolloutPlan): readonly Fact[] {
@@ -117,7 +138,7 @@ function describeWindows({ forecast }: RolloutPlan): string | undefined {
   return `${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-function stageTable({ stages, forecast }: RolloutPlan, { width }: PlanViewOptions): readonly string[] {
+function stageTable({ stages, forecast }: RolloutPlan, { width }: ViewOptions): readonly string[] {
   if (stages.every(({ name }) => name === undefined)) return [];
   const time = (ms: number | undefined) =>
     ms === undefined ? '' : ms === forecast?.startMs ? 'now' : renderMinute(ms);
@@ -138,22 +159,19 @@ function stageTable({ stages, forecast }: RolloutPlan, { width }: PlanViewOption
   return renderTable(shown(headings), rows.map(shown), width - 2);
 }
 
-function firstUpgrades({ stages }: RolloutPlan, options: PlanViewOptions): readonly string[] {
+function firstUpgrades({ stages }: RolloutPlan, options: ViewOptions): readonly string[] {
   return stages
     .filter(({ upgrades }) => upgrades.length > 0)
     .flatMap(({ name, upgrades }) => wrapped(`${name === undefined ? '' : `${name}: `}${someOf(upgrades)}`, options));
 }
 
-function firstLeftOut({ leftOut }: RolloutPlan, options: PlanViewOptions): readonly string[] {
+function firstLeftOut({ leftOut }: RolloutPlan, options: ViewOptions): readonly string[] {
   return leftOut.flatMap((group) =>
-    wrapped(
-      `${group.collectors.length} ${because(group, group.collectors.length)}: ${someOf(group.collectors)}`,
-      options,
-    ),
+    wrapped(`${group.collectors.length} ${because(group)}: ${someOf(group.collectors)}`, options),
   );
 }
 
-function allUpgrades({ stages }: RolloutPlan, { width }: PlanViewOptions): readonly string[] {
+function allUpgrades({ stages }: RolloutPlan, { width }: ViewOptions): readonly string[] {
   const rows = stages.flatMap(({ name, upgrades }) =>
     upgrades.map((one) => [...(name === undefined ? [] : [name]), ...cellsOf(one)]),
   );
@@ -161,8 +179,8 @@ function allUpgrades({ stages }: RolloutPlan, { width }: PlanViewOptions): reado
   return rows.length === 0 ? [] : renderTable([...(staged ? ['Stage'] : []), ...cellHeadings], rows, width - 2);
 }
 
-function allLeftOut({ leftOut }: RolloutPlan, { width }: PlanViewOptions): readonly string[] {
-  const rows = leftOut.flatMap((group) => group.collectors.map((one) => [because(group, 1), ...cellsOf(one)]));
+function allLeftOut({ leftOut }: RolloutPlan, { width }: ViewOptions): readonly string[] {
+  const rows = leftOut.flatMap((group) => group.collectors.map((one) => [because(group), ...cellsOf(one)]));
   return rows.length === 0 ? [] : renderTable(['Why', ...cellHeadings], rows, width - 2);
 }
 
@@ -172,7 +190,7 @@ function cellsOf({ name, id, version, zone }: PlannedCollector): readonly string
   return [name, id, version ?? '', zone ?? ''];
 }
 
-function wrapped(text: string, { width }: PlanViewOptions): readonly string[] {
+function wrapped(text: string, { width }: ViewOptions): readonly string[] {
   return wrap(printable(text), Math.max(20, width - 4)).map((line, index) => (index === 0 ? line : `  ${line}`));
 }
 
@@ -182,31 +200,83 @@ function someOf(collectors: readonly PlannedCollector[]): string {
   return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
 }
 
-/** Reasons why collectors are left out of a plan: the text for one collector, and for several. */
-const reasonTexts: { readonly [R in LeftOutReason]: readonly [one: string, several: string] } = {
-  Offline: ['is offline', 'are offline'],
-  Newer: ['runs a newer version, and allowDowngrade is not set', 'run a newer version, and allowDowngrade is not set'],
-  Failed: ['has failed, retries exhausted', 'have failed, retries exhausted'],
-  Foreign: ['belongs to another policy', 'belong to another policy'],
-  HostedCollector: ['is hosted', 'are hosted'],
-  VersionUnreadable: ['has a version that cannot be read', 'have a version that cannot be read'],
-  VersionNotObservable: ['has a version that cannot be seen', 'have a version that cannot be seen'],
-  RefusedByService: ['is refused by the service', 'are refused by the service'],
-  NotPermitted: [
-    'is unknown to the service, or not ours to upgrade',
-    'are unknown to the service, or not ours to upgrade',
-  ],
-  Contested: ['keeps leaving the target', 'keep leaving the target'],
-  NoStage: ['is in no stage', 'are in no stage'],
-  TimeZoneUnreadable: ['has no time zone that can be read', 'have no time zone that can be read'],
+/** Reasons why collectors are left out of a plan. */
+const reasonTexts: { readonly [R in LeftOutReason]: string } = {
+  Offline: 'offline',
+  Newer: 'at a newer version, and allowDowngrade is not set',
+  Failed: 'failed, retries exhausted',
+  Foreign: 'of another policy',
+  HostedCollector: 'hosted',
+  VersionUnreadable: 'with a version that cannot be read',
+  VersionNotObservable: 'with a version that cannot be seen',
+  RefusedByService: 'refused by the service',
+  NotPermitted: 'unknown to the service, or not ours to upgrade',
+  Contested: 'that keep leaving the target',
+  NoStage: 'in no stage',
+  TimeZoneUnreadable: 'without a time zone that can be read',
 };
 
-function because({ reason, policy }: LeftOut, collectors: number): string {
-  const [one, several] =
-    policy === undefined ? reasonTexts[reason] : [`belongs to policy ${policy}`, `belong to policy ${policy}`];
-  return collectors === 1 ? one : several;
+function because({ reason, policy }: LeftOut): string {
+  return policy === undefined ? reasonTexts[reason] : `of policy ${policy}`;
 }
 
 function section(title: string, lines: readonly string[], paint: Paint): readonly string[] {
   return lines.length === 0 ? [] : [`  ${paint('bold', `${title}:`)}`, ...lines.map((line) => `    ${line}`)];
+}
+
+function exportFacts(plan: PlannedSearches, { destination, output }: SearchExportSpec): readonly Fact[] {
+  const { segments, jobs, parallelism, requests, requestsPerSecond, bytesToScan, durationMs, areKnown } = plan;
+  const from = segments[0]?.fromMs ?? 0;
+  const rest = plan.settledMs < plan.toMs ? `; the rest, until ${renderMinute(plan.toMs)}, later` : '';
+  const sideBySide = Math.min(parallelism, jobs);
+  const { volume, s3 } = destination;
+  const where = volume
+    ? `volume ${volume.name}`
+    : `s3://${s3?.bucket}${s3?.prefix === undefined ? '' : `/${s3.prefix}`}`;
+  const packed = output.compression === 'None' ? '' : ` with ${output.compression}`;
+  return [
+    ['Range', `${renderMinute(from)} to ${renderMinute(plan.settledMs)}${rest}`],
+    ['Rows', `${groupedText(plan.rows)}${areKnown ? '' : ' or more'}, in ${renderCount(segments.length, 'interval')}`],
+    [
+      'Searches',
+      `${renderCount(jobs, 'job')}${jobs === 1 ? '' : sideBySide === 1 ? ', one by one' : `, ${sideBySide} at once`}`,
+    ],
+    ['Requests', `about ${groupedText(requests)} at up to ${requestsPerSecond} a second`],
+    ['Scans', bytesToScan === undefined ? undefined : `about ${renderBytes(bytesToScan)}`],
+    ['Proof', proofText(plan)],
+    ['Takes', `about ${renderAge(durationMs)}`],
+    ['Writes', `${output.format}${packed} to ${where}`],
+    ...plan.hindrances.map((hindrance): Fact => ['But', hindrance]),
+  ];
+}
+
+function proofText({ digest }: PlannedSearches): string {
+  if (!digest) return 'by the counts of its searches';
+  const bytes = digest.bytes === undefined ? '' : `, and scans about ${renderBytes(digest.bytes)} of these`;
+  return `by a digest, which takes ${renderCount(digest.requests, 'request')} of these${bytes}`;
+}
+
+function whereRowsAre({ segments, rows }: PlannedSearches, { width, wide, colour }: ViewOptions): readonly string[] {
+  const [first] = segments;
+  const last = segments.at(-1);
+  if (!first || !last || segments.length === 1 || rows === 0) return [];
+  const paint = paintWith(colour);
+  const pieces = segments.map((segment) => ({ startMs: segment.fromMs, endMs: segment.toMs, count: segment.rows }));
+  const blocks = renderHistogram(
+    pieces,
+    { startMs: first.fromMs, endMs: last.toMs },
+    Math.min(widestHistogram, width - 4),
+  );
+  const shown = wide ? segments : segments.slice(0, listedIntervals);
+  const cells = shown.map((segment) => [iso(segment.fromMs), iso(segment.toMs), groupedText(segment.rows)]);
+  const more = segments.length - shown.length;
+  return [
+    paint('blue', blocks),
+    ...renderTable(['From', 'To', 'Rows'], cells, width - 4),
+    ...(more > 0 ? [`and ${groupedText(more)} more; -o wide lists them`] : []),
+  ];
+}
+
+function iso(timeMs: number): string {
+  return new Date(timeMs).toISOString();
 }

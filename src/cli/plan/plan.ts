@@ -26,13 +26,12 @@ import { serviceConnect } from '../operator.ts';
 import type { PlanOptions } from '../options.ts';
 import { renderYaml } from '../render/resource-table.ts';
 import { UsageError } from '../usage-error.ts';
-import { renderExportPlans } from './export-plan-view.ts';
 import { type ExportOutlook, hasSearches, planExports } from './export-planner.ts';
 import { type OpenPlace, openPlace } from './open-place.ts';
 import type { PlanPlace } from './plan-cluster.ts';
 import { planDocument } from './plan-document.ts';
 import { renderPlans } from './plan-view.ts';
-import { type Outlook, type Planned, type PlanningOptions, planPolicies, withoutTasks } from './planner.ts';
+import { type Outlook, type Planned, type PlanningOptions, planPolicies } from './planner.ts';
 
 interface PlanDependencies {
   readonly open: OpenPlace;
@@ -95,7 +94,7 @@ async function plan(
   const settings = settingsOf(decoded, place);
   const common = { clock, log: silentLogger, metrics: noMetrics };
   // All planned resources share one request budget, so that the plan respects the limits of the service (B1).
-  const accounts = new Accounts({ ...common, secrets, leadership: alwaysLeading, connect: withoutTasks(connect) });
+  const accounts = new Accounts({ ...common, secrets, leadership: alwaysLeading, connect });
   const lines = new TroubleLines(clock, (line) => context.stderr.write(line));
   const onTrouble = ({ metadata }: AnyResource, { reason, message }: LogfleetError) =>
     lines.failed(keyText(metadata), `${reason}: ${message}`);
@@ -149,27 +148,21 @@ function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): Operator
 }
 
 function show({ outlooks, others, exports }: Plans, { output }: PlanOptions, { stdout, stderr }: CommandContext): void {
-  for (const { policy, message } of others) {
-    stderr.write(`warning: policy ${keyText(policy.metadata)} is left out: ${message}\n`);
+  for (const { resource, message } of others) {
+    stderr.write(`warning: policy ${keyText(resource.metadata)} is left out: ${message}\n`);
   }
   if (output === 'json') stdout.write(`${JSON.stringify(planDocument(outlooks, exports), undefined, 2)}\n`);
   else if (output === 'yaml') stdout.write(renderYaml(planDocument(outlooks, exports)));
   else {
     const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
-    const known = outlooks.filter((outlook) => outlook.kind !== 'problem');
     const options = { width, colour: stdout.colour, wide: output === 'wide' };
-    const lines = [...renderPlans(known, options), ...renderExportPlans(exports, options)];
+    const lines = renderPlans([...outlooks, ...exports], options);
     stdout.write(lines.map((line) => `${line}\n`).join(''));
   }
-  for (const outlook of outlooks) if (outlook.kind === 'problem') stderr.write(renderProblem(outlook.policy, outlook));
-  for (const outlook of exports) if (outlook.kind === 'problem') stderr.write(renderProblem(outlook.resource, outlook));
-}
-
-function renderProblem(
-  { metadata }: Pick<AnyResource, 'metadata'>,
-  { reason, message }: { readonly reason: string; readonly message: string },
-): string {
-  return `${keyText(metadata)}: ${reason}: ${message}\n`;
+  for (const outlook of [...outlooks, ...exports]) {
+    if (outlook.kind !== 'problem') continue;
+    stderr.write(`${keyText(outlook.resource.metadata)}: ${outlook.reason}: ${outlook.message}\n`);
+  }
 }
 
 /** Returns whether the policy will upgrade collectors, now or later. */

@@ -1,7 +1,6 @@
 /**
  * Plans policies: runs the reconciler of the operator without write access until the plan of every policy is known.
- * Listing collectors, ownership and ledgers work as in the operator. The reconciler starts no upgrades, because its
- * connection cannot create tasks.
+ * Listing collectors, ownership and ledgers work as in the operator.
  *
  * Invariant: planning ends at the latest after its timeout, and every policy in `wanted` then has a result.
  */
@@ -11,7 +10,7 @@ import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
-import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
@@ -23,11 +22,9 @@ import type { Ready, Unready } from '../../policy/gather.ts';
 import { planRollout, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
 import { PolicyReconciler } from '../../policy/policy-reconciler.ts';
 import type { NextBuild } from '../../policy/rollout/target.ts';
-import type { Connect } from '../../service/connect.ts';
 
 export interface PlanningOptions {
   readonly host: Host;
-  /** Connections to the log service that cannot create upgrade tasks (see `withoutTasks`). */
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly random: Random;
@@ -42,28 +39,26 @@ export interface PlanningOptions {
   readonly onTrouble?: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
 }
 
-/** Result of planning one policy. */
-export type Outlook =
-  | { readonly kind: 'plan'; readonly policy: CollectorVersionPolicy; readonly plan: RolloutPlan }
-  /** The policy has no target version yet, because no build is old enough. */
-  | {
-      readonly kind: 'waiting';
-      readonly policy: CollectorVersionPolicy;
-      readonly nextBuild: NextBuild;
-      readonly message: string;
-    }
-  | {
-      readonly kind: 'problem';
-      readonly policy: CollectorVersionPolicy;
-      readonly reason: string;
-      readonly message: string;
-    };
+/** Problem that prevents the planning of a resource. */
+export interface Problem<R> {
+  readonly kind: 'problem';
+  readonly resource: R;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Result of planning one policy. A policy is waiting if it has no target version yet, because no build is old enough. */
+export type Outlook = { readonly resource: CollectorVersionPolicy } & (
+  | { readonly kind: 'plan'; readonly plan: RolloutPlan }
+  | { readonly kind: 'waiting'; readonly nextBuild: NextBuild; readonly message: string }
+  | Problem<CollectorVersionPolicy>
+);
 
 export interface Planned {
   /** Results for the policies, in the order of `wanted`. */
   readonly outlooks: readonly Outlook[];
   /** Problems of other policies, which the plan therefore could not take into account. */
-  readonly others: readonly Extract<Outlook, { kind: 'problem' }>[];
+  readonly others: readonly Problem<CollectorVersionPolicy>[];
 }
 
 /** Maximum time in ms for which failures of the service are retried, because it may still be starting. */
@@ -149,11 +144,12 @@ class Planning {
       if (notOffered !== undefined) return notOfferedOf(policy, notOffered);
       if (heldBy !== undefined) return undefined;
       this.#troubles.delete(keyText(policy.metadata));
-      return { kind: 'plan', policy, plan: planRollout(policy, gathered, this.#options.upgradeMs) };
+      return { kind: 'plan', resource: policy, plan: planRollout(policy, gathered, this.#options.upgradeMs) };
     }
     const { problem, notOffered, tooYoung } = gathered;
     if (problem) return this.#inTrouble(policy, problem);
-    if (tooYoung) return { kind: 'waiting', policy, nextBuild: tooYoung.nextBuild, message: tooYoung.message };
+    if (tooYoung)
+      return { kind: 'waiting', resource: policy, nextBuild: tooYoung.nextBuild, message: tooYoung.message };
     return notOffered === undefined ? undefined : notOfferedOf(policy, notOffered);
   }
 
@@ -190,7 +186,7 @@ class Planning {
   }
 
   #settle(outlook: Outlook): void {
-    this.#outlooks.set(keyText(outlook.policy.metadata), outlook);
+    this.#outlooks.set(keyText(outlook.resource.metadata), outlook);
     if (this.#options.wanted.every((key) => this.#outlooks.has(keyText(key)))) this.#ended.resolve();
   }
 
@@ -200,37 +196,19 @@ class Planning {
     const policy = this.#options.host.resources('CollectorVersionPolicy').get(key);
     assert(policy !== undefined, 'a policy that is asked for is one of the host');
     const trouble = this.#troubles.get(keyText(key));
-    const message = `The service did not answer completely within ${this.#options.timeoutMs / 1_000} s. Allow more time with --timeout.`;
-    return trouble ? problemOf(policy, trouble.error) : { kind: 'problem', policy, reason: 'TimedOut', message };
+    return trouble ? problemOf(policy, trouble.error) : timedOut(policy, this.#options.timeoutMs);
   }
 }
 
-/** Returns the same connection without the ability to create upgrade tasks, which no plan needs. */
-export function withoutTasks(connect: Connect): Connect {
-  return (settings) => {
-    const connection = connect(settings);
-    const { service } = connection;
-    return {
-      ...connection,
-      drain: () => connection.drain(),
-      close: () => connection.close(),
-      service: {
-        listCollectors: (query, options) => service.listCollectors(query, options),
-        listBuilds: (options) => service.listBuilds(options),
-        getTask: (taskId, options) => service.getTask(taskId, options),
-        createTask: () => {
-          const message = 'a plan creates no upgrade task';
-          return Promise.reject(failure('bug', 'bug.planPosts', message));
-        },
-      },
-    };
-  };
+export function problemOf<R>(resource: R, { reason, message }: Pick<LogfleetError, 'reason' | 'message'>): Problem<R> {
+  return { kind: 'problem', resource, reason, message };
 }
 
-function problemOf(policy: CollectorVersionPolicy, { reason, message }: LogfleetError) {
-  return { kind: 'problem', policy, reason, message } as const;
+export function timedOut<R>(resource: R, timeoutMs: number): Problem<R> {
+  const message = `The service did not answer completely within ${timeoutMs / 1_000} s. Allow more time with --timeout.`;
+  return problemOf(resource, { reason: 'TimedOut', message });
 }
 
 function notOfferedOf(policy: CollectorVersionPolicy, message: string): Outlook {
-  return { kind: 'problem', policy, reason: reasons.versionNotOffered, message };
+  return problemOf(policy, { reason: reasons.versionNotOffered, message });
 }

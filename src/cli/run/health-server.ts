@@ -3,6 +3,7 @@
  * `/readyz` (the operator can work, as leader or not) and `/metrics`.
  */
 
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { failure } from '../../base/errors.ts';
@@ -38,7 +39,13 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   server.maxConnections = 100;
   await listen(server, options.listen);
   const { address: host, port } = server.address() as AddressInfo;
-  return { host, port, close: () => close(server) };
+  return {
+    ...{ host, port },
+    close: async () => {
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
+    },
+  };
 }
 
 async function respond(
@@ -83,20 +90,11 @@ async function renderMetrics(metrics: HealthServerOptions['metrics']): Promise<A
   }
 }
 
-function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) => {
-      const message = `cannot listen on ${host}:${port}: ${cause.message}; free the port or choose another address`;
-      reject(failure('stall', 'cli.listen', message, { cause }));
-    });
-    // If the address has no host name, the server listens on all addresses of IPv4 and IPv6.
-    server.listen(host === '0.0.0.0' ? { port } : { host, port }, resolve);
-  });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
+async function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
+  // If the address has no host name, the server listens on all addresses of IPv4 and IPv6.
+  server.listen(host === '0.0.0.0' ? { port } : { host, port });
+  await once(server, 'listening').catch((cause: Error) => {
+    const message = `cannot listen on ${host}:${port}: ${cause.message}; free the port or choose another address`;
+    throw failure('stall', 'cli.listen', message, { cause });
   });
 }

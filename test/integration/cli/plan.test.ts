@@ -51,7 +51,7 @@ describe('the manifests of a plan', () => {
     const { status, stdout, tasks } = await plan({ texts: [secret, `${policy('one')}---${policy('two')}`] });
     expect(status).toBe(0);
     expect(stdout).toContain('logging/one to 19.200-1\n  Upgrades:  12 of 12 collectors');
-    expect(stdout).toContain('12 belong to policy logging/one: web-01');
+    expect(stdout).toContain('12 of policy logging/one: web-01');
     expect(tasks).toEqual([]);
   });
 
@@ -95,7 +95,7 @@ describe('the manifests of a plan', () => {
     const { stdout } = await plan({ texts: [policy()], flags: { dir: elsewhere }, open: openPlace });
     await rm(elsewhere, { recursive: true });
     expect(stdout).toContain('Upgrades:  1 of 12 collectors; 11 are left out');
-    expect(stdout).toContain('11 belong to policy logging/first');
+    expect(stdout).toContain('11 of policy logging/first');
     expect(stdout).not.toContain('paused');
   });
 
@@ -180,7 +180,7 @@ describe('what a plan shows', () => {
     const { stdout } = await plan({ texts: [secret, `${first}---${policy()}`], flags: { output } });
     expect(stdout).toContain('11 of 12 collectors; 1 is left out\n');
     expect(stdout).toContain(
-      output === 'wide' ? 'belongs to policy logging/first   web-01' : '1 belongs to policy logging/first: web-01',
+      output === 'wide' ? 'of policy logging/first   web-01' : '1 of policy logging/first: web-01',
     );
   });
 

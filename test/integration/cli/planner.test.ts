@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
-import { type KnownOutlook, renderPlans } from '../../../src/cli/plan/plan-view.ts';
+import { renderPlans } from '../../../src/cli/plan/plan-view.ts';
 import type { Outlook, Planned } from '../../../src/cli/plan/planner.ts';
 import { countUpgrades, type RolloutPlan } from '../../../src/policy/plan/rollout-plan.ts';
 import { type PlanInWorld, planInWorld } from '../../support/planned-world.ts';
@@ -108,7 +108,7 @@ describe('a plan', () => {
     world.addPolicy('broken', { target: { version: target }, priority: 2, credentialsSecretRef: { name: 'none' } });
     const { outlooks, others } = await plan(world, { beside: ['broken'] });
     expect(outlooks).toMatchObject([{ kind: 'plan' }]);
-    expect(others).toMatchObject([{ reason: 'SecretNotFound', policy: { metadata: { name: 'broken' } } }]);
+    expect(others).toMatchObject([{ reason: 'SecretNotFound', resource: { metadata: { name: 'broken' } } }]);
   });
 
   test.each([
@@ -298,7 +298,7 @@ test('shows a rollout as complete unless a late joiner is left', async () => {
   world.start();
   const told = async () => {
     const [outlook] = (await plan(world)).outlooks;
-    const lines = renderPlans([outlook as KnownOutlook], { wide: false, width: 100, colour: false });
+    const lines = renderPlans([outlook as Outlook], { wide: false, width: 100, colour: false });
     return lines.find((line) => line.startsWith('  Rollout:'));
   };
   await world.until(() => world.model.snapshot(world.service.nowMs()).tasks.length > 0, hourMs);
