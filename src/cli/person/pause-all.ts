@@ -3,8 +3,8 @@
  * upgrades in flight, because the log service cannot cancel them.
  */
 
-import { type Clock, systemClock } from '../../base/clock.ts';
-import { type Random, systemRandom } from '../../base/random.ts';
+import { systemClock } from '../../base/clock.ts';
+import { systemRandom } from '../../base/random.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { writeSettingsRequest } from '../../host/directory/requests.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
@@ -68,19 +68,9 @@ const openSwitch: OpenSwitch = async (options, context) => {
   return openClusterSwitch(options, context);
 };
 
-interface DirectorySwitchPorts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly user: () => string | undefined;
-}
-
-async function openDirectorySwitch(
-  dir: string,
-  context: CommandContext,
-  { clock, random, user }: DirectorySwitchPorts = { clock: systemClock, random: systemRandom, user: currentUser },
-): Promise<OperatorSwitch> {
+async function openDirectorySwitch(dir: string, context: CommandContext): Promise<OperatorSwitch> {
   const directory = await existingDirectory(dir, context);
-  const view = await DirectoryView.open({ directories: [directory], clock, random });
+  const view = await DirectoryView.open({ directories: [directory], clock: systemClock, random: systemRandom });
   return {
     scope: `in ${dir}`,
     flags: targetFlags({ dir }),
@@ -88,7 +78,7 @@ async function openDirectorySwitch(
       await view.refresh();
       return view.settings().pausedBy;
     },
-    set: (paused) => writeSettingsRequest(directory, paused, { by: user(), atMs: clock.now() }),
+    set: (paused) => writeSettingsRequest(directory, paused, { by: currentUser(), atMs: systemClock.now() }),
     idleNote: () => idleNoteOf(dir, directory),
     close: async () => {},
   };

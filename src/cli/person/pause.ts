@@ -76,7 +76,7 @@ function renderResumption(
  */
 function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | undefined {
   if (reader.pauseOfAll) {
-    const { pausedBy } = reader.pauseOfAll;
+    const { pausedBy } = reader.pauseOfAll();
     return pausedBy === undefined ? undefined : `Paused by ${pausedBy}.`;
   }
   const isOwn = resource.spec.paused || isPausedByAnnotation(resource);

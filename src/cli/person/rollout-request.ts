@@ -27,7 +27,7 @@ export function retryCommand(
   return actOnPolicy(target, options, context, open, why, (resource) => {
     const { id } = rolloutOf(resource, 'retry');
     const failed = resource.status?.collectors?.failed ?? 0;
-    if (!isStopped(resource) && !hasFailures(resource)) {
+    if (!resource.status?.rollout?.stopped && !hasFailures(resource)) {
       throw nothingToDo(resource, `rollout ${id} is not stopped and has no failures`);
     }
     return { annotation: request(annotations.retry, id, clock), report: renderRetry(resource, id, failed, options) };
@@ -86,27 +86,9 @@ function renderRetry(resource: CollectorVersionPolicy, id: string, failed: numbe
   const again = failed === 0 ? '' : `${counted(failed, 'failed collector')} ${failed === 1 ? 'is' : 'are'} retried`;
   const paused = resumeStep(resource, options);
   const also = paused === undefined ? '' : ` It is paused. To resume: ${paused}`;
-  if (isStopped(resource)) return `rollout ${id} continues${again === '' ? '' : `, and ${again}`}.${also}`;
+  if (resource.status?.rollout?.stopped)
+    return `rollout ${id} continues${again === '' ? '' : `, and ${again}`}.${also}`;
   return `${again === '' ? 'failed collectors are retried' : again} in rollout ${id}.${also}`;
-}
-
-const stopReasons: readonly (string | undefined)[] = [
-  reasons.rolloutStopped,
-  reasons.stageInconclusive,
-  reasons.rollingBack,
-  reasons.rolledBack,
-  reasons.aborted,
-];
-
-/**
- * Returns whether the failure policy or a person has stopped the rollout. The `Ready` condition can hide this, because
- * it may show another state first, such as a pause.
- */
-function isStopped(resource: CollectorVersionPolicy): boolean {
-  const { rollout, stages = [] } = resource.status ?? {};
-  if (rollout?.stopped !== undefined || stopReasons.includes(conditionOf(resource.status, 'Ready')?.reason))
-    return true;
-  return stages.some(({ state }) => state === 'Stopped');
 }
 
 /**
@@ -125,14 +107,7 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
 /** Clause that says how a rollout has ended, so that it cannot be aborted any more. Undefined if it can be aborted. */
-function overBy(resource: CollectorVersionPolicy): string | undefined {
-  if (resource.status?.rollout?.stopped?.reason === 'Aborted') return 'is already aborted';
-  switch (conditionOf(resource.status, 'Ready')?.reason) {
-    case reasons.aborted:
-      return 'is already aborted';
-    case reasons.rolledBack:
-      return 'is already rolled back';
-    default:
-      return undefined;
-  }
+function overBy({ status }: CollectorVersionPolicy): string | undefined {
+  if (status?.rollout?.stopped?.reason === 'Aborted') return 'is already aborted';
+  return conditionOf(status, 'Ready')?.reason === reasons.rolledBack ? 'is already rolled back' : undefined;
 }

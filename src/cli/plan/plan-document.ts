@@ -16,22 +16,28 @@ import type { Outlook } from './planner.ts';
 export function planDocument(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): object {
   const hasUpgrades = outlooks.some((outlook) => outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0);
   const changes = hasUpgrades || exports.some(hasSearches);
-  return { changes, policies: outlooks.map(describeOutlook), exports: exports.map(describeExport) };
+  return { changes, policies: outlooks.map(describeOutlook), exports: exports.map(describeOutlook) };
 }
 
-function describeExport(outlook: ExportOutlook): object {
+function describeOutlook(outlook: Outlook | ExportOutlook): object {
   const { namespace, name } = outlook.resource.metadata;
+  return { namespace, name, ...describeResult(outlook) };
+}
+
+function describeResult(outlook: Outlook | ExportOutlook): object {
   switch (outlook.kind) {
     case 'plan':
-      return { namespace, name, complete: false, ...describeSearches(outlook.plan) };
+      return 'rolloutId' in outlook.plan
+        ? describePlan(outlook.plan)
+        : { complete: false, ...describeSearches(outlook.plan) };
     case 'complete':
-      return { namespace, name, complete: true };
+      return { complete: true };
     case 'waiting':
-      return { namespace, name, complete: false, notBefore: renderMoment(outlook.untilMs) };
-    case 'problem': {
-      const { reason, message } = outlook;
-      return { namespace, name, problem: { reason, message } };
-    }
+      return 'untilMs' in outlook
+        ? { complete: false, notBefore: renderMoment(outlook.untilMs) }
+        : { nextTarget: describeNextBuild(outlook.nextBuild), upgrades: 0, notes: [outlook.message] };
+    case 'problem':
+      return { problem: { reason: outlook.reason, message: outlook.message } };
   }
 }
 
@@ -50,22 +56,6 @@ function describeSearches(plan: PlannedSearches): object {
     duration: renderDuration(plan.durationMs),
     notes: plan.hindrances,
   };
-}
-
-function describeOutlook(outlook: Outlook): object {
-  const { namespace, name } = outlook.resource.metadata;
-  switch (outlook.kind) {
-    case 'plan':
-      return { namespace, name, ...describePlan(outlook.plan) };
-    case 'waiting': {
-      const { nextBuild, message } = outlook;
-      return { namespace, name, nextTarget: describeNextBuild(nextBuild), upgrades: 0, notes: [message] };
-    }
-    case 'problem': {
-      const { reason, message } = outlook;
-      return { namespace, name, problem: { reason, message } };
-    }
-  }
 }
 
 function describePlan(plan: RolloutPlan): object {

@@ -58,6 +58,14 @@ export function wrap(text: string, width: number): readonly string[] {
   return lines;
 }
 
+/** Wraps a line, and indents the following lines like the first line and four columns more. */
+export function wrapIndented(line: string, width: number): readonly string[] {
+  if (widthOf(line) <= width) return [line];
+  const indent = /^ */.exec(line)?.[0] ?? '';
+  const [first = '', ...more] = wrap(line.slice(indent.length), Math.max(20, width - indent.length - 4));
+  return [indent + first, ...more.map((rest) => `${indent}    ${rest}`)];
+}
+
 /**
  * Duration in one or two units, rounded like kubectl. A slightly negative duration is shown as `0s`, because it comes
  * from clocks that differ. Any other negative duration is shown as `<invalid>`.

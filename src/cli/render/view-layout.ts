@@ -7,7 +7,7 @@ import { keyText } from '../../base/key-text.ts';
 import type { ResourceEvent } from '../../host/host.ts';
 import { conditionOf, holds, isAtWork, renderBehind, renderConditions } from './condition-lines.ts';
 import { type NextSteps, renderMessage } from './next-steps.ts';
-import { type Colour, clip, type Paint, paintWith, printable, renderAge, widthOf, wrap } from './text.ts';
+import { type Colour, clip, type Paint, paintWith, printable, renderAge, widthOf, wrap, wrapIndented } from './text.ts';
 
 /** Event of a resource, shown in its live view. */
 export interface LiveEvent {
@@ -96,14 +96,6 @@ export function renderView<D extends { readonly events: number }>(
     if (height === undefined || lines.length <= height) break;
   }
   return lines.flatMap((line) => (height === undefined ? wrapIndented(line, width) : [clip(line, width)]));
-}
-
-/** Wraps a line, and indents the following lines like the first line and four columns more. */
-function wrapIndented(line: string, width: number): readonly string[] {
-  if (widthOf(line) <= width) return [line];
-  const indent = /^ */.exec(line)?.[0] ?? '';
-  const [first = '', ...more] = wrap(line.slice(indent.length), Math.max(20, width - indent.length - 4));
-  return [indent + first, ...more.map((rest) => `${indent}    ${rest}`)];
 }
 
 /** Colour of the state of a resource. Yellow means that a person must act. */

@@ -7,7 +7,7 @@ import { stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { renderFinding } from '../../api/finding.ts';
-import type { AnyResource, KindName } from '../../api/kinds.ts';
+import type { AnyResource } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
@@ -16,11 +16,10 @@ import { isSurelyFree } from '../../host/directory/process-lock.ts';
 import { writeRequest } from '../../host/directory/requests.ts';
 import { retainedUntil } from '../../host/directory/resource-records.ts';
 import { StateDirectory } from '../../host/directory/state-directory.ts';
-import type { ResourceKey } from '../../host/host.ts';
 import type { CommandContext } from '../context.ts';
 import { shellWord } from '../render/next-steps.ts';
 import { UsageError } from '../usage-error.ts';
-import { type Annotation, byNamespaceAndName, type ParkedResource, type ResourceReader } from './resource-reader.ts';
+import { byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 interface DirectoryPorts {
   readonly clock: Clock;
@@ -47,7 +46,32 @@ export async function openDirectory(
     const rest = `${counted(others.length, 'more error')} in the manifests`;
     context.stderr.write(`${rest}. To list them: logfleet validate ${shellWord(dir)}\n`);
   }
-  return new DirectoryReader(dir, directory, view, ports);
+  return {
+    place: dir,
+    // The command searches all namespaces of a directory for a name.
+    defaultNamespace: undefined,
+    list: async (kind, namespace) => inOrder(view.resources(kind).list(), namespace),
+    get: async (kind, key) => {
+      const resource = view.resources(kind).get(key);
+      return resource && withoutWriters(resource);
+    },
+    follow: (kind, namespace, onChange, signal) =>
+      view.follow(kind, (resources) => onChange(inOrder(resources, namespace)), signal),
+    annotate: (kind, key, { name, value }) =>
+      writeRequest(directory, kind, key, { [name]: value ?? null }, { by: ports.user(), atMs: ports.clock.now() }),
+    pauseOfAll: () => view.settings(),
+    idleNote: () => idleNoteOf(dir, directory),
+    parked: () =>
+      [...view.parked()]
+        .sort((left, right) => byNamespaceAndName(left.resource, right.resource))
+        .map((record) => {
+          const { namespace, name } = record.resource.metadata;
+          const file = join(record.directory === directory ? dir : record.directory, record.manifest);
+          const times = { sinceMs: Date.parse(record.parkedSince ?? ''), untilMs: retainedUntil(record) };
+          return { kind: record.resource.kind, key: { namespace, name }, file, ...times };
+        }),
+    close: async () => {},
+  };
 }
 
 /** User name of this process. Undefined if the user has no name, as in a container that runs with a numeric user ID. */
@@ -75,66 +99,6 @@ export async function existingDirectory(dir: string, { cwd }: Pick<CommandContex
 export async function idleNoteOf(dir: string, directory: string): Promise<string | undefined> {
   if (!(await isSurelyFree(new StateDirectory(directory)))) return undefined;
   return `No process works on ${dir}, so nothing happens there. To start one: logfleet run ${shellWord(dir)}`;
-}
-
-class DirectoryReader implements ResourceReader {
-  readonly place: string;
-  /** Undefined, because the command searches all namespaces of a directory for a name. */
-  readonly defaultNamespace = undefined;
-  readonly #directory: string;
-  readonly #view: DirectoryView;
-  readonly #ports: DirectoryPorts;
-
-  constructor(place: string, directory: string, view: DirectoryView, ports: DirectoryPorts) {
-    this.place = place;
-    this.#directory = directory;
-    this.#view = view;
-    this.#ports = ports;
-  }
-
-  async list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]> {
-    return inOrder(this.#view.resources(kind).list(), namespace);
-  }
-
-  async get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined> {
-    const resource = this.#view.resources(kind).get(key);
-    return resource && withoutWriters(resource);
-  }
-
-  async follow(
-    kind: KindName,
-    namespace: string | undefined,
-    onChange: (resources: readonly AnyResource[]) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
-    await this.#view.follow(kind, (resources) => onChange(inOrder(resources, namespace)), signal);
-  }
-
-  async annotate(kind: KindName, key: ResourceKey, { name, value }: Annotation): Promise<void> {
-    const { clock, user } = this.#ports;
-    await writeRequest(this.#directory, kind, key, { [name]: value ?? null }, { by: user(), atMs: clock.now() });
-  }
-
-  get pauseOfAll(): { readonly pausedBy: string | undefined } {
-    return { pausedBy: this.#view.settings().pausedBy };
-  }
-
-  async idleNote(): Promise<string | undefined> {
-    return idleNoteOf(this.place, this.#directory);
-  }
-
-  parked(): readonly ParkedResource[] {
-    const records = [...this.#view.parked()].sort((left, right) => byNamespaceAndName(left.resource, right.resource));
-    return records.map((record) => {
-      const { resource, directory, manifest, parkedSince = '' } = record;
-      const { namespace, name } = resource.metadata;
-      const file = join(directory === this.#directory ? this.place : directory, manifest);
-      const times = { sinceMs: Date.parse(parkedSince), untilMs: retainedUntil(record) };
-      return { kind: resource.kind, key: { namespace, name }, file, ...times };
-    });
-  }
-
-  async close(): Promise<void> {}
 }
 
 function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined): readonly AnyResource[] {

@@ -61,7 +61,7 @@ export interface ResourceReader {
    */
   parked?(): readonly ParkedResource[];
   /** Cause of a pause of the whole operator. Absent for a cluster, where no flag names the operator. */
-  readonly pauseOfAll?: { readonly pausedBy: string | undefined };
+  pauseOfAll?(): { readonly pausedBy: string | undefined };
   close(): Promise<void>;
 }
 

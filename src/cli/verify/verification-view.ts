@@ -10,8 +10,17 @@ import { type Manifest, manifestAdvice } from '../../destination/manifest.ts';
 import { type ProofLevel, type ProofRange, proofLevels } from '../../destination/proof-range.ts';
 import { wayToSearchAnew } from '../../destination/recorded-files.ts';
 import type { Difference, DifferenceKind, Verification } from '../../destination/verify.ts';
-import { columnWidths, renderRow } from '../render/table.ts';
-import { type Paint, paintWith, printable, renderBytes, renderCount, renderMoment, wrap } from '../render/text.ts';
+import { renderTable } from '../render/table.ts';
+import {
+  type Paint,
+  paintWith,
+  printable,
+  renderBytes,
+  renderCount,
+  renderMoment,
+  wrap,
+  wrapIndented,
+} from '../render/text.ts';
 
 interface VerificationViewOptions {
   readonly width: number;
@@ -32,7 +41,9 @@ export function renderVerification(
   const incomplete = incompleteOf(manifest);
   return [
     paint('bold', printable(url)),
-    ...checkLines(checksOf(verification), width),
+    ...renderTable(['Check', 'Result', 'What'], checksOf(verification).map(cellsOf)).flatMap((line) =>
+      wrapIndented(line, width),
+    ),
     ...listed(
       differences.map((difference) => differenceTexts[difference.kind](difference)),
       width,
@@ -62,24 +73,14 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
   ];
 }
 
-/** Table of the checks of one export. The last column is wrapped if the window is narrow. */
-function checkLines(checks: readonly Check[], width: number): readonly string[] {
-  const heads = checks.map(({ name, result }) => [name, result]);
-  const widths = columnWidths([['CHECK', 'RESULT'], ...heads]);
-  const indent = widths.reduce((sum, column) => sum + column + gap, 0);
-  return [{ name: 'CHECK', result: 'RESULT', what: 'WHAT' }, ...checks].flatMap(({ name, result, what }) => {
-    const head = renderRow([name, result], widths, gap).padEnd(indent);
-    const lines = wrap(printable(what), Math.max(20, width - indent));
-    return lines.map((line, index) => (index === 0 ? head : ' '.repeat(indent)) + line);
-  });
-}
-
-const gap = 3;
-
 interface Check {
   readonly name: 'range' | 'proof' | 'counts' | 'figures' | 'files' | 'checksums' | 'manifest' | 'folder';
   readonly result: 'ok' | 'incomplete' | 'differs';
   readonly what: string;
+}
+
+function cellsOf({ name, result, what }: Check): readonly string[] {
+  return [name, result, what];
 }
 
 /** Check to which each kind of difference belongs. */

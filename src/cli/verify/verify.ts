@@ -4,7 +4,6 @@
  * the manifest.
  */
 
-import { pathToFileURL } from 'node:url';
 import { aborted } from '../../base/aborted.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
@@ -30,7 +29,7 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
   const documents: object[] = [];
   const notProven: string[] = [];
   for (const [index, place] of places.entries()) {
-    const proof = await proofOf(place, context).catch((error) => problemOf(error, place, isOne));
+    const proof = await proofOf(place, context, isOne);
     if (!proof) return exitStatus.interrupted;
     if (!isProof(proof)) notProven.push(proof.url);
     if (options.output === 'json') documents.push(documentOf(proof));
@@ -56,43 +55,35 @@ type Proof =
   | { readonly kind: 'problem'; readonly url: string; readonly message: string };
 
 /** Verifies one export. Returns undefined if a signal interrupts the verification. */
-async function proofOf(place: DestinationSettings, context: CommandContext): Promise<Proof | undefined> {
+async function proofOf(
+  place: DestinationSettings,
+  context: CommandContext,
+  isOne: boolean,
+): Promise<Proof | undefined> {
   const ports = { clock: systemClock, random: systemRandom, environment: context.env };
   const destination = await openDestination(place, ports);
   const progress = new VerifyView(context.stderr, systemClock);
+  const url = `${destination.url}/${layout.manifest}`;
   try {
     const verifying = verify(destination, (moment) => progress.show(moment));
     // After an interrupt, errors of files that are still being read are ignored.
     verifying.catch(() => {});
     const verification = await Promise.race([verifying, aborted(context.signal).then(() => undefined)]);
-    return verification && { kind: 'read', url: `${destination.url}/${layout.manifest}`, verification };
+    return verification && { kind: 'read', url, verification };
+  } catch (error) {
+    if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
+    // With several exports, the others are still verified. A single export that does not exist is an error of the command.
+    if (isOne && !exportErrorCodes.has(error.code)) throw error;
+    // Error messages name files relative to the folder of the export, so the address of the folder is added.
+    return { kind: 'problem', url, message: `${url}: ${error.message}` };
   } finally {
     progress.end();
     await destination.close();
   }
 }
 
-/**
- * Returns the problem that prevents the verification of one export. With several exports, the others are still
- * verified. A single export that does not exist is an error of the command.
- */
-function problemOf(error: unknown, place: DestinationSettings, isOne: boolean): Proof {
-  if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-  if (isOne && !exportErrorCodes.has(error.code)) throw error;
-  const url = `${urlOf(place)}/${layout.manifest}`;
-  // Error messages name files relative to the folder of the export, so the address of the folder is added.
-  return { kind: 'problem', url, message: `${url}: ${error.message}` };
-}
-
 /** Codes of errors that concern the export itself, not the arguments of the command. */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
-
-/** Address of the folder that contains the export. */
-function urlOf(place: DestinationSettings): string {
-  if (place.kind === 'volume') return pathToFileURL(place.directory).href;
-  const { bucket, root } = place.settings;
-  return `s3://${bucket}${root === '' ? '' : `/${root}`}`;
-}
 
 function isProof(proof: Proof): boolean {
   if (proof.kind === 'problem') return false;

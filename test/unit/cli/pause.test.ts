@@ -103,7 +103,7 @@ describe('resume', () => {
   it('asks the reader about everything if the reader knows', async () => {
     const paused = samplePolicy({ metadata: pausedMetadata, status: pausedBy('the annotation logfleet.dev/paused') });
     const resume = async (cause: string | undefined) => {
-      const reader = Object.assign(new MemoryReader([paused]), { pauseOfAll: { pausedBy: cause } });
+      const reader = Object.assign(new MemoryReader([paused]), { pauseOfAll: () => ({ pausedBy: cause }) });
       const context = recordingContext();
       const status = await resumeCommand('cvp/production', {}, context, async () => reader);
       return { status, text: context.stdout.text };

@@ -22,6 +22,8 @@ import { recordingContext } from './recording-context.ts';
 import { sampleExport } from './sample-export.ts';
 import { nowMs, rollingStatus, samplePolicy } from './sample-policy.ts';
 
+type StoppedReason = NonNullable<NonNullable<CollectorVersionPolicyStatus['rollout']>['stopped']>['reason'];
+
 const id = '3-19.500-1';
 const now = new Date(nowMs).toISOString();
 const rollout = { id, startTime: now };
@@ -38,6 +40,15 @@ const stages: readonly Stage[] = [
   { name: 'rest', soakDuration: '0s' },
 ];
 
+/** Reasons of the condition `Ready` of a stopped rollout, with the reason of the stop. */
+const stops: Readonly<Record<string, StoppedReason>> = {
+  RolloutStopped: 'RolloutStopped',
+  Aborted: 'Aborted',
+  StageInconclusive: 'StageInconclusive',
+  RollingBack: 'RollingBack',
+  RolledBack: 'RollingBack',
+};
+
 /** Policy in a rollout, with these stages and this reason of its condition `Ready`. */
 function policy(
   status: Partial<CollectorVersionPolicyStatus>,
@@ -47,9 +58,11 @@ function policy(
 ): CollectorVersionPolicy {
   const ready = { type: 'Ready', status: 'False', reason, message: 'Because.', lastTransitionTime: now } as const;
   const collectors = { ...rollingStatus.collectors!, offline: 0 };
+  const stop = stops[reason];
+  const stopped = stop && { stopped: { reason: stop, time: now, message: 'Because.' } };
   const sample = samplePolicy({
     metadata,
-    status: { ...rollingStatus, collectors, rollout, conditions: [ready], ...status },
+    status: { ...rollingStatus, collectors, rollout: { ...rollout, ...stopped }, conditions: [ready], ...status },
   });
   return { ...sample, spec: { ...sample.spec, strategy: { ...sample.spec.strategy, stages: spec } } };
 }
@@ -257,8 +270,6 @@ describe('retry', () => {
   });
 
   it('uses the failures of stages', async () => {
-    const stopped = policy({ ...failing(0), stages: [stage('canary', 'Stopped')] });
-    expect((await run('retry', stopped)).report).toBe(`rollout ${id} continues.`);
     const failed = policy({ ...failing(0), stages: [stage('canary', 'Soaking', 20, 1)] });
     expect((await run('retry', failed)).report).toBe(`failed collectors are retried in rollout ${id}.`);
   });
