@@ -4,13 +4,13 @@
  */
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 
-/** Consecutive collectors in the order of their upgrades that have the same version and time zone. */
+/** Collectors to upgrade that have the same version and time zone. */
 export interface ForecastMembers {
-  /** Version that the collectors run. Absent for an order by name, because versions alternate in that order. */
-  readonly version?: string;
+  readonly version?: string | undefined;
   /** Time zone of the collectors; undefined when they report none. */
   readonly zone: string | undefined;
-  readonly count: number;
+  /** Number of the collectors, 1 by default. */
+  readonly count?: number;
 }
 
 interface Place {
@@ -97,7 +97,7 @@ export class ForecastLine {
     const { calendar } = this.#place;
     let unreadable = 0;
     const byKey = new Map<string, number>();
-    for (const { version = '', zone, count } of members) {
+    for (const { version = '', zone, count = 1 } of members) {
       if (calendar.byCollector && calendar.verdict(0, zone).kind === 'zoneUnreadable') {
         unreadable += count;
         continue;

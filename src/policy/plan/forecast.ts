@@ -211,7 +211,7 @@ class Simulation {
 
   /** Simulates the soak of a stage, which ends with a sweep (read of the whole list) that is sent after the soak. */
   #soak({ members, soakMs, underWay = [], soakedMs }: ForecastStage, isLast: boolean): void {
-    const isIdle = underWay.length === 0 && members.every(({ count }) => count === 0);
+    const isIdle = underWay.length === 0 && members.every(({ count = 1 }) => count === 0);
     const endMs = isIdle ? soakedMs : this.#nowMs + soakMs;
     if (soakMs === 0 || endMs === undefined) return;
     this.#passUntil(endMs, !isLast);

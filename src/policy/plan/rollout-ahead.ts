@@ -2,35 +2,17 @@
 
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
+import type { Decision } from '../decide.ts';
 import type { LedgerHeader, Share, StageRecord } from '../ledger/ledger.ts';
 import { type Counts, totalOf } from '../members/state-counts.ts';
-import type { Gate } from '../rollout/rollout-state.ts';
 import { needsApproval, noStage, shareOf, soakMsOf, waitingStages } from '../rollout/stages.ts';
 import type { ForecastStage } from './forecast.ts';
-import type { ForecastMembers } from './forecast-line.ts';
+import { emptyStage, type PlannedMembers } from './planned-members.ts';
 
 /** Stage of the forecast, with the index of the same stage in the plan. The index is undefined for late joiners of ended stages. */
 export interface StageAhead {
   readonly stage: ForecastStage;
   readonly index: number | undefined;
-}
-
-/** Members of a stage that are not upgraded yet. */
-export interface LeftInStage {
-  /** Members of the stage to upgrade, in the order of their starts. */
-  readonly groups: readonly ForecastMembers[];
-  readonly counts: Counts;
-  /** Start times of the stage's upgrades in flight, as wall times in ms. */
-  readonly underWay: readonly number[];
-}
-
-export interface RolloutAhead {
-  readonly spec: CollectorVersionPolicySpec;
-  readonly header: LedgerHeader;
-  readonly gate: Gate | undefined;
-  readonly wallMs: number;
-  /** Members that are not upgraded yet, by the index of the stage; `noStage` for a policy without stages. */
-  readonly leftIn: (stage: number) => LeftInStage;
 }
 
 /**
@@ -68,16 +50,32 @@ export function placesOf({ maxInProgress, record }: StageOfPlan, counts: Counts)
 }
 
 /** Stages of the forecast. Late joiners of ended stages are upgraded together with the last stage. */
-export function stagesAhead(input: RolloutAhead): readonly StageAhead[] {
-  const stages = stagesOfPlan(input.spec, input.header);
-  const late = stages.filter(isEnded).flatMap(({ index }) => input.leftIn(index).groups);
+export function stagesAhead(
+  spec: CollectorVersionPolicySpec,
+  { header, state }: Pick<Decision, 'header' | 'state'>,
+  planned: PlannedMembers,
+  wallMs: number,
+): readonly StageAhead[] {
+  const stages = stagesOfPlan(spec, header);
+  const membersOf = ({ index }: StageOfPlan) => planned.stages.get(index) ?? emptyStage();
+  const late = stages.filter(isEnded).flatMap((stage) => membersOf(stage).upgrades);
   const ahead = stages.filter((stage) => !isEnded(stage));
-  const last = ahead.at(-1);
-  if (!last) return late.length > 0 ? [{ index: undefined, stage: { ...unlimited, members: late } }] : [];
-  return ahead.map((stage) => {
-    const left = input.leftIn(stage.index);
-    const members = stage === last ? [...late, ...left.groups] : left.groups;
-    return { index: stage.index, stage: { ...stageAhead(stage, left, input), members } };
+  if (ahead.length === 0) return late.length > 0 ? [{ index: undefined, stage: { ...unlimited, members: late } }] : [];
+  const { gate } = state;
+  return ahead.map((stage, place) => {
+    const { index, record, waiting, soakMs } = stage;
+    const { counts, underWay, upgrades } = membersOf(stage);
+    const isSoaking = record !== undefined && gate?.reason === reasons.soaking;
+    const failures = record && gate?.reason === reasons.collectorsFailed ? gate.waitsFor : undefined;
+    const forecast = {
+      ...{ soakMs, underWay },
+      members: place === ahead.length - 1 ? [...late, ...upgrades] : upgrades,
+      maxInProgress: placesOf(stage, counts),
+      needsApproval: waiting !== undefined && needsApproval(waiting, header),
+      soakedMs: isSoaking ? (gate.untilMs ?? wallMs) : undefined,
+      heldBy: failures ?? emptyOf(stage, counts) ?? awaited(spec, counts),
+    };
+    return { index, stage: forecast };
   });
 }
 
@@ -86,23 +84,6 @@ function isEnded({ record }: StageOfPlan): boolean {
 }
 
 const unlimited = { maxInProgress: undefined, soakMs: 0, needsApproval: false } as const;
-
-function stageAhead(
-  stage: StageOfPlan,
-  { counts, underWay }: LeftInStage,
-  { spec, header, gate, wallMs }: RolloutAhead,
-): Omit<ForecastStage, 'members'> {
-  const isSoaking = stage.record !== undefined && gate?.reason === reasons.soaking;
-  const failures = stage.record && gate?.reason === reasons.collectorsFailed ? gate.waitsFor : undefined;
-  return {
-    maxInProgress: placesOf(stage, counts),
-    soakMs: stage.soakMs,
-    underWay,
-    needsApproval: stage.waiting !== undefined && needsApproval(stage.waiting, header),
-    soakedMs: isSoaking ? (gate.untilMs ?? wallMs) : undefined,
-    heldBy: failures ?? emptyOf(stage, counts) ?? awaited(spec, counts),
-  };
-}
 
 /**
  * Reason why a stage that has no collector to choose cannot start. A person must provide a collector, except for a last stage

@@ -20,8 +20,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Counts } from '../members/state-counts.ts';
 import { countMembers, needsApproval } from '../rollout/stages.ts';
 import type { NextBuild } from '../rollout/target.ts';
-import { type Forecast, forecast } from './forecast.ts';
-import type { ForecastMembers } from './forecast-line.ts';
+import { type Forecast, type ForecastInput, forecast } from './forecast.ts';
 import {
   emptyStage,
   type LeftOut,
@@ -107,16 +106,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   const maxInProgress = maxInProgressOf(policy.spec, members.matched);
   const { requestsPerSecond } = bound.account;
   const stages = stagesOf(free.spec, decision, members, seen.began);
-  const stagesLeft = stagesAhead({
-    spec: free.spec,
-    header: decision.header,
-    gate: decision.state.gate,
-    wallMs,
-    leftIn: (stage) => {
-      const { upgrades, counts, underWay } = members.stages.get(stage) ?? emptyStage();
-      return { groups: groupsOf(upgrades), counts, underWay };
-    },
-  });
+  const stagesLeft = stagesAhead(free.spec, decision, members, wallMs);
   const said = stop ? undefined : forecast(forecastInput(policy, seen, stagesLeft, maxInProgress, upgrade));
   return {
     rolloutId: decision.header.rolloutId,
@@ -138,10 +128,10 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
 function forecastInput(
   policy: CollectorVersionPolicy,
   { bound, input }: Ready,
-  stagesLeft: ReturnType<typeof stagesAhead>,
+  stagesLeft: readonly StageAhead[],
   maxInProgress: number,
-  upgrade: ReturnType<typeof upgradeLength>,
-): Parameters<typeof forecast>[0] {
+  upgrade: UpgradeLength,
+): ForecastInput {
   return {
     stages: stagesLeft.map(({ stage }) => stage),
     maxInProgress,
@@ -215,17 +205,6 @@ function stagesOf(
       state: record?.endedAtMs !== undefined ? 'ended' : waiting || begins ? 'ahead' : 'underWay',
     };
   });
-}
-
-/** Groups neighbouring collectors with the same version and time zone. */
-function groupsOf(upgrades: readonly PlannedCollector[]): readonly ForecastMembers[] {
-  const groups: { version: string; zone: string | undefined; count: number }[] = [];
-  for (const { version = '', zone } of upgrades) {
-    const last = groups.at(-1);
-    if (last?.version === version && last.zone === zone) last.count++;
-    else groups.push({ version, zone, count: 1 });
-  }
-  return groups;
 }
 
 function timesOf(

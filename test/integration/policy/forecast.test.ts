@@ -21,7 +21,7 @@ function stage(count: number, members: Partial<ForecastStage> = {}): ForecastSta
 }
 
 function foretell(stages: readonly ForecastStage[], members: Partial<ForecastInput> = {}): Forecast {
-  const listed = stages.flatMap((one) => one.members).reduce((sum, { count }) => sum + count, 0);
+  const listed = stages.flatMap((one) => one.members).reduce((sum, { count = 1 }) => sum + count, 0);
   return forecast({
     stages,
     maxInProgress: 1_000,
