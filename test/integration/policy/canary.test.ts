@@ -62,13 +62,13 @@ const breaks = (duration: string) => ({
   ],
 });
 
-describe('upgrades of which 30 % fail', () => {
+describe('a rollout whose upgrades fail in 30 % stops in the canary', () => {
   test.each([
-    ['take longer than the canaries take to be started', '2m', {}],
-    ['end while canaries are being started', '5s', {}],
-    ['end one after the other', '30s', { maxInProgress: 4 }],
-    ['end at very different times', '20s..20m', {}],
-  ])('that %s', async (_, duration, canary) => {
+    ['when upgrades take longer than the start of all canaries', '2m', {}],
+    ['when upgrades end while canaries still start', '5s', {}],
+    ['when upgrades end one after the other', '30s', { maxInProgress: 4 }],
+    ['when upgrades end at very different times', '20s..20m', {}],
+  ])('%s', async (_, duration, canary) => {
     const one = rollout(breaks(duration), canary);
     expect(await one.untilReason('RolloutStopped')).toBe(true);
     const knownMs = failureKnownMs(one);
@@ -87,7 +87,7 @@ describe('upgrades of which 30 % fail', () => {
   });
 });
 
-test('a version that kills 30 % of the collectors after the upgrade: the soak of the canary sees it', async () => {
+test('the soak of the canary detects a version that kills 30 % of the collectors', async () => {
   const one = rollout({ duration: '2m' }, {});
   expect(await one.untilReason('Soaking')).toBe(true);
   const upgraded = one.snapshot().collectors.filter(({ version }) => version === target);

@@ -29,9 +29,9 @@ const tolerant = (maxFailures: number | string, action: string, minSamples = 1) 
   failurePolicy: { maxFailures, minSamples, action },
 });
 
-describe('many that come once all is at the target', () => {
+describe('late joiners of a completed rollout', () => {
   test.each(['Pause', 'Rollback'])(
-    'are stopped by what is tolerated, and nobody is rolled back, with %s',
+    'stop the rollout when their failures exceed the tolerance, without a rollback (%s)',
     async (action) => {
       const { world, since, at, come, status, untilReason } = await complete({ spec: tolerant(1, action) });
       come('bad', 36);
@@ -46,7 +46,7 @@ describe('many that come once all is at the target', () => {
     },
   );
 
-  test('continue once a person says so, and are counted anew', async () => {
+  test('continue after a retry, with new counts of failures', async () => {
     const { world, since, at, come, status, annotate, untilReason } = await complete({ spec: tolerant(1, 'Pause') });
     come('bad', 12);
     await untilReason('RolloutStopped', 4 * hourMs);
@@ -60,14 +60,14 @@ describe('many that come once all is at the target', () => {
     expect(at(target)).toBe(22);
   });
 
-  test('all have their turn where the action is Continue', async () => {
+  test('are all tried with action Continue', async () => {
     const { since, come, untilReason } = await complete({ spec: tolerant(1, 'Continue') });
     come('bad', 6);
     expect(await untilReason('CollectorsFailed', 4 * hourMs)).toBe(true);
     expect(since()).toHaveLength(6);
   });
 
-  test('are judged by a percentage once so many have ended as it asks for', async () => {
+  test('are judged by a percentage after minSamples attempts', async () => {
     const { since, come, untilReason } = await complete({ spec: tolerant('50%', 'Pause', 8) });
     come('bad', 30);
     expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
@@ -75,14 +75,14 @@ describe('many that come once all is at the target', () => {
     expect(since().length).toBeLessThanOrEqual(10);
   });
 
-  test('are reported, and not stopped, where too few have ended for a percentage to say anything', async () => {
+  test('are reported and do not stop the rollout below minSamples', async () => {
     const { since, come, untilReason } = await complete({ spec: tolerant('5%', 'Pause', 8) });
     come('bad', 3);
     expect(await untilReason('CollectorsFailed', 4 * hourMs)).toBe(true);
     expect(since()).toHaveLength(3);
   });
 
-  test('are stopped although they had been there before, and were set back by others', async () => {
+  test('count also when they were at the target before and another tool downgraded them', async () => {
     const { world, since, untilReason } = await complete({
       scenario: {
         groups: { web: { count: 10, version: before } },
@@ -99,7 +99,7 @@ describe('many that come once all is at the target', () => {
   });
 });
 
-test('a fleet of which nobody was there goes through its stages once somebody is, and has not been complete (R2)', async () => {
+test('a rollout without collectors is not complete, and runs its stages when collectors appear (R2)', async () => {
   const stages = [
     { ...canary, maxFailures: 0, soakDuration: '1h' },
     { ...rest, approval: 'Required' },
@@ -122,7 +122,7 @@ test('a fleet of which nobody was there goes through its stages once somebody is
   expect(status()?.history).toEqual([]);
 });
 
-test('the count begins again when all are at the target, and not while some have failed', async () => {
+test('the count of failures begins again when all collectors are at the target, not while some have failed', async () => {
   const { world, since, come, untilReason } = await complete({ spec: tolerant(1, 'Pause') });
   const fail = async (name: string, reason: string) => {
     const attempts = since().length;
@@ -138,14 +138,14 @@ test('the count begins again when all are at the target, and not while some have
   await fail('third', 'RolloutStopped');
 });
 
-test('a late joiner that fails is reported where no tolerance of the rollout covers it', async () => {
+test('a failed late joiner is reported when the rollout has no maxFailures', async () => {
   const stages = [canary, { ...rest, maxFailures: 5 }];
   const { come, untilReason } = await complete({ stages });
   come('bad', 1);
   expect(await untilReason('CollectorsFailed', 4 * hourMs)).toBe(true);
 });
 
-test('what was stopped for those that came late stays so where its target goes and comes back (R6)', async () => {
+test('a rollout that late joiners stopped stays stopped when its target changes and returns (R6)', async () => {
   const { world, since, come, patch, untilReason } = await complete({
     spec: { ...tolerant(1, 'Pause'), allowDowngrade: true },
   });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 
-test('what was written ahead and never sent is not in flight for the next one', async () => {
+test('an attempt that was written ahead and never sent is not in flight for the next policy', async () => {
   const world = new World({
     scenario: {
       builds: ['19.100-1', '19.150-1', '19.200-1'],
@@ -24,7 +24,7 @@ test('what was written ahead and never sent is not in flight for the next one', 
   expect(posts()).toBe(20);
 });
 
-test('what was accepted a moment before the deletion is taken over with its task, and asked about no second time', async () => {
+test('an attempt that was accepted right before the deletion is taken over with its task, without another POST', async () => {
   const world = new World({
     scenario: {
       builds: ['19.100-1', '19.150-1', '19.200-1'],
@@ -49,7 +49,7 @@ test('what was accepted a moment before the deletion is taken over with its task
 });
 
 test.each(['before', 'after'] as const)(
-  'what is taken over is in flight also when writing that down fails %s its effect',
+  'an attempt that is taken over stays in flight when the ledger write fails %s its effect',
   async (when) => {
     const world = new World({
       scenario: {

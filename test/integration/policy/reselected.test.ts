@@ -25,14 +25,14 @@ async function withFailed() {
   return { world, replica, select, collectors };
 }
 
-test('excluding those that failed brings a rollout to its end', async () => {
+test('excluding the failed collectors completes a rollout', async () => {
   const { world, select, collectors } = await withFailed();
   select({ exclude: [{ matchNames: ['bad-*'] }] });
   expect(await world.until(() => world.ready('production')?.status === 'True', minuteMs)).toBe(true);
   expect(collectors()).toMatchObject({ matched: 4, updated: 4, failed: 0 });
 });
 
-test('also when nobody looked while they were excluded', async () => {
+test('an exclusion while no process ran completes a rollout, too', async () => {
   const { world, replica, select, collectors } = await withFailed();
   replica.kill();
   select({ exclude: [{ matchNames: ['bad-*'] }] });
@@ -41,7 +41,7 @@ test('also when nobody looked while they were excluded', async () => {
   expect(collectors()).toMatchObject({ matched: 4, updated: 4, failed: 0 });
 });
 
-test('a collector that was upgraded stays, whatever a selection says of its new version', async () => {
+test('an upgraded collector stays a member although the selector does not match its new version', async () => {
   const { world, select, collectors } = await withFailed();
   const older = { key: 'collectorVersion', operator: 'Lt', values: ['19.200-1'] };
   select({ selector: { matchExpressions: [older] }, exclude: [{ matchNames: ['bad-*'] }] });

@@ -6,7 +6,7 @@ import { before, canary, hourMs, middle, rest, staged, target } from './staged-w
 const fails = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 
 describe('a rollout that is complete (R5)', () => {
-  test('is not rolled back because somebody tolerates less afterwards', async () => {
+  test('is not rolled back when maxFailures is lowered afterwards', async () => {
     const { world, tasks, patch, untilReason } = staged({
       scenario: {
         groups: { web: { count: 10, version: before }, bad: { count: 2, version: before, upgrade: fails } },
@@ -25,7 +25,7 @@ describe('a rollout that is complete (R5)', () => {
     expect(tasks()).toHaveLength(12);
   });
 
-  test('is judged again for whom another selection brings in, and stopped without taking back who was there', async () => {
+  test('is stopped by failures of newly selected collectors, without a rollback of the others', async () => {
     const { world, tasks, at, patch, untilReason } = staged({
       scenario: {
         groups: { web: { count: 10, version: before }, bad: { count: 20, version: before, upgrade: fails } },
@@ -47,13 +47,13 @@ describe('a rollout that is complete (R5)', () => {
   });
 });
 
-describe('a canary whose collectors are refused before anything was tried (R1)', () => {
+describe('a canary whose collectors the service refuses (R1)', () => {
   test.each([
     ['collector.not.alive', '3s'],
     ['collector.not.alive', '6s'],
     ['collector.type.invalid', '4s'],
     ['collector.version.invalid', '4s'],
-  ])('%s until %s: stops the rollout as inconclusive, and nobody is broken', async (code, until) => {
+  ])('with %s until %s stops the rollout as inconclusive', async (code, until) => {
     const { world, tasks, stage, untilReason } = staged({
       scenario: {
         groups: { web: { count: 40, version: before } },
@@ -74,7 +74,7 @@ describe('a canary whose collectors are refused before anything was tried (R1)',
 test.each([
   ['that soaks', 'Soaking', '12h', {}],
   ['that has ended', 'AwaitingApproval', '0s', { approval: 'Required' }],
-])('a canary %s takes nobody else when the fleet grows (R1, R4)', async (_, reason, soakDuration, approval) => {
+])('a canary %s gets no more members when the fleet grows (R1, R4)', async (_, reason, soakDuration, approval) => {
   const { world, tasks, stage, untilReason } = staged({
     count: 100,
     stages: [
@@ -92,7 +92,7 @@ test.each([
   expect(tasks()).toHaveLength(1);
 });
 
-describe('a canary of a tenth that has ended takes nobody past an approval (R1, R4)', () => {
+describe('a canary of 10 % that has ended upgrades no collector before the approval (R1, R4)', () => {
   const tenth = { ...canary, size: '10%' };
   const stages = (first: object = {}) => [
     { ...tenth, ...first },
@@ -100,7 +100,7 @@ describe('a canary of a tenth that has ended takes nobody past an approval (R1, 
   ];
   const more = { groups: { more: { count: 100, version: before } } };
 
-  test('once a person has gone on in its soak', async () => {
+  test('after a retry in its soak', async () => {
     const { world, tasks, status, stage, annotate, untilReason } = staged({
       count: 100,
       stages: stages({ soakDuration: '2h' }),
@@ -120,7 +120,7 @@ describe('a canary of a tenth that has ended takes nobody past an approval (R1, 
     expect(stage('rest')).toMatchObject({ members: 190, state: 'AwaitingApproval' });
   });
 
-  test('once a person has changed the selection', async () => {
+  test('after a change of the selection', async () => {
     const { world, tasks, stage, patch, untilReason } = staged({
       scenario: { groups: { web: { count: 100, version: before }, off: { count: 1, version: before } } },
       stages: stages(),
@@ -137,7 +137,7 @@ describe('a canary of a tenth that has ended takes nobody past an approval (R1, 
     expect(tasks()).toHaveLength(begun);
   });
 
-  test('in the place of who was at the target before and is uninstalled', async () => {
+  test('in place of an uninstalled collector that was at the target before', async () => {
     const { world, tasks, snapshot, stage, untilReason } = staged({
       scenario: { groups: { web: { count: 50, version: before }, hand: { count: 50, version: target } } },
       stages: stages(),
@@ -156,7 +156,7 @@ describe('a canary of a tenth that has ended takes nobody past an approval (R1, 
   });
 });
 
-test('a canary that soaks keeps its members and its soak, whatever another text of it says (R2)', async () => {
+test('a canary that soaks keeps its members and its soak when its spec is edited (R2)', async () => {
   const stages = (size: string, soakDuration: string) => [{ ...canary, size, soakDuration }, rest];
   const { world, tasks, stage, patch, untilReason } = staged({ count: 100, stages: stages('1%', '12h') });
   world.start();
@@ -169,11 +169,11 @@ test('a canary that soaks keeps its members and its soak, whatever another text 
   expect(await untilReason('AllUpdated', 4 * hourMs)).toBe(true);
 });
 
-describe('a stage that nobody has said a tolerance of (R3)', () => {
+describe('a stage without maxFailures (R3)', () => {
   const stalledBy = (world: ReturnType<typeof staged>['world']) =>
     world.policy('production')?.status?.conditions?.find(({ type }) => type === 'Stalled')?.reason;
 
-  test('is held by a failure, says so as stalled, and continues with a retry', async () => {
+  test('is held by a failure, is reported as Stalled, and continues after a retry', async () => {
     const { world, tasks, status, stage, annotate, untilReason } = staged({
       scenario: { upgrade: { duration: '2m', ...fails } },
     });
@@ -191,7 +191,7 @@ describe('a stage that nobody has said a tolerance of (R3)', () => {
     expect(tasks()).toHaveLength(33);
   });
 
-  test('is not held by one that reached the target with its next attempt', async () => {
+  test('is not held by a member that reached the target with its next attempt', async () => {
     const { world, untilReason } = staged({
       scenario: { upgrade: { duration: '2m', ...fails } },
       spec: { retryPolicy: { limit: 20, backoff: { duration: '1m', factor: 1, cap: '1m' } } },
@@ -202,7 +202,7 @@ describe('a stage that nobody has said a tolerance of (R3)', () => {
     expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
   });
 
-  test('is held by a death, as stalled, and continues without the dead with a retry', async () => {
+  test('is held by a death, is reported as Stalled, and continues without the member after a retry', async () => {
     const { world, tasks, snapshot, status, annotate, untilReason } = staged({
       stages: [{ ...canary, soakDuration: '1h' }, rest],
     });
@@ -221,7 +221,7 @@ describe('a stage that nobody has said a tolerance of (R3)', () => {
   });
 });
 
-describe('a stage whose members are gone from the list (R2)', () => {
+describe('a stage whose members are no longer listed (R2)', () => {
   async function soaking(gone: number) {
     const one = staged({ stages: [{ ...canary, maxFailures: 0, soakDuration: '24h' }, rest] });
     one.world.start();
@@ -234,12 +234,12 @@ describe('a stage whose members are gone from the list (R2)', () => {
     return one;
   }
 
-  test.each([1, 2])('goes on without %d of 3', async (gone) => {
+  test.each([1, 2])('continues without %d of 3 members', async (gone) => {
     const { untilReason } = await soaking(gone);
     expect(await untilReason('AllUpdated', 8 * hourMs)).toBe(true);
   });
 
-  test('is inconclusive without all of them: a retry starts it with other members', async () => {
+  test('is inconclusive without any member, and a retry starts it with other members', async () => {
     const { world, tasks, status, stage, annotate, untilReason } = await soaking(3);
     expect(await untilReason('StageInconclusive', 8 * hourMs)).toBe(true);
     await world.clock.advance(48 * hourMs);
@@ -250,7 +250,7 @@ describe('a stage whose members are gone from the list (R2)', () => {
     expect(stage('canary')).toMatchObject({ members: 3, updated: 3 });
   });
 
-  test('is inconclusive without all of them: an approval goes on to the next', async () => {
+  test('is inconclusive without any member, and an approval continues with the next stage', async () => {
     const { tasks, status, annotate, untilReason } = await soaking(3);
     expect(await untilReason('StageInconclusive', 8 * hourMs)).toBe(true);
     annotate(annotations.approve, `${status()?.rollout?.id}/canary`);
@@ -259,8 +259,8 @@ describe('a stage whose members are gone from the list (R2)', () => {
   });
 });
 
-describe('a tolerance (R5)', () => {
-  test('of the canary covers no other stage', async () => {
+describe('maxFailures (R5)', () => {
+  test('of the canary does not hold for other stages', async () => {
     const { world, status, untilReason } = staged({
       scenario: {
         groups: {
@@ -277,7 +277,7 @@ describe('a tolerance (R5)', () => {
     expect(status()?.history).toEqual([]);
   });
 
-  test('of a stage covers nobody who comes after its end', async () => {
+  test('of a stage does not hold for collectors that join after its end', async () => {
     const { world, untilReason } = staged({ stages: [canary, { ...rest, maxFailures: 1 }] });
     world.start();
     await untilReason('AllUpdated');
@@ -285,7 +285,7 @@ describe('a tolerance (R5)', () => {
     expect(await untilReason('CollectorsFailed', 4 * hourMs)).toBe(true);
   });
 
-  test('that is exceeded ends stalled where the action is Continue, and says by how much', async () => {
+  test('with action Continue ends in Stalled when it is exceeded, with the figures', async () => {
     const { world, untilReason } = staged({
       scenario: {
         groups: { web: { count: 20, version: before }, bad: { count: 3, version: before, upgrade: fails } },
@@ -302,11 +302,11 @@ describe('a tolerance (R5)', () => {
   });
 });
 
-describe('a target that goes and comes back (R6)', () => {
+describe('a target that changes and returns (R6)', () => {
   const stages = [{ ...canary, maxFailures: 0, soakDuration: '24h' }, rest];
   const spec = { allowDowngrade: true };
 
-  test.each([1_000, 10_000, 60_000])('after %d ms does not skip the soak of the canary', async (awayMs) => {
+  test.each([1_000, 10_000, 60_000])('after %d ms still needs the soak of the canary', async (awayMs) => {
     const { world, tasks, patch, untilReason } = staged({ spec, stages });
     world.start();
     await untilReason('Soaking');
@@ -322,7 +322,7 @@ describe('a target that goes and comes back (R6)', () => {
     expect(others[0]?.requestTime).toBeGreaterThanOrEqual(begunMs + 24 * hourMs);
   });
 
-  test('while it is paused does not, either', async () => {
+  test('during a pause still needs the soak of the canary', async () => {
     const { world, tasks, patch, untilReason } = staged({ spec, stages });
     world.start();
     await untilReason('Soaking');
@@ -335,7 +335,7 @@ describe('a target that goes and comes back (R6)', () => {
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(3);
   });
 
-  test('does not lift a stop: a person does', async () => {
+  test('stays stopped until a retry', async () => {
     const { world, tasks, snapshot, patch, status, annotate, untilReason } = staged({ spec, stages });
     world.start();
     await untilReason('Soaking');
@@ -355,7 +355,7 @@ describe('a target that goes and comes back (R6)', () => {
     ).toBe(true);
   });
 
-  test('is still aborted', async () => {
+  test('stays aborted', async () => {
     const { world, tasks, patch, status, annotate, untilReason } = staged({
       spec,
       scenario: { upgrade: { duration: '2m', ...fails } },
@@ -372,8 +372,8 @@ describe('a target that goes and comes back (R6)', () => {
   });
 });
 
-describe('a retry of what was rolled back (R9)', () => {
-  test('begins with the canary, its tolerance and its soak, and asks for approvals again', async () => {
+describe('a retry after a rollback (R9)', () => {
+  test('begins with the canary, its maxFailures and its soak, and needs new approvals', async () => {
     const { world, tasks, at, annotate, status, stage, untilReason } = staged({
       stages: [
         { ...canary, maxFailures: 0, soakDuration: '1h' },
@@ -411,7 +411,7 @@ describe('a soak (R3)', () => {
     maxFailures: 0,
   };
 
-  test('continues beside collectors that come back in it, which are upgraded with the last stage', async () => {
+  test('continues when collectors return in it, which are upgraded with the last stage', async () => {
     const { world, at, stage, untilReason } = staged({
       scenario: {
         groups: {
@@ -436,7 +436,7 @@ describe('a soak (R3)', () => {
 });
 
 describe('status', () => {
-  test('names the stage that was stopped, also where the same decision would have ended it', async () => {
+  test('names the stage that was stopped, also when the same decision would have ended it', async () => {
     const { world, status, stage, untilReason } = staged({
       scenario: { upgrade: { duration: '2m', ...fails } },
       stages: [{ ...canary, size: 1, maxFailures: 0 }, rest],
@@ -447,7 +447,7 @@ describe('status', () => {
     expect(stage('canary')?.state).toBe('Stopped');
   });
 
-  test('says of who is rolled back that it comes from the target', async () => {
+  test('shows the target as the version from which a collector is rolled back', async () => {
     const { world, status, untilReason } = staged({
       scenario: {
         groups: { web: { count: 5, version: before }, zbad: { count: 1, version: before, upgrade: fails } },

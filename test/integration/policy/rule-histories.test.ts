@@ -97,7 +97,7 @@ describe('window', () => {
     }
   });
 
-  test('× rollback: taking back waits for the window, says so, and continues in the next one', async () => {
+  test('× rollback: a rollback waits for the next window and reports that', async () => {
     const groups = { web: { count: 10, version: before }, zbad: { count: 1, version: before, ...fails } };
     const maintenance = daily(22, '40m');
     const one = rollout({
@@ -114,7 +114,7 @@ describe('window', () => {
     }
   });
 
-  test('× maxInProgress: what a closed window leaves is done in the next ones, no more at once than before', async () => {
+  test('× maxInProgress: the remaining upgrades run in later windows, within the same limit', async () => {
     const one = rollout({ spec: { resyncInterval: '2h', maintenance: daily(22, '34m') } });
     one.world.start();
     expect(await one.untilReason('AllUpdated', 10 * 24 * hourMs)).toBe(true);
@@ -123,7 +123,7 @@ describe('window', () => {
     expect(one.tasks()).toHaveLength(10);
   });
 
-  test("by each collector's own zone × status: it says that it waits for the window, although nobody is refused for all", async () => {
+  test("by each collector's own zone × status: the status reports the wait for a window", async () => {
     const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' }];
     const groups = { web: { count: 4, version: before, timeZone: 'Europe/Berlin' } };
     const one = rollout({ scenario: { groups }, spec: { maintenance: { cutoff: '30m', windows } } });
@@ -133,7 +133,7 @@ describe('window', () => {
     expect(await one.untilReason('AllUpdated', 24 * hourMs)).toBe(true);
   });
 
-  test('× exclusion: what is left out of a window stays so, and an end of the exclusion in it lets continue', async () => {
+  test('× exclusion: no upgrade starts during an exclusion, and upgrades continue when it ends within a window', async () => {
     const one = rollout();
     const day = new Date(one.world.clock.now()).toISOString().slice(0, 10);
     const exclusions = [{ name: 'freeze', startTime: `${day}T00:00:00Z`, endTime: `${day}T23:00:00Z` }];
@@ -148,7 +148,7 @@ describe('pause', () => {
   const groups = { web: { count: 10, version: before }, zbad: { count: 1, version: before, ...fails } };
 
   test.each(['annotation', 'spec', 'all'] as const)(
-    '(%s) × rollback: nobody is rolled back meanwhile; then it continues',
+    '(%s) × rollback: no collector is rolled back during the pause, and the rollback continues afterwards',
     async (how) => {
       const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
       const pause = (paused: boolean) => {
@@ -170,7 +170,7 @@ describe('pause', () => {
     },
   );
 
-  test('× approval: it can be given meanwhile, and acts then', async () => {
+  test('× approval: an approval during the pause acts when the pause ends', async () => {
     const one = rollout({ strategy: { stages: [canary, { ...rest, approval: 'Required' }] } });
     one.world.start();
     expect(await one.untilReason('AwaitingApproval')).toBe(true);
@@ -183,7 +183,7 @@ describe('pause', () => {
     expect(one.status()?.history?.[0]?.actions?.map(({ action }) => action)).toEqual(['Pause', 'Approve', 'Resume']);
   });
 
-  test('× soak: a soak continues meanwhile', async () => {
+  test('× soak: a soak continues during the pause', async () => {
     const one = rollout({ strategy: { stages: [{ ...canary, soakDuration: '1h' }, rest] } });
     one.world.start();
     expect(await one.untilReason('Soaking')).toBe(true);
@@ -194,7 +194,7 @@ describe('pause', () => {
     expect(await one.world.until(() => one.tasks().length > 2, minuteMs)).toBe(true);
   });
 
-  test('× failure stop: what fails meanwhile is judged, and the end of the pause starts nothing', async () => {
+  test('× failure stop: failures during the pause stop the rollout, and its end starts nothing', async () => {
     const one = rollout({
       scenario: fails,
       spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Pause' } },
@@ -210,7 +210,7 @@ describe('pause', () => {
     expect(one.tasks()).toHaveLength(2);
   });
 
-  test('× target change: the new one begins when it is over', async () => {
+  test('× target change: the new rollout begins when the pause ends', async () => {
     const one = rollout();
     one.world.start();
     await one.untilTasks(2);
@@ -230,7 +230,7 @@ describe('target change', () => {
   const groups = { web: { count: 4, version: before }, zbad: { count: 2, version: before, ...fails } };
   const retryPolicy = { limit: 3, backoff: { duration: '6h', factor: 1, cap: '6h' } };
 
-  test('× retry: a collector that failed begins again at once, with all attempts', async () => {
+  test('× retry: a failed collector is tried at once in the new rollout, with all attempts', async () => {
     const one = rollout({ scenario: { groups }, spec: { retryPolicy } });
     one.world.start();
     await one.world.until(() => one.status()?.collectors?.updated === 4 && one.tasks().length === 6, hourMs);
@@ -242,7 +242,7 @@ describe('target change', () => {
     expect(one.to(newest)).toHaveLength(6);
   });
 
-  test('× failure stop: another target continues', async () => {
+  test('× failure stop: another target starts upgrades again', async () => {
     const failurePolicy = { maxFailures: 0, minSamples: 1, action: 'Pause' };
     const one = rollout({ scenario: { groups }, spec: { failurePolicy } });
     one.world.start();
@@ -256,7 +256,7 @@ describe('target change', () => {
   test.each([
     ['a newer one', newest, {}],
     ['what had run before', before, { allowDowngrade: true }],
-  ])('× rollback: %s ends it, what is in flight first', async (_, version, more) => {
+  ])('× rollback: %s as the new target ends the rollback after the attempts in flight', async (_, version, more) => {
     const one = rollout({
       scenario: { groups: { ...groups, web: { count: 10, version: before } } },
       spec: { failurePolicy: rollsBack },
@@ -271,7 +271,7 @@ describe('target change', () => {
     expect(one.status()?.history?.map(({ outcome }) => outcome)).toEqual(['Completed', 'RolledBack']);
   });
 
-  test('× approval: one that was given is of the rollout before', async () => {
+  test('× approval: an approval holds only for its own rollout', async () => {
     const one = rollout({ strategy: { stages: [canary, { ...rest, approval: 'Required' }] } });
     one.world.start();
     expect(await one.untilReason('AwaitingApproval')).toBe(true);
@@ -285,7 +285,7 @@ describe('target change', () => {
     expect(one.to(newest)).toHaveLength(2);
   });
 
-  test('and back × rollback: a collector that was in flight all the while is rolled back with the others', async () => {
+  test('and back × rollback: a collector in flight throughout is rolled back with the others', async () => {
     const one = rollout({
       scenario: { groups: { web: { count: 4, version: before }, zbad: { count: 1, version: before, ...fails } } },
       strategy: { maxInProgress: 4 },
@@ -300,7 +300,7 @@ describe('target change', () => {
     expect(one.at(before)).toBe(5);
   });
 
-  test('× selection change: where both come at once, only who is selected now goes to the new one', async () => {
+  test('× selection change: when both change at once, only the newly selected collectors are upgraded', async () => {
     const some = { web: { count: 6, version: before }, db: { count: 4, version: before } };
     const one = rollout({ scenario: { groups: some }, spec: { selector: { matchNames: ['web-*'] } } });
     one.world.start();
@@ -311,7 +311,7 @@ describe('target change', () => {
     expect([one.at(newest), one.at(target), one.at(before)]).toEqual([4, 2, 4]);
   });
 
-  test("× a person's retry: one that names the rollout before does nothing in the next", async () => {
+  test("× a person's retry: a retry that names the former rollout does nothing", async () => {
     const failurePolicy = { maxFailures: 0, minSamples: 1, action: 'Pause' };
     const one = rollout({ scenario: fails, spec: { failurePolicy } });
     one.world.start();
@@ -328,7 +328,7 @@ describe('target change', () => {
     expect(await one.world.until(() => one.tasks().length > count, 5 * minuteMs)).toBe(true);
   });
 
-  test('× offline: a collector that was away all the while comes to the last one alone', async () => {
+  test('× offline: a collector that was offline throughout is upgraded to the last target only', async () => {
     const one = rollout({ scenario: { groups: away } });
     one.world.start();
     expect(await one.untilReason('AllUpdated')).toBe(true);
@@ -340,7 +340,7 @@ describe('target change', () => {
     expect(one.to(target)).toHaveLength(4);
   });
 
-  test('× age of the build: a newer one becomes the target once it is old enough, and its rollout keeps to the rules', async () => {
+  test('× age of the build: a newer build becomes the target at minAge, and its rollout keeps to the rules', async () => {
     const one = rollout({
       scenario: { builds: [before, { version: target, latest: true }] },
       spec: { target: { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } },
@@ -366,7 +366,7 @@ describe('rollback', () => {
     zbad: { count: 1, version: before, ...fails },
   };
 
-  test('× offline: a collector that does not run follows when it does', async () => {
+  test('× offline: an offline collector is rolled back when it returns', async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
     one.world.start();
     await one.world.until(() => one.at(target) === 7, 6 * hourMs);
@@ -379,7 +379,7 @@ describe('rollback', () => {
     expect(await one.untilReason('RolledBack')).toBe(true);
   });
 
-  test('× build not offered: a collector that came from a build that is offered no longer is left and named', async () => {
+  test('× build not offered: a collector whose former build is withdrawn is not rolled back, and is reported', async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
     one.world.start();
     await one.world.until(() => one.at(target) >= 5, 6 * hourMs);
@@ -392,7 +392,7 @@ describe('rollback', () => {
     });
   });
 
-  test('× build not offered: that the target is offered no longer keeps nobody from going back', async () => {
+  test('× build not offered: a withdrawn target does not prevent the rollback', async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
     one.world.start();
     await one.world.until(() => one.to(before).length > 0, 6 * hourMs);
@@ -409,7 +409,7 @@ describe('rollback', () => {
     expect(one.world.ready('production')?.reason).toBe('RolledBack');
   });
 
-  test('× selection change: a collector that is left out by a person is not rolled back', async () => {
+  test('× selection change: an excluded collector is not rolled back', async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
     one.world.start();
     await one.world.until(() => one.to(before).length > 0, 6 * hourMs);
@@ -418,7 +418,7 @@ describe('rollback', () => {
     expect([one.at(before), one.at(target)]).toEqual([7, 1]);
   });
 
-  test("× a person's retry: continues forth, and back again where it fails again", async () => {
+  test("× a person's retry: upgrades start again, and another failure starts another rollback", async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
     one.world.start();
     expect(await one.untilReason('RolledBack')).toBe(true);
@@ -432,7 +432,7 @@ describe('rollback', () => {
     expect(one.at(target)).toBe(8);
   });
 
-  test('× back-off: a collector that fails on the rollback is tried again after it, and nobody before', async () => {
+  test('× back-off: a failed rollback attempt is repeated after the back-off, not before', async () => {
     const retryPolicy = { limit: 3, backoff: { duration: '1h', factor: 1, cap: '1h' } };
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack, retryPolicy } });
     one.world.start();
@@ -448,7 +448,7 @@ describe('rollback', () => {
     expect(one.at(before)).toBe(8);
   });
 
-  test("× abort and a person's retry: who was rolled back by then goes through all stages again, with their approvals", async () => {
+  test("× abort and a person's retry: collectors that were rolled back go through all stages and approvals again", async () => {
     const stages = [{ name: 'canary', size: 3, approval: 'Required', soakDuration: '0s' }, rest];
     const one = rollout({ scenario: { groups }, strategy: { stages }, spec: { failurePolicy: rollsBack } });
     one.world.start();
@@ -468,7 +468,7 @@ describe('rollback', () => {
     expect(one.at(target)).toBe(8);
   });
 
-  test('× abort: what is in flight ends, and no more is rolled back', async () => {
+  test('× abort: attempts in flight end, and no more rollback attempts start', async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: rollsBack } });
     one.world.start();
     await one.world.until(() => one.to(before).length > 0, 6 * hourMs);
@@ -485,7 +485,7 @@ describe('soak', () => {
   const stages = [{ ...canary, soakDuration: '1h', maxFailures: 0 }, rest];
 
   test.each(['Pause', 'Rollback'] as const)(
-    '× drift: a collector that leaves the target within it counts as a failure (%s)',
+    '× drift: a collector that leaves the target during the soak counts as a failure (%s)',
     async (action) => {
       const one = rollout({ strategy: { stages }, spec: { failurePolicy: { minSamples: 1, action } } });
       one.world.start();
@@ -501,7 +501,7 @@ describe('soak', () => {
     },
   );
 
-  test('× death before the soak: a collector that dies while others of its stage are upgraded stops it, too', async () => {
+  test('× death before the soak: a member that dies while others are upgraded stops the rollout, too', async () => {
     const slow = { ...canary, size: 6, soakDuration: '40m', maxFailures: 0, maxInProgress: 1 };
     const one = rollout({ scenario: { upgrade: { duration: '20m' } }, strategy: { stages: [slow, rest] } });
     one.world.start();
@@ -517,7 +517,7 @@ describe('soak', () => {
 describe('a soak that follows', () => {
   const stages = [{ ...canary, soakDuration: '1h' }, rest];
 
-  test('× back-off: it begins when the last retry of its stage has ended', async () => {
+  test('× back-off: the soak begins when the last retry of its stage has ended', async () => {
     const once = { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full', attempts: 1 }] };
     const one = rollout({
       scenario: { upgrade: once as Scenario['upgrade'] & object },
@@ -532,7 +532,7 @@ describe('a soak that follows', () => {
     expect(await one.untilReason('AllUpdated')).toBe(true);
   });
 
-  test('× target change: another target within it begins with the canary, and soaks for as long', async () => {
+  test('× target change: another target during the soak begins with the canary and a soak of its own', async () => {
     const one = rollout({ strategy: { stages } });
     one.world.start();
     expect(await one.untilReason('Soaking')).toBe(true);
@@ -545,7 +545,7 @@ describe('a soak that follows', () => {
     expect([one.at(newest), one.to(target).length]).toEqual([10, 2]);
   });
 
-  test("× a person's retry: a death within it stops the rollout, and a retry continues with the next stage", async () => {
+  test("× a person's retry: a death in the soak stops the rollout, and a retry continues with the next stage", async () => {
     const one = rollout({ strategy: { stages: [{ ...canary, soakDuration: '1h', maxFailures: 0 }, rest] } });
     one.world.start();
     expect(await one.untilReason('Soaking')).toBe(true);
@@ -560,7 +560,7 @@ describe('a soak that follows', () => {
     expect(one.to(target)).toHaveLength(10);
   });
 
-  test('× offline: a collector that comes back within it waits for the last stage, and the soak goes on', async () => {
+  test('× offline: a collector that returns during the soak waits for the last stage, and the soak continues', async () => {
     const first = { name: 'first', selector: { matchNames: ['web-*', 'away-*'] }, soakDuration: '1h' };
     const groups = { ...away, zlast: { count: 3, version: before } };
     const one = rollout({ scenario: { groups }, strategy: { stages: [first, rest] } });
@@ -592,7 +592,7 @@ describe('back-off', () => {
     return one;
   }
 
-  test('× failure stop: its end starts nothing while the rollout is stopped', async () => {
+  test('× failure stop: the end of a back-off starts nothing while the rollout is stopped', async () => {
     const one = await backingOff({ failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Pause' } });
     expect(one.world.ready('production')?.reason).toBe('RolloutStopped');
     await one.world.clock.advance(8 * hourMs);
@@ -601,14 +601,14 @@ describe('back-off', () => {
     expect(await one.untilTasks(6)).toBe(true);
   });
 
-  test("× a person's retry: it ends at once", async () => {
+  test("× a person's retry: a retry ends the back-off at once", async () => {
     const one = await backingOff();
     expect(one.world.ready('production')?.message).toContain('the back-off after a failed upgrade');
     one.annotate(annotations.retry, `${one.status()?.rollout?.id}`);
     expect(await one.world.until(() => one.tasks().length === 6, 10 * minuteMs)).toBe(true);
   });
 
-  test('× selection change: a collector that is left out within it is not tried again, and begins again once it is selected', async () => {
+  test('× selection change: a collector excluded during its back-off is tried again only when it is selected again', async () => {
     const one = await backingOff();
     one.patch({ spec: { exclude: [{ matchNames: ['zbad-*'] }] } });
     expect(await one.untilReason('AllUpdated', hourMs)).toBe(true);
@@ -619,7 +619,7 @@ describe('back-off', () => {
     expect(await one.world.until(() => one.at(target) === 5, 20 * minuteMs)).toBe(true);
   });
 
-  test('× offline: a collector that goes away within it is tried again when it is back, and not before', async () => {
+  test('× offline: a failed collector that goes offline is retried when it returns, and not before', async () => {
     const one = await backingOff();
     one.change({ groups: { zbad: { running: false, upgrade: null } } });
     await one.world.clock.advance(8 * hourMs);
@@ -636,7 +636,7 @@ describe('selection change', () => {
     { ...rest, approval: 'Required' },
   ];
 
-  test('× stages: a collector that is selected later by a person belongs to the last stage', async () => {
+  test('× stages: a collector that an edit selects later belongs to the last stage', async () => {
     const one = rollout({ scenario: { groups }, strategy: { stages }, spec: { selector: { matchNames: ['dev-*'] } } });
     one.world.start();
     expect(await one.untilReason('AwaitingApproval')).toBe(true);
@@ -650,7 +650,7 @@ describe('selection change', () => {
     expect(one.tasks()).toHaveLength(40);
   });
 
-  test('× failure stop: a collector that keeps failing is left out by it, and a retry continues without another soak', async () => {
+  test('× failure stop: after a failing collector is excluded, a retry continues without another soak', async () => {
     const failing = { web: { count: 10, version: before }, zbad: { count: 1, version: before, ...fails } };
     const soaks = [{ ...canary, soakDuration: '1h' }, rest];
     const failurePolicy = { maxFailures: 0, minSamples: 1, action: 'Pause' };
@@ -669,7 +669,7 @@ describe('offline', () => {
   const stopsAtOnce = { maxFailures: 0, minSamples: 1, action: 'Pause' } as const;
   const groups = { ...away, zbad: { count: 1, version: before, ...fails } };
 
-  test('× selection change: a collector that was left out while it was away is not started when it is back', async () => {
+  test('× selection change: a collector excluded while offline is not upgraded when it returns', async () => {
     const one = rollout({ scenario: { groups: away } });
     one.world.start();
     expect(await one.untilReason('AllUpdated')).toBe(true);
@@ -681,7 +681,7 @@ describe('offline', () => {
     expect(await one.world.until(() => one.at(target) === 6, hourMs)).toBe(true);
   });
 
-  test("× failure stop × a person's retry: who comes back to a stopped rollout waits for the retry", async () => {
+  test("× failure stop × a person's retry: a collector that returns to a stopped rollout waits for the retry", async () => {
     const one = rollout({ scenario: { groups }, spec: { failurePolicy: stopsAtOnce } });
     one.world.start();
     expect(await one.untilReason('RolloutStopped')).toBe(true);
@@ -693,7 +693,7 @@ describe('offline', () => {
     expect(await one.world.until(() => one.at(target) === 7, 2 * hourMs)).toBe(true);
   });
 
-  test("× a person's retry: who failed and is away is tried again when it is back", async () => {
+  test("× a person's retry: a failed collector that is offline is retried when it returns", async () => {
     const one = rollout({ scenario: { groups } });
     one.world.start();
     expect(await one.untilReason('CollectorsFailed')).toBe(true);
@@ -714,10 +714,10 @@ describe('stage gate', () => {
   ];
 
   test.each([
-    ['nobody is matched', 'Pending', { groups: {} }],
+    ['no collector matches', 'Pending', { groups: {} }],
     ['nobody runs', 'AwaitingApproval', { groups: { web: { count: 10, version: before, running: false } } }],
   ])(
-    '× late joiners: a rollout that begins while %s leads them through its stages when they come',
+    '× late joiners: a rollout that begins while %s runs its stages when collectors appear',
     async (_, first, scenario) => {
       const one = rollout({ scenario, strategy: { stages } });
       one.world.start();
@@ -732,7 +732,7 @@ describe('stage gate', () => {
     },
   );
 
-  test('× approval: a stage without members is skipped by its approval, and a collector that comes back is upgraded later', async () => {
+  test('× approval: an approval skips a stage without members, and its late joiners are upgraded later', async () => {
     const passed = { name: 'prod', selector: { matchNames: ['prod-*'] }, approval: 'Required', soakDuration: '0s' };
     const groups = { web: { count: 4, version: before }, prod: { count: 5, version: before, running: false } };
     const one = rollout({ scenario: { groups }, strategy: { stages: [passed, rest] } });
@@ -747,7 +747,7 @@ describe('stage gate', () => {
     expect(await one.world.until(() => one.at(target) === 9, 2 * hourMs)).toBe(true);
   });
 
-  test('× back-off: a stage ends when its retries have, and the next one waits for them', async () => {
+  test('× back-off: a stage ends only after its retries', async () => {
     const once = { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full', attempts: 1 }] };
     const one = rollout({
       scenario: { upgrade: once as Scenario['upgrade'] & object },
@@ -765,7 +765,7 @@ describe('stage gate', () => {
     expect(one.tasks()).toHaveLength(20);
   });
 
-  test('× failure stop: a percentage is judged at the end of the stage, however few have ended', async () => {
+  test('× failure stop: a percentage is checked at the end of the stage, below minSamples too', async () => {
     const groups = { web: { count: 9, version: before }, zbad: { count: 1, version: before, ...fails } };
     const first = { name: 'first', selector: { matchNames: ['web-1', 'web-2', 'zbad*'] }, soakDuration: '0s' };
     const failurePolicy = { maxFailures: '10%', minSamples: 50, action: 'Pause' };
@@ -777,7 +777,7 @@ describe('stage gate', () => {
 });
 
 describe('failure stop', () => {
-  test('× a tolerance that is loosened after it: it stays until a person continues', async () => {
+  test('× a higher tolerance afterwards: the rollout stays stopped until a retry', async () => {
     const failurePolicy = { maxFailures: 0, minSamples: 1, action: 'Pause' };
     const groups = { web: { count: 9, version: before }, bad: { count: 1, version: before, ...fails } };
     const one = rollout({ scenario: { groups }, spec: { failurePolicy } });
@@ -797,7 +797,7 @@ describe('failure stop', () => {
 });
 
 describe('overlap', () => {
-  test('× stages: a collector that belongs to another policy is chosen by no stage, and finds its own when that is gone', async () => {
+  test('× stages: no stage chooses a collector of another policy, until that policy is deleted', async () => {
     const one = rollout({
       strategy: { stages: [{ name: 'web', selector: { matchNames: ['web-*'] }, soakDuration: '0s' }, rest] },
     });

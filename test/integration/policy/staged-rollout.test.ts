@@ -45,7 +45,7 @@ test('stages show the members that they will have, in status as in the plan', as
 });
 
 describe('stages', () => {
-  test('follow one after the other, each with its size', async () => {
+  test('run one after the other, each with as many members as its size', async () => {
     const { world, tasks, status, untilReason, stage } = staged();
     world.start();
     await world.until(() => tasks().length >= 3, hourMs);
@@ -73,7 +73,7 @@ describe('stages', () => {
     ).toBeGreaterThan(ended);
   });
 
-  test('have the same canaries after a restart, and in the next rollout', async () => {
+  test('choose the same canaries after a restart and in the next rollout', async () => {
     const { world, tasks, untilReason, patch } = staged();
     const first = world.start();
     await world.until(() => tasks().length >= 1, hourMs);
@@ -88,7 +88,7 @@ describe('stages', () => {
     expect(new Set(ids.slice(30, 33))).toEqual(new Set(ids.slice(0, 3)));
   });
 
-  test('take whom their selector matches, and leave out whom none has', async () => {
+  test('choose the collectors that their selector matches, and skip collectors that match no stage', async () => {
     const { world, tasks, status, untilReason } = staged({
       scenario: {
         groups: {
@@ -105,7 +105,7 @@ describe('stages', () => {
     expect(status()?.skippedReasons).toMatchObject([{ reason: 'NoStage', count: 4 }]);
   });
 
-  test('choose collectors that run, since others prove nothing', async () => {
+  test('choose running collectors before offline ones', async () => {
     const { world, tasks, untilReason, stage } = staged({
       scenario: {
         groups: {
@@ -122,7 +122,7 @@ describe('stages', () => {
     expect(tasks()).toHaveLength(3);
   });
 
-  test('keep to their own maxInProgress, and to that of the whole', async () => {
+  test('keep to their own maxInProgress and to that of the policy', async () => {
     const stages = [{ ...canary, size: 10, maxInProgress: '20%' }, rest];
     const { world, snapshot, untilReason } = staged({
       stages,
@@ -141,7 +141,7 @@ describe('stages', () => {
     expect(most).toEqual([2, 5]);
   });
 
-  test('without members wait for an approval that skips them, and catch up their collectors later', async () => {
+  test('without members wait for an approval that skips them, and late joiners are upgraded later', async () => {
     const { world, tasks, untilReason, status, annotate } = staged({
       scenario: {
         groups: {
@@ -165,7 +165,7 @@ describe('stages', () => {
     expect(await world.until(() => status()?.collectors?.updated === 7, 2 * hourMs)).toBe(true);
   });
 
-  test('wait for who does not run where the policy says so', async () => {
+  test('wait for offline members under offlinePolicy Wait', async () => {
     const { world, tasks, untilReason, stage } = staged({
       scenario: {
         groups: {
@@ -190,7 +190,7 @@ describe('stages', () => {
 describe('an approval', () => {
   const stages = [canary, { ...rest, approval: 'Required' }];
 
-  test('is waited for before its stage, and noted with who gave it', async () => {
+  test('is required before its stage starts, and is recorded with its author', async () => {
     const { world, tasks, status, untilReason, annotate, stage } = staged({ stages });
     world.start();
     expect(await untilReason('AwaitingApproval')).toBe(true);
@@ -211,7 +211,7 @@ describe('an approval', () => {
 describe('a soak', () => {
   const stages = [{ ...canary, soakDuration: '1h', maxFailures: 0 }, rest];
 
-  test('lasts as long as it says, from when the last of the stage is at the target', async () => {
+  test('lasts for soakDuration from the time at which the last member reaches the target', async () => {
     const { world, tasks, untilReason, stage } = staged({ stages });
     world.start();
     expect(await untilReason('Soaking')).toBe(true);
@@ -222,7 +222,7 @@ describe('a soak', () => {
     expect(tasks()[3]?.requestTime).toBeGreaterThanOrEqual(soakedUntil);
   });
 
-  test('of the last stage is part of the rollout: it is complete after it, and a death in it stops it', async () => {
+  test('of the last stage belongs to the rollout, and a death in it stops the rollout', async () => {
     const { world, tasks, status, untilReason } = staged({ stages: [{ ...rest, soakDuration: '1h', maxFailures: 0 }] });
     world.start();
     expect(await untilReason('Soaking')).toBe(true);
@@ -236,7 +236,7 @@ describe('a soak', () => {
     expect(status()?.history).toEqual([]);
   });
 
-  test('continues after a restart, and does not begin anew', async () => {
+  test('continues after a restart and does not begin again', async () => {
     const { world, untilReason, stage } = staged({ stages });
     const first = world.start();
     await untilReason('Soaking');
@@ -248,7 +248,7 @@ describe('a soak', () => {
     expect(stage('canary')).toMatchObject({ state: 'Soaking', soakedUntil });
   });
 
-  test('that a collector does not survive stops the rollout', async () => {
+  test('stops the rollout when a member dies in it', async () => {
     const { world, tasks, untilReason } = staged({ stages });
     world.start();
     await untilReason('Soaking');
@@ -260,7 +260,7 @@ describe('a soak', () => {
     expect(world.ready('production')?.message).toContain('1 of 3 attempts of stage canary failed');
   });
 
-  test('is held by a death where nobody has said how many are too many', async () => {
+  test('does not end after a death when no maxFailures is set', async () => {
     const { world, tasks, untilReason } = staged({ stages: [{ ...canary, soakDuration: '1h' }, rest] });
     world.start();
     await untilReason('Soaking');
@@ -278,7 +278,7 @@ describe('a soak', () => {
 describe('the failure policy', () => {
   const breaks = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } } as const;
 
-  test('stops with the first failure beyond a number, and continues when a person says so', async () => {
+  test('stops the rollout with the first failure above a number, and a retry continues it', async () => {
     const { world, tasks, status, untilReason, annotate, stage } = staged({
       scenario: breaks,
       stages: [{ ...canary, maxFailures: 0, maxInProgress: 1 }, rest],
@@ -296,7 +296,7 @@ describe('the failure policy', () => {
     expect(status()?.history?.[0]).toMatchObject({ outcome: 'Completed', actions: [{ action: 'Retry' }] });
   });
 
-  test('judges a percentage once there are samples enough', async () => {
+  test('checks a percentage after minSamples attempts', async () => {
     const { world, tasks, untilReason } = staged({
       scenario: breaks,
       stages: [],
@@ -311,7 +311,7 @@ describe('the failure policy', () => {
     expect(tasks().length).toBeLessThanOrEqual(8);
   });
 
-  test('tolerates what it says, and the policy is ready', async () => {
+  test('tolerates maxFailures failures, and the policy is Ready', async () => {
     const { world, untilReason, status } = staged({
       scenario: {
         groups: {
@@ -331,7 +331,7 @@ describe('the failure policy', () => {
     expect(world.ready('production')?.message).toContain('1 that failed, which is tolerated');
   });
 
-  test('continues where it says so, and says that it is beyond the tolerance', async () => {
+  test('with action Continue continues the rollout and reports the exceeded tolerance', async () => {
     const { world, tasks, untilReason } = staged({
       scenario: breaks,
       stages: [],
@@ -347,7 +347,7 @@ describe('the failure policy', () => {
     expect(tasks()).toHaveLength(30);
   });
 
-  test('takes back whom the rollout upgraded, and no one else', async () => {
+  test('rolls back the collectors that this rollout upgraded, and no others', async () => {
     const { world, tasks, at, untilReason, status } = staged({
       scenario: {
         groups: {
@@ -375,7 +375,7 @@ describe('the failure policy', () => {
     expect(status()?.conditions?.find(({ type }) => type === 'Stalled')?.reason).toBe('RolledBack');
   });
 
-  test('continues the rollback after a restart', async () => {
+  test('continues a rollback after a restart', async () => {
     const { world, tasks, at, untilReason } = staged({
       scenario: {
         groups: {
@@ -402,7 +402,7 @@ describe('the failure policy', () => {
 });
 
 describe('people', () => {
-  test('abort a rollout: nothing more is started, and another target begins again', async () => {
+  test('abort a rollout: no upgrade starts until another target is set', async () => {
     const { world, tasks, status, untilReason, annotate, patch } = staged({
       stages: [],
       spec: { strategy: { maxInProgress: 2, order: 'Name' } },
@@ -422,7 +422,7 @@ describe('people', () => {
 });
 
 describe('a window', () => {
-  test('is the only time in which upgrades are started', async () => {
+  test('is the only time in which upgrades start', async () => {
     const { world, tasks, untilReason, status } = staged({
       stages: [],
       spec: {
@@ -453,7 +453,7 @@ describe('a window', () => {
 });
 
 describe('an approval, while no window is open,', () => {
-  test('is what is waited for: a window would change nothing', async () => {
+  test('is reported as the reason for the wait, because an open window would change nothing', async () => {
     const { world, untilReason } = staged({
       stages: [canary, { ...rest, approval: 'Required' }],
       spec: { maintenance: { windows: [{ schedule: '0 22 * * *', duration: '40m' }], cutoff: '30m' } },
@@ -465,7 +465,7 @@ describe('an approval, while no window is open,', () => {
   });
 });
 
-test('a soak continues after a retry in it, and who dies then is judged (R3, R9)', async () => {
+test('a soak continues after a retry, and a later death in it counts as a failure (R3, R9)', async () => {
   const stages = [{ name: 'all', soakDuration: '3h', maxFailures: 0 }];
   const { world, tasks, status, untilReason, annotate } = staged({ count: 4, stages });
   const kill = (name: string) =>

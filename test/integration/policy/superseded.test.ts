@@ -27,7 +27,7 @@ function rolling() {
   return { world, updated, retarget, superseded };
 }
 
-test('a new target in mid-rollout leaves the true counts of the one before', async () => {
+test('a new target during a rollout records the final counts of the former rollout', async () => {
   const { world, updated, retarget, superseded } = rolling();
   world.start();
   await world.until(() => updated() === 8, 30 * minuteMs);
@@ -40,7 +40,7 @@ test('a new target in mid-rollout leaves the true counts of the one before', asy
   expect(shown).toBe(0);
 });
 
-test('also where the process that begins the next one has not seen the one before', async () => {
+test('a process that has not evaluated the former rollout records its final counts, too', async () => {
   const { world, updated, retarget, superseded } = rolling();
   const replica = world.start();
   await world.until(() => updated() === 8, 30 * minuteMs);

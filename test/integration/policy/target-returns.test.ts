@@ -23,18 +23,21 @@ function fleet(setting: Setting = {}) {
   };
 }
 
-describe('what was in flight when the target went', () => {
-  test.each([1_000, 20_000])('counts in its stage where it ends after the return, %d ms later', async (awayMs) => {
-    const { world, tried, away, untilReason } = fleet({ scenario: { upgrade: { duration: '2m', ...breaks } } });
-    world.start();
-    expect(await world.until(() => tried() === 3, hourMs)).toBe(true);
-    await away(awayMs);
-    expect(await untilReason('RolloutStopped')).toBe(true);
-    await world.clock.advance(48 * hourMs);
-    expect(tried()).toBe(3);
-  });
+describe('an attempt in flight when the target changes', () => {
+  test.each([1_000, 20_000])(
+    'counts in its stage when it ends after the target returned, %d ms later',
+    async (awayMs) => {
+      const { world, tried, away, untilReason } = fleet({ scenario: { upgrade: { duration: '2m', ...breaks } } });
+      world.start();
+      expect(await world.until(() => tried() === 3, hourMs)).toBe(true);
+      await away(awayMs);
+      expect(await untilReason('RolloutStopped')).toBe(true);
+      await world.clock.advance(48 * hourMs);
+      expect(tried()).toBe(3);
+    },
+  );
 
-  test('soaks, and is watched, where it succeeds after the return', async () => {
+  test('soaks when it succeeds after the target returned', async () => {
     const { world, snapshot, tried, away, untilReason } = fleet();
     world.start();
     expect(await world.until(() => tried() === 3, hourMs)).toBe(true);
@@ -47,8 +50,8 @@ describe('what was in flight when the target went', () => {
   });
 });
 
-describe('a collector that was at the target before it went', () => {
-  test('soaks again: a death after the return stops the rollout', async () => {
+describe('a collector that ran the target before the target changed', () => {
+  test('soaks again, and a death after the return stops the rollout', async () => {
     const { world, snapshot, tried, away, untilReason } = fleet();
     world.start();
     await untilReason('Soaking');
@@ -63,7 +66,7 @@ describe('a collector that was at the target before it went', () => {
     expect(tried()).toBe(3);
   });
 
-  test('and had died long before is no death of this rollout', async () => {
+  test('and died before the return is no failure of this rollout', async () => {
     const { world, at, away, untilReason } = fleet({
       scenario: {
         groups: {
@@ -80,8 +83,8 @@ describe('a collector that was at the target before it went', () => {
   });
 });
 
-describe('where the ledger is put back to what it was, or lost (U1)', () => {
-  test('before the target went: what was stopped since the return stays stopped', async () => {
+describe('after the ledger was restored or lost (U1)', () => {
+  test('a rollout that was stopped since the return stays stopped', async () => {
     const { world, snapshot, tried, away, status, untilReason } = fleet();
     world.start();
     await untilReason('Soaking');
@@ -104,26 +107,23 @@ describe('where the ledger is put back to what it was, or lost (U1)', () => {
     expect(numberOf()).toBeGreaterThan(number);
   });
 
-  test.each(['lost', 'of before'])(
-    'while the target was another, %s: status tells that it was stopped',
-    async (how) => {
-      const { world, tried, patch, untilReason, status } = fleet({
-        scenario: { upgrade: { duration: '2m', ...breaks } },
-      });
-      const nothing = new Backup(world);
-      world.start();
-      expect(await world.until(() => tried() === 3, hourMs)).toBe(true);
-      const begun = new Backup(world);
-      expect(await untilReason('RolloutStopped')).toBe(true);
-      patch({ spec: { paused: true, target: { version: middle } } });
-      expect(await world.until(() => status()?.history?.[0]?.outcome === 'Stopped', hourMs)).toBe(true);
-      for (const replica of [...world.replicas]) replica.kill();
-      (how === 'lost' ? nothing : begun).restoreLedgers();
-      patch({ spec: { paused: false, target: { version: target } } });
-      world.start();
-      await world.clock.advance(60 * hourMs);
-      expect(world.ready('production')?.reason).toBe('RolloutStopped');
-      expect(tried()).toBe(3);
-    },
-  );
+  test.each(['lost', 'of before'])('while another target was set (%s), status shows the stop', async (how) => {
+    const { world, tried, patch, untilReason, status } = fleet({
+      scenario: { upgrade: { duration: '2m', ...breaks } },
+    });
+    const nothing = new Backup(world);
+    world.start();
+    expect(await world.until(() => tried() === 3, hourMs)).toBe(true);
+    const begun = new Backup(world);
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    patch({ spec: { paused: true, target: { version: middle } } });
+    expect(await world.until(() => status()?.history?.[0]?.outcome === 'Stopped', hourMs)).toBe(true);
+    for (const replica of [...world.replicas]) replica.kill();
+    (how === 'lost' ? nothing : begun).restoreLedgers();
+    patch({ spec: { paused: false, target: { version: target } } });
+    world.start();
+    await world.clock.advance(60 * hourMs);
+    expect(world.ready('production')?.reason).toBe('RolloutStopped');
+    expect(tried()).toBe(3);
+  });
 });
