@@ -210,14 +210,14 @@ function* checkOwnAnnotations(annotations: unknown, known: readonly string[]): G
       const meant = nearest(name, known) ?? known.join(' or ');
       yield warning(path, 'Unknown', 'logfleet has no such annotation', `did you mean ${meant}?`, 'key');
     } else if (typeof value === 'string') {
-      const odd = oddValue(name, value);
-      if (odd) yield warning(path, 'NoEffect', odd.problem, odd.remedy);
+      const ineffective = ineffectiveValue(name, value);
+      if (ineffective) yield warning(path, 'NoEffect', ineffective.problem, ineffective.remedy);
     }
   }
 }
 
 /** Returns the problem of an annotation's value that would have no effect. Returns undefined if the value has an effect. */
-function oddValue(name: string, value: string): Explanation | undefined {
+function ineffectiveValue(name: string, value: string): Explanation | undefined {
   const shown = JSON.stringify(value);
   switch (name) {
     case ownAnnotationNames.paused:

@@ -84,20 +84,20 @@ function* checkCanary([first, next]: readonly WrittenStage[], path: JsonPath): G
 
 function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path: JsonPath): Generator<Finding> {
   const { selector, soakDuration, maxFailures } = stage;
-  const greedy = before.find((_, index) => takeAll(before.slice(0, index + 1)));
-  const twin = selector ? before.find((other) => isDeepStrictEqual(other.selector, selector)) : undefined;
-  if (greedy) {
+  const takesRest = before.find((_, index) => takeAll(before.slice(0, index + 1)));
+  const duplicate = selector ? before.find((other) => isDeepStrictEqual(other.selector, selector)) : undefined;
+  if (takesRest) {
     yield warning(
       path,
       'NoEffect',
-      `stays empty, since the earlier stage ${greedy.name} takes all remaining collectors`,
+      `stays empty, since the earlier stage ${takesRest.name} takes all remaining collectors`,
       'write it before that stage',
     );
-  } else if (twin) {
+  } else if (duplicate) {
     yield warning(
       [...path, 'selector'],
       'Duplicate',
-      `has the selector of the earlier stage ${twin.name}, so the stage stays empty`,
+      `has the selector of the earlier stage ${duplicate.name}, so the stage stays empty`,
       'write another selector, or leave the stage out',
     );
   }
@@ -135,17 +135,17 @@ function* checkTolerances(
   failurePolicy: Written<FailurePolicy> | null | undefined,
 ): Generator<Finding> {
   const ofStages: JsonPath = ['spec', 'strategy', 'stages'];
-  const silent = stages.filter(({ maxFailures }) => !isWritten(maxFailures));
+  const unlimited = stages.filter(({ maxFailures }) => !isWritten(maxFailures));
   const isWhole = isWritten(failurePolicy?.maxFailures);
-  if (!isWhole && silent.length > 0 && silent.length < stages.length) {
-    const names = silent.map(({ name }) => name).join(', ');
+  if (!isWhole && unlimited.length > 0 && unlimited.length < stages.length) {
+    const names = unlimited.map(({ name }) => name).join(', ');
     yield warning(
       ofStages,
       'Risky',
       `no limit of failures is set for ${names}`,
       'write maxFailures there, too, or for the whole rollout in failurePolicy',
     );
-  } else if (!isWhole && silent.length > 0 && !failurePolicy) {
+  } else if (!isWhole && unlimited.length > 0 && !failurePolicy) {
     yield warning(
       ofStages,
       'Risky',
@@ -154,14 +154,14 @@ function* checkTolerances(
     );
   }
   if (isWritten(failurePolicy?.minSamples)) return;
-  const shares: readonly (readonly [unknown, JsonPath])[] = [
+  const limits: readonly (readonly [unknown, JsonPath])[] = [
     [failurePolicy?.maxFailures, ['spec', 'failurePolicy', 'maxFailures']],
     ...stages.map(({ maxFailures }, index) => [maxFailures, [...ofStages, index, 'maxFailures']] as const),
   ];
-  const hasty = shares.find(([share]) => typeof share === 'string' && share !== '0%' && share !== '100%');
-  if (!hasty) return;
+  const immediate = limits.find(([limit]) => typeof limit === 'string' && limit !== '0%' && limit !== '100%');
+  if (!immediate) return;
   yield warning(
-    hasty[1],
+    immediate[1],
     'Risky',
     'a percentage applies from the first attempt, so a single failure can stop the rollout',
     'write minSamples in failurePolicy, as in minSamples: 50',

@@ -6,9 +6,9 @@ import type { Explanation } from './finding.ts';
 
 interface FieldForm {
   readonly name: string;
-  readonly least: number;
-  readonly most: number;
-  readonly words: readonly string[];
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly names: readonly string[];
   readonly advice: string;
 }
 
@@ -16,15 +16,15 @@ const months = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', '
 const days = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 
 const forms: readonly FieldForm[] = [
-  { name: 'minute', least: 0, most: 59, words: [], advice: '0 to 59, as in 0, 15,45 or */10' },
-  { name: 'hour', least: 0, most: 23, words: [], advice: '0 to 23, as in 22, 8-17 or */2' },
-  { name: 'day of month', least: 1, most: 31, words: [], advice: '1 to 31, as in 1, 1-7 or L for the last' },
-  { name: 'month', least: 1, most: 12, words: months, advice: '1 to 12, as in 6, 1-11 or MAR,SEP' },
+  { name: 'minute', minimum: 0, maximum: 59, names: [], advice: '0 to 59, as in 0, 15,45 or */10' },
+  { name: 'hour', minimum: 0, maximum: 23, names: [], advice: '0 to 23, as in 22, 8-17 or */2' },
+  { name: 'day of month', minimum: 1, maximum: 31, names: [], advice: '1 to 31, as in 1, 1-7 or L for the last' },
+  { name: 'month', minimum: 1, maximum: 12, names: months, advice: '1 to 12, as in 6, 1-11 or MAR,SEP' },
   {
     name: 'day of week',
-    least: 0,
-    most: 6,
-    words: days,
+    minimum: 0,
+    maximum: 6,
+    names: days,
     advice: '0 (Sunday) to 6, as in 1-5, SAT,SUN or 2#1 for the first Tuesday',
   },
 ];
@@ -72,15 +72,15 @@ function readSchedule(text: string): CronSchedule | undefined {
   }
 }
 
-function adviceFor(field: string, { least, most, words, advice }: FieldForm): string {
+function adviceFor(field: string, { minimum, maximum, names, advice }: FieldForm): string {
   const backwards = /^(\d+)-(\d+)$/.exec(field);
-  if (backwards && Number(backwards[1]) > Number(backwards[2]) && Number(backwards[1]) <= most) {
-    return `write ${range(Number(backwards[1]), most)},${range(least, Number(backwards[2]))}`;
+  if (backwards && Number(backwards[1]) > Number(backwards[2]) && Number(backwards[1]) <= maximum) {
+    return `write ${range(Number(backwards[1]), maximum)},${range(minimum, Number(backwards[2]))}`;
   }
   const started = /^(\d+)\/(\d+)$/.exec(field);
-  if (started && Number(started[1]) <= most) return `write ${started[1]}-${most}/${started[2]}`;
-  const word = /^[a-z]+$/i.test(field) ? (nearest(field.slice(0, 3), words) ?? nearest(field, words)) : undefined;
-  return word === undefined ? `write ${advice}` : `write ${word}`;
+  if (started && Number(started[1]) <= maximum) return `write ${started[1]}-${maximum}/${started[2]}`;
+  const meant = /^[a-z]+$/i.test(field) ? (nearest(field.slice(0, 3), names) ?? nearest(field, names)) : undefined;
+  return meant === undefined ? `write ${advice}` : `write ${meant}`;
 }
 
 function range(from: number, to: number): string {

@@ -10,8 +10,8 @@ export function pausedForAll(host: Pick<Host, 'settings'>): string | undefined {
 }
 
 /** Reason, other than a pause, why no policy may start an upgrade; undefined when policies may start upgrades (D1). */
-export function policiesHoldOf(host: Pick<Host, 'settings'>): string | undefined {
-  return host.settings().policiesHold;
+export function upgradesBlockedOf(host: Pick<Host, 'settings'>): string | undefined {
+  return host.settings().upgradesBlocked;
 }
 
 /** Name of the setting or annotation that pauses a resource, for display; undefined when the resource is not paused. */

@@ -159,7 +159,7 @@ export interface OperatorSettings {
    * Message why no policy may start upgrades although nobody paused them, and what to do. Present when a directory
    * contains an unusable manifest that was never valid (D1). Exports continue.
    */
-  readonly policiesHold?: string;
+  readonly upgradesBlocked?: string;
 }
 
 export interface Host {

@@ -59,7 +59,7 @@ export interface Observation {
   /**
    * Reason why no policy may start an upgrade, for example an unusable manifest (D1). Absent when policies may start upgrades.
    */
-  readonly policiesHold?: string | undefined;
+  readonly upgradesBlocked?: string | undefined;
 }
 
 export interface DecideInput {

@@ -199,7 +199,7 @@ function healthInput(
 ): HealthInput {
   return {
     spec: policy.spec,
-    policiesHold: observation.policiesHold,
+    upgradesBlocked: observation.upgradesBlocked,
     pausedBy: observation.pausedForAll ?? pausedByOf(policy),
     problem: observation.problem,
     notOffered: observation.notOffered,

@@ -10,7 +10,7 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { unreachable } from '../base/assert.ts';
 import { parseDuration } from '../base/duration.ts';
 import { LogfleetError } from '../base/errors.ts';
-import { pausedForAll, policiesHoldOf } from '../controller/pauses.ts';
+import { pausedForAll, upgradesBlockedOf } from '../controller/pauses.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { PostOutcome, TaskReading } from './attempts/attempt.ts';
 import type { ReceivedOutcome } from './attempts/posting.ts';
@@ -197,7 +197,7 @@ export class Gatherer {
         typicalMs: duration.typicalMs,
         overlap: findOverlap(memberIndex, bound.ownership),
         pausedForAll: pausedForAll(host),
-        policiesHold: policiesHoldOf(host),
+        upgradesBlocked: upgradesBlockedOf(host),
       },
       calendar: calendar.current(policy.spec),
       now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },

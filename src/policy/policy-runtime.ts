@@ -7,7 +7,7 @@
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
-import { pausedByOf, policiesHoldOf } from '../controller/pauses.ts';
+import { pausedByOf, upgradesBlockedOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
 import type { OwnerRef } from '../host/host.ts';
@@ -143,7 +143,7 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
       newest.metadata.deletionTimestamp === undefined &&
       pausedByOf(newest) === undefined &&
       !host.settings().paused &&
-      policiesHoldOf(host) === undefined &&
+      upgradesBlockedOf(host) === undefined &&
       open !== undefined &&
       kept.known !== undefined &&
       open.number === kept.known.entry(collectorId)?.open?.number &&

@@ -130,7 +130,7 @@ describe.concurrent('while --watch runs', () => {
     await manifests.delete('production.yaml');
     await program.line(/^logging\/production: deleted$/);
     const { status, stdout } = await runToEnd(['get', 'cvp', '--dir', manifests.path]);
-    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^Parked: .*cvp\/production /s) });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^Retained: .*cvp\/production /s) });
   });
 
   test('a target that changes during a rollout waits for tasks in flight', async ({ tenant, manifests, run }) => {

@@ -16,8 +16,8 @@ import {
   kindNamed,
   type OpenResources,
   openResources,
-  parkedIn,
-  renderParked,
+  renderRetained,
+  retainedIn,
 } from '../resources/resource-access.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
 import { UsageError } from '../usage-error.ts';
@@ -55,12 +55,12 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
     return;
   }
   const [first] = resources;
-  const parked =
-    request.name === undefined ? parkedIn(reader, request.kinds, namespaceOf(request.options, reader)) : [];
-  const parkedLines = renderParked(parked, request.options);
+  const retained =
+    request.name === undefined ? retainedIn(reader, request.kinds, namespaceOf(request.options, reader)) : [];
+  const retainedLines = renderRetained(retained, request.options);
   if (!first) {
     context.stderr.write(`${noneFound(request, reader)}\n`);
-    stdout.write(parkedLines.map((line) => `${line}\n`).join(''));
+    stdout.write(retainedLines.map((line) => `${line}\n`).join(''));
     return;
   }
   const nowMs = clock.now();
@@ -71,7 +71,7 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
     request.name !== undefined && output === 'table'
       ? renderResource(first, moment, { width, colour: stdout.colour })
       : renderResourceTable(resources, table);
-  const all = parkedLines.length === 0 ? lines : [...lines, '', ...parkedLines];
+  const all = retainedLines.length === 0 ? lines : [...lines, '', ...retainedLines];
   stdout.write(all.map((line) => `${line}\n`).join(''));
   const note = await idleNoteOf(resources, reader);
   if (note !== undefined) context.stderr.write(`${note}\n`);

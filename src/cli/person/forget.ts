@@ -36,13 +36,14 @@ export async function forgetCommand(
       'cli.nothingToDo',
       `${target} has a manifest in ${dir}: delete the manifest before its state`,
     );
-  const parked = view.parked().filter(({ resource }) => resource.kind === kind && isMeant(resource));
-  const [one, ...others] = parked;
+  const retained = view.retained().filter(({ resource }) => resource.kind === kind && isMeant(resource));
+  const [one, ...others] = retained;
   if (!one) {
     const why = `it never had one, or it was discarded, at the latest after ${retentionDays} days`;
     throw failure('wait', 'cli.nothingToDo', `${target} has no state in ${dir}: ${why}`);
   }
-  if (others.length > 0) throw new UsageError(`several namespaces have a parked ${target}; select one of them with -n`);
+  if (others.length > 0)
+    throw new UsageError(`several namespaces have a retained ${target}; select one of them with -n`);
   await writeForgetRequest(directory, kind, one.resource.metadata, { by: currentUser(), atMs: clock.now() });
   const isIdle = await isSurelyFree(new StateDirectory(directory));
   const when = isIdle ? `by the next logfleet run ${shellWord(dir)}` : 'by the process that works there';

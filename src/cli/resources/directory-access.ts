@@ -61,13 +61,13 @@ export async function openDirectory(
       writeRequest(directory, kind, key, { [name]: value ?? null }, { by: ports.user(), atMs: ports.clock.now() }),
     pauseOfAll: () => view.settings(),
     idleNote: () => idleNoteOf(dir, directory),
-    parked: () =>
-      [...view.parked()]
+    retained: () =>
+      [...view.retained()]
         .sort((left, right) => byNamespaceAndName(left.resource, right.resource))
         .map((record) => {
           const { namespace, name } = record.resource.metadata;
           const file = join(record.directory === directory ? dir : record.directory, record.manifest);
-          const times = { sinceMs: Date.parse(record.parkedSince ?? ''), untilMs: retainedUntil(record) };
+          const times = { sinceMs: Date.parse(record.retainedSince ?? ''), untilMs: retainedUntil(record) };
           return { kind: record.resource.kind, key: { namespace, name }, file, ...times };
         }),
     close: async () => {},

@@ -8,7 +8,7 @@ import { referenceOf, targetFlags } from '../render/next-steps.ts';
 import { renderTable } from '../render/table.ts';
 import { renderMinute } from '../render/text.ts';
 import { UsageError } from '../usage-error.ts';
-import type { ParkedResource, ResourceReader } from './resource-reader.ts';
+import type { ResourceReader, RetainedResource } from './resource-reader.ts';
 
 export type OpenResources = (options: TargetOptions, context: CommandContext) => Promise<ResourceReader>;
 
@@ -82,9 +82,9 @@ function notFound(
   { namespace: _, ...elsewhere }: TargetOptions,
 ): LogfleetError {
   const short = kinds[kind].shortNames[0];
-  const [parked] = parkedIn(reader, [kind], namespace).filter(({ key }) => key.name === name);
-  if (parked) {
-    const message = parkedText(parked, elsewhere);
+  const [retained] = retainedIn(reader, [kind], namespace).filter(({ key }) => key.name === name);
+  if (retained) {
+    const message = retainedText(retained, elsewhere);
     return failure('wait', 'cli.notFound', message);
   }
   const where = namespace === undefined ? reader.place : `namespace ${namespace} of ${reader.place}`;
@@ -96,30 +96,30 @@ function notFound(
 }
 
 /**
- * Parked resources of these kinds in a namespace: their manifests were deleted, but their state is kept. The namespace
+ * Retained resources of these kinds in a namespace: their manifests were deleted, but their state is kept. The namespace
  * undefined means all namespaces.
  */
-export function parkedIn(
+export function retainedIn(
   reader: ResourceReader,
   wanted: readonly KindName[],
   namespace: string | undefined,
-): readonly ParkedResource[] {
-  const all = reader.parked?.() ?? [];
+): readonly RetainedResource[] {
+  const all = reader.retained?.() ?? [];
   return all.filter(
     ({ kind, key }) => wanted.includes(kind) && (namespace === undefined || key.namespace === namespace),
   );
 }
 
 /**
- * Table of parked resources (manifest deleted, state kept) with a title and possible commands. Empty if there are none.
+ * Table of retained resources (manifest deleted, state kept) with a title and possible commands. Empty if there are none.
  * `options` are the flags that select the directory.
  */
-export function renderParked(
-  parked: readonly ParkedResource[],
+export function renderRetained(
+  retained: readonly RetainedResource[],
   { namespace: _, ...place }: TargetOptions,
 ): readonly string[] {
-  if (parked.length === 0) return [];
-  const rows = parked.map(({ kind, key, file, sinceMs, untilMs }) => [
+  if (retained.length === 0) return [];
+  const rows = retained.map(({ kind, key, file, sinceMs, untilMs }) => [
     key.namespace,
     referenceOf(kind, key),
     file,
@@ -127,18 +127,18 @@ export function renderParked(
     renderMinute(untilMs),
   ]);
   return [
-    'Parked: the manifest is missing, and the state is kept',
+    'Retained: the manifest is missing, and the state is kept',
     ...renderTable(['Namespace', 'Resource', 'Manifest', 'Missing since', 'Kept until'], rows),
     `Restore the manifest to continue, or discard the state: logfleet forget KIND/NAME -n NAMESPACE${targetFlags(place)}`,
   ];
 }
 
-/** Sentence about one parked resource (manifest deleted, state kept), for a command that looks for the resource. */
-function parkedText(parked: ParkedResource, options: TargetOptions): string {
-  const { key, file, sinceMs, untilMs } = parked;
-  const forget = `logfleet forget ${referenceOf(parked.kind, key)}${targetFlags({ ...options, namespace: key.namespace })}`;
+/** Sentence about one retained resource (manifest deleted, state kept), for a command that looks for the resource. */
+function retainedText(retained: RetainedResource, options: TargetOptions): string {
+  const { key, file, sinceMs, untilMs } = retained;
+  const forget = `logfleet forget ${referenceOf(retained.kind, key)}${targetFlags({ ...options, namespace: key.namespace })}`;
   return (
-    `${referenceOf(parked.kind, key)} in namespace ${key.namespace} is parked: its manifest in ${file} is missing since ` +
+    `${referenceOf(retained.kind, key)} in namespace ${key.namespace} is retained: its manifest in ${file} is missing since ` +
     `${renderMinute(sinceMs)}. Its state is kept until ${renderMinute(untilMs)}. Restore the manifest to continue, or discard ` +
     `the state: ${forget}`
   );

@@ -14,9 +14,9 @@ export interface Annotation {
 }
 
 /**
- * A parked resource: its manifest was deleted, but its state is kept. A new manifest with the same name continues it.
+ * A retained resource: its manifest was deleted, but its state is kept. A new manifest with the same name continues it.
  */
-export interface ParkedResource {
+export interface RetainedResource {
   readonly kind: KindName;
   readonly key: ResourceKey;
   /** File that contained the manifest of the resource. */
@@ -56,10 +56,10 @@ export interface ResourceReader {
    */
   idleNote?(): Promise<string | undefined>;
   /**
-   * Parked resources (manifest deleted, state kept) in the order of namespace and name. Absent for a cluster, where no
-   * resource is ever parked.
+   * Retained resources (manifest deleted, state kept) in the order of namespace and name. Absent for a cluster, where no
+   * resource is ever retained.
    */
-  parked?(): readonly ParkedResource[];
+  retained?(): readonly RetainedResource[];
   /** Cause of a pause of the whole operator. Absent for a cluster, where no flag names the operator. */
   pauseOfAll?(): { readonly pausedBy: string | undefined };
   close(): Promise<void>;

@@ -78,10 +78,10 @@ export class DirectoryContents {
    */
   readonly #missingSinceMs = new Map<string, number>();
   /**
-   * Records of parked resources, by uid. The manifest of a parked resource was deleted, but its status and ledger are
+   * Records of retained resources, by uid. The manifest of a retained resource was deleted, but its status and ledger are
    * kept.
    */
-  readonly #parked = new Map<string, ResourceRecord>();
+  readonly #retained = new Map<string, ResourceRecord>();
   #secrets: ReadonlyMap<string, Found<DecodedSecret>> = new Map();
   #recordProblems: readonly PlacedFinding[] = [];
   #problems: readonly PlacedFinding[] = [];
@@ -139,12 +139,12 @@ export class DirectoryContents {
   /** Called after a change of the list of problems. */
   protected onProblems(): void {}
 
-  /** Called when a resource is parked (its manifest was deleted and its state is kept), or when its manifest returns. */
+  /** Called when a resource is retained (its manifest was deleted and its state is kept), or when its manifest returns. */
   protected onNotice(_: Notice): void {}
 
-  /** Parked resources: their manifests were deleted, but their status and ledgers are still kept. */
-  parked(): readonly ResourceRecord[] {
-    return [...this.#parked.values()];
+  /** Retained resources: their manifests were deleted, but their status and ledgers are still kept. */
+  retained(): readonly ResourceRecord[] {
+    return [...this.#retained.values()];
   }
 
   settings(): OperatorSettings {
@@ -209,7 +209,7 @@ export class DirectoryContents {
   async #loadRecords(): Promise<void> {
     const { directories } = this.#options;
     const problems: PlacedFinding[] = [];
-    this.#parked.clear();
+    this.#retained.clear();
     for (const directory of directories) {
       const loaded = await this.#records.load(directory);
       problems.push(...loaded.problems);
@@ -224,12 +224,12 @@ export class DirectoryContents {
    */
   async #addRecord(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);
-    const known = this.cache.byIdentity(id) ?? this.#parked.get(id);
+    const known = this.cache.byIdentity(id) ?? this.#retained.get(id);
     if (known && known.directory !== record.directory && versionOf(known) > versionOf(record)) {
       if (known.resource.metadata.uid === record.resource.metadata.uid) await this.#records.remove(record);
       return;
     }
-    if (record.parkedSince !== undefined) this.#parked.set(id, record);
+    if (record.retainedSince !== undefined) this.#retained.set(id, record);
     else if (!sameValue(this.cache.byIdentity(id), record)) this.cache.put(record);
   }
 
@@ -261,7 +261,7 @@ export class DirectoryContents {
       if (reading.resources.has(identifyRecord(record))) continue;
       await collectFailure(failures, record, () => this.#adoptAbsent(record, reading));
     }
-    for (const record of this.#parked.values()) {
+    for (const record of this.#retained.values()) {
       await collectFailure(failures, record, () => this.#discardIfDue(record, reading));
     }
     this.#report([...this.#recordProblems, ...reading.problems, ...failures]);
@@ -272,10 +272,10 @@ export class DirectoryContents {
     const { kind, key } = decoded;
     const id = identify(kind, key);
     const request = reading.requests.get(id);
-    const asked = withRequest(decoded.annotations, request);
+    const written = withRequest(decoded.annotations, request);
     const known = this.cache.get(kind, key) ?? (await this.#revivable(id, decoded, request));
     if (!known) {
-      const created: ResourceRecord = { directory, manifest, resource: this.#create(decoded, asked) };
+      const created: ResourceRecord = { directory, manifest, resource: this.#create(decoded, written) };
       await this.#records.create(created);
       this.cache.put(created);
       return;
@@ -283,24 +283,24 @@ export class DirectoryContents {
     // The manifest exists again, so an older request to forget the resource (`logfleet forget`) no longer applies.
     if (request?.forget) await this.#records.removeRequest(known);
     const here = known.directory === directory ? known : await this.#records.move(known, directory);
-    await this.#update({ ...here, manifest }, known, found, asked);
-    if (known.parkedSince === undefined) return;
-    this.#parked.delete(id);
+    await this.#update({ ...here, manifest }, known, found, written);
+    if (known.retainedSince === undefined) return;
+    this.#retained.delete(id);
     this.onNotice({ kind: 'continued', record: known });
   }
 
-  /** Applies the current content of a manifest to its known or parked resource. */
+  /** Applies the current content of a manifest to its known or retained resource. */
   async #update(
     record: ResourceRecord,
     before: ResourceRecord,
     { decoded: { spec } }: Found<DecodedResource>,
-    asked: Asked,
+    written: UserMetadata,
   ): Promise<void> {
-    const { parkedSince, ...live } = record;
+    const { retainedSince, ...live } = record;
     const { resource } = live;
     const isNewSpec = !sameValue(resource.spec, spec);
-    const metadata = annotated(resource.metadata, asked);
-    if (!isNewSpec && parkedSince === undefined && sameValue(resource.metadata, metadata)) {
+    const metadata = annotated(resource.metadata, written);
+    if (!isNewSpec && retainedSince === undefined && sameValue(resource.metadata, metadata)) {
       if (sameValue(live, before)) return;
       await this.#records.save(live);
       this.cache.put(live);
@@ -311,7 +311,7 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns the parked record that a new manifest continues, or undefined if there is none. A parked record that this
+   * Returns the retained record that a new manifest continues, or undefined if there is none. A retained record that this
    * manifest cannot continue is discarded.
    */
   async #revivable(
@@ -319,7 +319,7 @@ export class DirectoryContents {
     { kind, spec, annotations }: DecodedResource,
     request: Request | undefined,
   ): Promise<ResourceRecord | undefined> {
-    const record = this.#parked.get(id);
+    const record = this.#retained.get(id);
     if (!record || record.resource.kind !== kind) return undefined;
     const { resource } = record;
     const wanted = { ...resource, metadata: { ...resource.metadata, annotations }, spec };
@@ -332,22 +332,22 @@ export class DirectoryContents {
 
   /**
    * Handles a resource without a valid manifest. The resource stays unchanged while its manifest may still exist.
-   * Otherwise it is parked: its state is kept, but no controller acts on it.
+   * Otherwise it is retained: its state is kept, but no controller acts on it.
    */
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
     const id = identifyRecord(record);
     if (reading.mayExist(id)) {
-      const asked = withRequest(resource.metadata.annotations, reading.requests.get(id));
-      const metadata = annotated(resource.metadata, asked);
+      const written = withRequest(resource.metadata.annotations, reading.requests.get(id));
+      const metadata = annotated(resource.metadata, written);
       if (!sameValue(metadata, resource.metadata)) await this.#change(record, { ...resource, metadata });
     }
     if (this.#isKept(id, reading)) return;
-    const parked: ResourceRecord = { ...record, parkedSince: new Date(this.#options.clock.now()).toISOString() };
-    await this.#records.save(parked);
-    this.#parked.set(id, parked);
+    const retained: ResourceRecord = { ...record, retainedSince: new Date(this.#options.clock.now()).toISOString() };
+    await this.#records.save(retained);
+    this.#retained.set(id, retained);
     this.cache.remove(record);
-    this.onNotice({ kind: 'parked', record: parked });
+    this.onNotice({ kind: 'retained', record: retained });
   }
 
   /**
@@ -368,16 +368,16 @@ export class DirectoryContents {
   }
 
   async #discardIfDue(record: ResourceRecord, { requests }: Reading): Promise<void> {
-    const isAsked = requests.get(identifyRecord(record))?.forget === true;
-    if (isAsked || this.#options.clock.now() >= retainedUntil(record)) await this.#discard(record);
+    const isRequested = requests.get(identifyRecord(record))?.forget === true;
+    if (isRequested || this.#options.clock.now() >= retainedUntil(record)) await this.#discard(record);
   }
 
   async #discard(record: ResourceRecord): Promise<void> {
     await this.#records.remove(record);
-    this.#parked.delete(identifyRecord(record));
+    this.#retained.delete(identifyRecord(record));
   }
 
-  #create({ kind, key, spec }: DecodedResource, asked: Asked): AnyResource {
+  #create({ kind, key, spec }: DecodedResource, written: UserMetadata): AnyResource {
     const { clock, random } = this.#options;
     return {
       apiVersion: `${apiGroup}/${apiVersionName}`,
@@ -388,7 +388,7 @@ export class DirectoryContents {
         generation: 1,
         resourceVersion: '1',
         creationTimestamp: new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z'),
-        ...asked,
+        ...written,
       },
       spec,
     } as AnyResource;
@@ -444,17 +444,17 @@ function versionOf({ resource }: ResourceRecord): number {
 }
 
 /** Metadata of a resource that a user can set in its manifest. */
-type Asked = Pick<ObjectMeta, 'annotations' | 'annotationWriters'>;
+type UserMetadata = Pick<ObjectMeta, 'annotations' | 'annotationWriters'>;
 
-function withRequest(written: ObjectMeta['annotations'], request: Request | undefined): Asked {
+function withRequest(written: ObjectMeta['annotations'], request: Request | undefined): UserMetadata {
   const entries = Object.entries({ ...written, ...request?.annotations });
   const annotations = Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== null));
   const annotationWriters = request?.writers ?? {};
   return Object.keys(annotationWriters).length === 0 ? { annotations } : { annotations, annotationWriters };
 }
 
-function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, asked: Asked): ObjectMeta {
-  return { ...metadata, ...asked };
+function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, written: UserMetadata): ObjectMeta {
+  return { ...metadata, ...written };
 }
 
 /**

@@ -152,17 +152,17 @@ class OpenDirectoryHost extends DirectoryContents implements DirectoryHost {
     const message = renderNotice(notice, `logfleet forget ${target}`);
     this.#notices.push(message);
     this.#log.warn(message);
-    const isParked = notice.kind === 'parked';
-    const reason = isParked ? 'ManifestRemoved' : 'ManifestRestored';
-    this.events.publish({ kind, namespace, name, uid }, { type: isParked ? 'Warning' : 'Normal', reason, message });
+    const isRetained = notice.kind === 'retained';
+    const reason = isRetained ? 'ManifestRemoved' : 'ManifestRestored';
+    this.events.publish({ kind, namespace, name, uid }, { type: isRetained ? 'Warning' : 'Normal', reason, message });
   }
 
   #logSettings(): void {
-    const { paused, pausedBy, policiesHold } = this.settings();
+    const { paused, pausedBy, upgradesBlocked } = this.settings();
     const before = this.#reported;
     this.#reported = this.settings();
-    if (policiesHold !== undefined && policiesHold !== before.policiesHold) this.#log.warn(policiesHold);
-    if (policiesHold === undefined && before.policiesHold !== undefined) {
+    if (upgradesBlocked !== undefined && upgradesBlocked !== before.upgradesBlocked) this.#log.warn(upgradesBlocked);
+    if (upgradesBlocked === undefined && before.upgradesBlocked !== undefined) {
       this.#log.info('every manifest can be used: upgrades may start again');
     }
     if (paused && pausedBy !== before.pausedBy)

@@ -84,16 +84,16 @@ export class DirectorySettings {
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);
     const kept = this.#known.filter((known) => known.source !== 'unreadable' && isKept(known));
-    this.#replace([...settings, ...unreadable, ...kept], policiesHold(unusable));
+    this.#replace([...settings, ...unreadable, ...kept], upgradesBlocked(unusable));
   }
 
   #replace(known: readonly FoundSettings[], hold: string | undefined): void {
     this.#known = known;
     const reasons = known.map((found) => found.pausedBy).filter((reason) => reason !== undefined);
     const pausedBy = reasons.length === 0 ? undefined : [...new Set(reasons)].join(' and ');
-    if (pausedBy === this.#current.pausedBy && hold === this.#current.policiesHold) return;
+    if (pausedBy === this.#current.pausedBy && hold === this.#current.upgradesBlocked) return;
     const settings = pausedBy === undefined ? runningSettings : { paused: true, pausedBy };
-    this.#current = hold === undefined ? settings : { ...settings, policiesHold: hold };
+    this.#current = hold === undefined ? settings : { ...settings, upgradesBlocked: hold };
     for (const listener of [...this.#listeners]) listener();
   }
 }
@@ -104,7 +104,7 @@ function settingsBehind({ directory, manifest }: UnusableManifest): FoundSetting
 }
 
 /** Returns a message why no policy may start upgrades and what to do. Returns undefined if all manifests are usable. */
-function policiesHold([first, ...others]: readonly UnusableManifest[]): string | undefined {
+function upgradesBlocked([first, ...others]: readonly UnusableManifest[]): string | undefined {
   if (!first) return undefined;
   const more = others.length === 0 ? '' : `, and ${others.length} more,`;
   return (

@@ -2,7 +2,7 @@
  * Stores one record for each resource of a directory: its identity (uid, generation, creation time), last valid spec
  * and status. A record is one file in the form of `kubectl get -o json`, with the path of the manifest:
  * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`. The record
- * of a resource whose manifest was deleted also has `"parkedSince":"…Z"`. Its ledger and requests are kept (D4).
+ * of a resource whose manifest was deleted also has `"retainedSince":"…Z"`. Its ledger and requests are kept (D4).
  */
 import { basename, join } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
@@ -18,7 +18,7 @@ export interface ResourceRecord {
   /** Manifest file that last contained the resource, relative to the directory. */
   readonly manifest: string;
   /** ISO time at which the deleted manifest of the resource was noticed. Absent while the manifest exists. */
-  readonly parkedSince?: string;
+  readonly retainedSince?: string;
 }
 
 /** Operations on resource records: load, save, move and remove. */
@@ -53,9 +53,9 @@ export const recordFiles = {
     await recordFiles.save(record);
   },
 
-  async save({ directory, manifest, parkedSince, resource }: ResourceRecord): Promise<void> {
+  async save({ directory, manifest, retainedSince, resource }: ResourceRecord): Promise<void> {
     const path = new StateDirectory(directory).statusFile(resource.kind, resource.metadata);
-    await writeDurably(path, `${JSON.stringify({ manifest, parkedSince, resource }, undefined, 2)}\n`);
+    await writeDurably(path, `${JSON.stringify({ manifest, retainedSince, resource }, undefined, 2)}\n`);
   },
 
   /** Moves the record, ledgers and requests of a resource to another directory. Resolves to the moved record. */
@@ -114,7 +114,7 @@ const readRecord = jsonReader<Omit<ResourceRecord, 'directory'>>(
   objectOf(
     {
       manifest: text,
-      parkedSince: { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z$' },
+      retainedSince: { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z$' },
       resource: objectOf({
         kind: { enum: Object.keys(kinds) },
         metadata: objectOf({
@@ -124,7 +124,7 @@ const readRecord = jsonReader<Omit<ResourceRecord, 'directory'>>(
         spec: { type: 'object' },
       }),
     },
-    ['parkedSince'],
+    ['retainedSince'],
   ),
 );
 
@@ -138,19 +138,19 @@ export const retentionDays = 30;
 const dayMs = 24 * 3_600_000;
 
 /**
- * Notice that a resource was parked because its manifest was deleted, or that its manifest returned. The identity,
- * status, ledger and requests of a parked resource remain for `retentionDays`. A manifest with the same name continues
+ * Notice that a resource was retained because its manifest was deleted, or that its manifest returned. The identity,
+ * status, ledger and requests of a retained resource remain for `retentionDays`. A manifest with the same name continues
  * the resource (D4).
  */
 export interface Notice {
-  readonly kind: 'parked' | 'continued';
+  readonly kind: 'retained' | 'continued';
   /** Record of the resource as it was stored while the manifest was missing. */
   readonly record: ResourceRecord;
 }
 
 /** Wall-clock time at which the state of a resource with a deleted manifest is discarded. */
-export function retainedUntil({ parkedSince = '' }: ResourceRecord): number {
-  return Date.parse(parkedSince) + retentionDays * dayMs;
+export function retainedUntil({ retainedSince = '' }: ResourceRecord): number {
+  return Date.parse(retainedSince) + retentionDays * dayMs;
 }
 
 /**
@@ -158,11 +158,11 @@ export function retainedUntil({ parkedSince = '' }: ResourceRecord): number {
  * that discards the state.
  */
 export function renderNotice({ kind, record }: Notice, forget: string): string {
-  const { directory, manifest, parkedSince, resource } = record;
+  const { directory, manifest, retainedSince, resource } = record;
   const name = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;
   const file = join(directory, manifest);
   if (kind === 'continued')
-    return `${name} has a manifest again and continues where it was; it was parked since ${parkedSince}`;
+    return `${name} has a manifest again and continues where it was; it was retained since ${retainedSince}`;
   const until = new Date(retainedUntil(record)).toISOString().slice(0, 10);
   return (
     `${name} is no longer in ${file}: it counts as deleted, and starts nothing more. Its state is kept until ${until}: restore the ` +

@@ -24,7 +24,7 @@ import { ResourceCache } from './resource-cache.ts';
 import { decodeResource } from './resource-decoding.ts';
 import { KubernetesSecretReader } from './secret-reader.ts';
 import { SettingsWatch } from './settings-watch.ts';
-import { removeResource, Turns, writeStatus } from './status-writer.ts';
+import { ConcurrencyLimit, removeResource, writeStatus } from './status-writer.ts';
 
 const eventGraceMs = 2_000;
 /** Maximum number of concurrent status writes. More concurrency makes each write slower and gains no throughput. */
@@ -73,14 +73,14 @@ export function createKubernetesHost(options: KubernetesHostOptions): Kubernetes
   return new ClusterHost(options);
 }
 
-type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'doubt'>;
+type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion'>;
 
 /** A kind of resource that the operator follows: its cache and the reflectors that fill the cache. */
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
   /** Returns the error of the last failed list or watch of this kind, or undefined after a success. */
-  readonly trouble: () => unknown;
+  readonly lastFailure: () => unknown;
 }
 
 class ClusterHost implements KubernetesHost {
@@ -93,7 +93,7 @@ class ClusterHost implements KubernetesHost {
   readonly #client: ApiClient;
   readonly #followed = new Map<KindName, Followed<KindName>>();
   readonly #settings: SettingsWatch;
-  readonly #writes = new Turns(writesAtOnce);
+  readonly #writes = new ConcurrencyLimit(writesAtOnce);
   readonly #entries: OperatorEntries;
   readonly #election: LeaseElection | undefined;
   readonly #ended = new AbortController();
@@ -136,9 +136,10 @@ class ClusterHost implements KubernetesHost {
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
     const { cache, reflectors } = this.#follow(kind);
     const place = { client: this.#client, cache, decode: (value: unknown) => this.#decode(kind, value) };
-    const written = this.#writes.take(() => writeStatus(place, kind, this.#entries.show(resource)));
+    const written = this.#writes.run(() => writeStatus(place, kind, this.#entries.show(resource)));
     written.catch((error) => {
-      if (hasCode(error, 'host.conflict')) for (const reflector of reflectors) reflector.doubt(resource.metadata);
+      if (hasCode(error, 'host.conflict'))
+        for (const reflector of reflectors) reflector.checkVersion(resource.metadata);
     });
     return written;
   }
@@ -174,7 +175,7 @@ class ClusterHost implements KubernetesHost {
   healthy(): boolean {
     if (this.#running.length === 0 || this.#ended.signal.aborted) return true;
     const reflectors = [...this.#followed.values()].flatMap((each) => each.reflectors);
-    const followed = [this.#settings, ...(this.#settings.asked() ? reflectors : [])];
+    const followed = [this.#settings, ...(this.#settings.isAttempted() ? reflectors : [])];
     const loops = this.#election ? [...followed, this.#election] : followed;
     const now = this.#clock.monotonic();
     return loops.every(({ steppedAtMs }) => now - steppedAtMs < longestStepMs);
@@ -187,7 +188,7 @@ class ClusterHost implements KubernetesHost {
   unready(): readonly string[] {
     return [...this.#followed]
       .filter(([, { cache }]) => !cache.synced())
-      .map(([kind, { trouble }]) => renderUnlisted(kind, trouble()));
+      .map(([kind, { lastFailure }]) => renderUnlisted(kind, lastFailure()));
   }
 
   /**
@@ -208,22 +209,22 @@ class ClusterHost implements KubernetesHost {
     const { log } = this.#options;
     const scopes = this.#scopes();
     const cache = new ResourceCache<ResourceOf<K>>(scopes, log);
-    let trouble: unknown;
-    const heard = {
+    let lastFailure: unknown;
+    const outcomes = {
       onList: () => {
-        trouble = undefined;
+        lastFailure = undefined;
       },
       onFailure: (error: unknown) => {
-        trouble = error;
+        lastFailure = error;
       },
     };
     const reflectors = scopes.map((scope) => {
       const decode = (value: unknown) => this.#decode(kind, value);
       const path = resourcePath(kind, scope);
       const client = this.#client;
-      return new Reflector<ResourceOf<K>>({ ...this.#options, ...heard, client, path, scope, cache, decode });
+      return new Reflector<ResourceOf<K>>({ ...this.#options, ...outcomes, client, path, scope, cache, decode });
     });
-    const followed = { cache, reflectors, trouble: () => trouble };
+    const followed = { cache, reflectors, lastFailure: () => lastFailure };
     this.#followed.set(kind, followed as unknown as Followed<KindName>);
     if (this.#running.length > 0) this.#run(reflectors);
     return followed;
@@ -244,8 +245,8 @@ class ClusterHost implements KubernetesHost {
    */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;
-    const asked = this.#settings.whenAsked();
-    this.#running.push(...reflectors.map((reflector) => asked.then(() => reflector.run(signal))));
+    const attempted = this.#settings.whenAttempted();
+    this.#running.push(...reflectors.map((reflector) => attempted.then(() => reflector.run(signal))));
   }
 }
 
@@ -253,8 +254,8 @@ class ClusterHost implements KubernetesHost {
  * Returns a message about a kind that has not been listed. An operator that was upgraded before its CRDs reports the
  * missing CRDs with this message.
  */
-function renderUnlisted(kind: KindName, trouble: unknown): string {
-  if (hasCode(trouble, 'host.gone')) return notInstalled(kind, 'the cluster');
+function renderUnlisted(kind: KindName, lastFailure: unknown): string {
+  if (hasCode(lastFailure, 'host.gone')) return notInstalled(kind, 'the cluster');
   const waiting = `${kinds[kind].plural} have not been listed yet`;
-  return trouble instanceof Error ? `${waiting}: ${trouble.message}` : waiting;
+  return lastFailure instanceof Error ? `${waiting}: ${lastFailure.message}` : waiting;
 }

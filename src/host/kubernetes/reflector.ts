@@ -81,7 +81,7 @@ export class Reflector<R extends CachedResource> {
    * Resource versions that the API server refused as outdated while the cache still contained them, by key. If the
    * cache still contains such a version later, a watch event was lost.
    */
-  readonly #doubts = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
+  readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
   /** List in progress. Undefined while resources are watched. */
   #listing: Listing | undefined = startListing('start');
   /** Opaque resource version from which the next watch continues. */
@@ -113,8 +113,8 @@ export class Reflector<R extends CachedResource> {
    * Records that the server refused a write because the cache is outdated. Usually the missing watch event arrives
    * soon. If it has not arrived at the end of this watch, it was lost, and a new list updates the cache.
    */
-  doubt({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
-    this.#doubts.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
+  checkVersion({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
+    this.#refusedVersions.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
   }
 
   /** Lists and watches resources until the signal is aborted. Never rejects. */
@@ -157,7 +157,7 @@ export class Reflector<R extends CachedResource> {
   async #watch(signal: AbortSignal): Promise<void> {
     const { client, path, clock, watchSeconds = usualWatchSeconds } = this.#options;
     const openedAtMs = clock.monotonic();
-    const isOutdated = this.#takeDoubts();
+    const isOutdated = this.#isCacheOutdated();
     if (isOutdated || openedAtMs >= this.#relistAtMs) {
       this.#listing = startListing(isOutdated ? 'conflict' : 'interval');
       return;
@@ -186,11 +186,11 @@ export class Reflector<R extends CachedResource> {
    * Returns whether the cache still contains a resource version that the server refused as outdated. Forgets all such
    * versions.
    */
-  #takeDoubts(): boolean {
+  #isCacheOutdated(): boolean {
     const { cache } = this.#options;
-    const doubts = [...this.#doubts.values()];
-    this.#doubts.clear();
-    return doubts.some(({ key, resourceVersion }) => cache.get(key)?.metadata.resourceVersion === resourceVersion);
+    const refused = [...this.#refusedVersions.values()];
+    this.#refusedVersions.clear();
+    return refused.some(({ key, resourceVersion }) => cache.get(key)?.metadata.resourceVersion === resourceVersion);
   }
 
   /** Applies one watch event to the cache. Returns the resource version from which the next watch continues. */

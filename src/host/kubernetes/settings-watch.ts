@@ -49,8 +49,8 @@ export class SettingsWatch {
   readonly #cache: ResourceCache<SettingsMap>;
   readonly #reflector: Reflector<SettingsMap>;
   readonly #listeners = new Set<() => void>();
-  readonly #asked = Promise.withResolvers<void>();
-  #isAsked = false;
+  readonly #attempted = Promise.withResolvers<void>();
+  #isAttempted = false;
   #current = unread;
 
   constructor(options: SettingsWatchOptions) {
@@ -80,13 +80,13 @@ export class SettingsWatch {
   }
 
   /** True after the first answer to the request for the settings, or its first failure. */
-  asked(): boolean {
-    return this.#isAsked;
+  isAttempted(): boolean {
+    return this.#isAttempted;
   }
 
   /** Resolves when the first request for the settings has ended, or the watch itself. */
-  whenAsked(): Promise<void> {
-    return this.#asked.promise;
+  whenAttempted(): Promise<void> {
+    return this.#attempted.promise;
   }
 
   get steppedAtMs(): number {
@@ -96,7 +96,7 @@ export class SettingsWatch {
   /** Follows the settings until the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#reflector.run(signal);
-    this.#markAsked();
+    this.#markAttempted();
   }
 
   #adopt(): void {
@@ -104,7 +104,7 @@ export class SettingsWatch {
     const value = this.#cache.get({ namespace, name: settingsName })?.paused;
     const pausedBy = pausedByConfigMap(value, `namespace ${namespace}`);
     this.#set(pausedBy === undefined ? running : { paused: true, pausedBy });
-    this.#markAsked();
+    this.#markAttempted();
   }
 
   #fail(error: unknown): void {
@@ -116,7 +116,7 @@ export class SettingsWatch {
       );
       this.#set(running);
     }
-    this.#markAsked();
+    this.#markAttempted();
   }
 
   #set(next: OperatorSettings): void {
@@ -125,13 +125,13 @@ export class SettingsWatch {
     this.#current = next;
     const { log } = this.#options;
     if (next.paused) log.warn('all resources are paused: no new work is started', { pausedBy: next.pausedBy });
-    else if (this.#isAsked) log.info('the pause has ended: new work may start');
+    else if (this.#isAttempted) log.info('the pause has ended: new work may start');
     for (const listener of [...this.#listeners]) listener();
   }
 
-  #markAsked(): void {
-    this.#isAsked = true;
-    this.#asked.resolve();
+  #markAttempted(): void {
+    this.#isAttempted = true;
+    this.#attempted.resolve();
   }
 }
 

@@ -56,7 +56,7 @@ export async function writeStatus<K extends KindName>(
 }
 
 /** Limits the number of concurrent tasks. Further tasks wait in order of arrival. */
-export class Turns {
+export class ConcurrencyLimit {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
@@ -64,7 +64,7 @@ export class Turns {
     this.#free = atOnce;
   }
 
-  async take<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {

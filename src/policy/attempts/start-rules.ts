@@ -142,8 +142,11 @@ export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal 
 }
 
 /** Refuses all starts while a directory contains an unusable manifest of which no former version is known (D1). */
-function heldByManifest(_: CollectorVersionPolicy, { observation: { policiesHold } }: KnownOfAll): Refusal | undefined {
-  return policiesHold === undefined ? undefined : { waitsFor: 'a person to correct or delete an unusable manifest' };
+function heldByManifest(
+  _: CollectorVersionPolicy,
+  { observation: { upgradesBlocked } }: KnownOfAll,
+): Refusal | undefined {
+  return upgradesBlocked === undefined ? undefined : { waitsFor: 'a person to correct or delete an unusable manifest' };
 }
 
 /** Refuses all starts while the operator is paused for all policies by its kill switch (R10). */

@@ -97,7 +97,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   const { ledger, bound, input, nextBuild } = seen;
   const { wallMs } = input.now;
   const free = unhindered(policy);
-  const observation = { ...input.observation, pausedForAll: undefined, policiesHold: undefined };
+  const observation = { ...input.observation, pausedForAll: undefined, upgradesBlocked: undefined };
   const decision = decide({ ...input, policy: free, observation });
   const { stop } = decision.header;
   const found = planMembers(free.spec, seen, decision, wallMs);
@@ -167,9 +167,9 @@ function hindrancesOf(
   { header, health }: Decision,
 ): readonly string[] {
   const by = input.observation.pausedForAll ?? pausedByOf(policy);
-  const { policiesHold } = input.observation;
+  const { upgradesBlocked } = input.observation;
   return [
-    ...(policiesHold === undefined ? [] : [`${policiesHold}.`]),
+    ...(upgradesBlocked === undefined ? [] : [`${upgradesBlocked}.`]),
     ...(by === undefined ? [] : [`It is paused by ${by}: nothing is started before it goes on.`]),
     ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: nothing is started before it is Enforce.'] : []),
     // The list also contains the health message during a rollback, although a rollback continues

@@ -24,7 +24,7 @@ export interface Fleet {
 export interface HealthInput {
   readonly spec: CollectorVersionPolicySpec;
   /** Reason why no policy may start an upgrade, with what to do about it (D1); absent when policies may start upgrades. */
-  readonly policiesHold?: string | undefined;
+  readonly upgradesBlocked?: string | undefined;
   /** Setting or annotation that pauses the policy; undefined when the policy is not paused. */
   readonly pausedBy: string | undefined;
   /** Error that prevents the use of the service or its credentials; undefined when there is none. */
@@ -85,9 +85,9 @@ export function healthOf(input: HealthInput): Health {
   return allUpdated(input);
 }
 
-function heldByManifest({ policiesHold, fleet }: HealthInput): Health | undefined {
-  if (policiesHold === undefined) return undefined;
-  return { ...stalled, reason: reasons.manifestUnusable, message: `${policiesHold}.${inFlight(fleet)}` };
+function heldByManifest({ upgradesBlocked, fleet }: HealthInput): Health | undefined {
+  if (upgradesBlocked === undefined) return undefined;
+  return { ...stalled, reason: reasons.manifestUnusable, message: `${upgradesBlocked}.${inFlight(fleet)}` };
 }
 
 function paused({ pausedBy, fleet }: HealthInput): Health | undefined {

@@ -67,19 +67,19 @@ describe('a directory', () => {
     expect(await reader.idleNote?.()).toContain(`logfleet run ${directory}`);
   });
 
-  it('names its parked resources, with file and times', async () => {
+  it('names its retained resources, with file and times', async () => {
     const resource = samplePolicy({ status: rollingStatus, metadata: { uid, name: 'staging' } });
     const { reader, clock } = await open();
-    expect(reader.parked?.()).toEqual([]);
-    const parkedSince = new Date(clock.now()).toISOString();
-    await recordFiles.save({ directory, manifest: 'b.yaml', resource, parkedSince });
-    expect((await open()).reader.parked?.()).toEqual([
+    expect(reader.retained?.()).toEqual([]);
+    const retainedSince = new Date(clock.now()).toISOString();
+    await recordFiles.save({ directory, manifest: 'b.yaml', resource, retainedSince });
+    expect((await open()).reader.retained?.()).toEqual([
       {
         kind,
         key: { namespace: 'logging', name: 'staging' },
         file: join(directory, 'b.yaml'),
-        sinceMs: Date.parse(parkedSince),
-        untilMs: Date.parse(parkedSince) + 30 * 24 * 3_600_000,
+        sinceMs: Date.parse(retainedSince),
+        untilMs: Date.parse(retainedSince) + 30 * 24 * 3_600_000,
       },
     ]);
   });

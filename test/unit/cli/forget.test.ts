@@ -10,11 +10,11 @@ import { rollingStatus, samplePolicy } from './sample-policy.ts';
 
 const uid = '3f0c8e52-7f1c-4a3e-9d6b-0a1b2c3d4e5f';
 
-async function parkedDirectory(): Promise<string> {
+async function retainedDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'logfleet-forget-'));
   onTestFinished(() => rm(directory, { recursive: true }));
   const resource = samplePolicy({ status: rollingStatus, metadata: { uid } });
-  await recordFiles.save({ directory, manifest: 'a.yaml', resource, parkedSince: new Date().toISOString() });
+  await recordFiles.save({ directory, manifest: 'a.yaml', resource, retainedSince: new Date().toISOString() });
   return directory;
 }
 
@@ -26,7 +26,7 @@ async function forget(directory: string, ...flags: readonly string[]) {
 }
 
 test('requests to discard the state of a deleted resource, and reports when that happens', async () => {
-  const directory = await parkedDirectory();
+  const directory = await retainedDirectory();
   expect(await forget(directory)).toEqual({
     status: 0,
     requests: ['CollectorVersionPolicy_logging_production.json'],
@@ -35,13 +35,13 @@ test('requests to discard the state of a deleted resource, and reports when that
   });
 });
 
-test('changes nothing without parked state', async () => {
-  const directory = await parkedDirectory();
+test('changes nothing without retained state', async () => {
+  const directory = await retainedDirectory();
   expect(await forget(directory, '-n', 'elsewhere')).toMatchObject({ status: 1, requests: [], stdout: '' });
 });
 
 test('changes nothing while the manifest exists', async () => {
-  const directory = await parkedDirectory();
+  const directory = await retainedDirectory();
   const { spec, metadata, apiVersion, kind } = samplePolicy();
   const manifest = { apiVersion, kind, spec, metadata: { name: metadata.name, namespace: metadata.namespace } };
   await writeFile(join(directory, 'a.json'), JSON.stringify(manifest));

@@ -106,7 +106,7 @@ describe('get', () => {
     });
   });
 
-  describe('parked resources', () => {
+  describe('retained resources', () => {
     const staging = {
       kind: 'CollectorVersionPolicy',
       key: { namespace: 'logging', name: 'staging' },
@@ -116,7 +116,7 @@ describe('get', () => {
     } as const;
     const reader = (...resources: ConstructorParameters<typeof MemoryReader>[0]) => {
       const shown = new MemoryReader(resources, { everyNamespace: true });
-      shown.parked = () => [staging];
+      shown.retained = () => [staging];
       return shown;
     };
     const options = { dir: 'policies' };
@@ -124,7 +124,7 @@ describe('get', () => {
     it('are below the table, with their retention and the command that discards them', async () => {
       const { stdout } = await run(reader(production), { kind: 'cvp', options });
       expect(stdout.split('\n').slice(3)).toEqual([
-        'Parked: the manifest is missing, and the state is kept',
+        'Retained: the manifest is missing, and the state is kept',
         'NAMESPACE   RESOURCE      MANIFEST          MISSING SINCE          KEPT UNTIL',
         'logging     cvp/staging   policies/b.yaml   2026-11-01 10:00 UTC   2026-12-01 10:00 UTC',
         'Restore the manifest to continue, or discard the state: logfleet forget KIND/NAME -n NAMESPACE --dir policies',
@@ -133,7 +133,7 @@ describe('get', () => {
     });
 
     it('are shown without any other resource', async () => {
-      expect((await run(reader(), { options })).stdout).toMatch(/^Parked: .*\n.*\nlogging +cvp\/staging /);
+      expect((await run(reader(), { options })).stdout).toMatch(/^Retained: .*\n.*\nlogging +cvp\/staging /);
     });
 
     it.each([

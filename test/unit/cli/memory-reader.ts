@@ -3,8 +3,8 @@ import type { AnyResource, KindName } from '../../../src/api/kinds.ts';
 import {
   type Annotation,
   byNamespaceAndName,
-  type ParkedResource,
   type ResourceReader,
+  type RetainedResource,
 } from '../../../src/cli/resources/resource-reader.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 
@@ -19,7 +19,7 @@ export class MemoryReader implements ResourceReader {
   /** Reports to the followers of resource changes that the connection fails, or that it works again. */
   trouble: (message: string | undefined) => void = () => {};
   idleNote?: () => Promise<string | undefined>;
-  parked?: () => readonly ParkedResource[];
+  retained?: () => readonly RetainedResource[];
   #resources: readonly AnyResource[];
   readonly #followers = new Set<() => void>();
 

@@ -229,7 +229,7 @@ describe('before the first start', () => {
         await world.start();
         await world.pass(2 * minuteMs);
         expect(world.upgrades()).toEqual([]);
-        expect(world.host.settings().policiesHold).toBeDefined();
+        expect(world.host.settings().upgradesBlocked).toBeDefined();
         repair(world, damage);
         await world.until(() => world.upgrades().length > 0, 5 * minuteMs);
         expect(world.upgrades()).toEqual([expect.stringContaining('web')]);

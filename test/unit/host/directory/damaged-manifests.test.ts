@@ -59,11 +59,11 @@ describe.each(damages)('a manifest that is %s', (_, damage) => {
     place.write('pin.yaml', damage(policy('pin')));
     place.write('web.yaml', policy('web'));
     const host = await place.open();
-    expect(host.settings().policiesHold).toContain(place.path('pin.yaml'));
+    expect(host.settings().upgradesBlocked).toContain(place.path('pin.yaml'));
     expect(find(host, 'web')).toBeDefined();
     place.write('pin.yaml', policy('pin'));
     await host.refresh();
-    expect([host.settings().policiesHold, host.problems(), names(host)]).toEqual([undefined, [], ['pin', 'web']]);
+    expect([host.settings().upgradesBlocked, host.problems(), names(host)]).toEqual([undefined, [], ['pin', 'web']]);
   });
 
   test.each(['while it runs', 'over a restart'])(
@@ -173,7 +173,7 @@ describe('a file that is unreadable from the first run on may pause everything (
     const place = new Workplace();
     place.write('x.yaml', text);
     const host = await place.open();
-    expect(host.settings()).toMatchObject({ paused: true, policiesHold: expect.any(String) });
+    expect(host.settings()).toMatchObject({ paused: true, upgradesBlocked: expect.any(String) });
     expect(host.pausing()).toMatchObject([{ manifest: 'x.yaml', source: 'unreadable' }]);
     place.remove('x.yaml');
     await host.refresh();
@@ -184,7 +184,7 @@ describe('a file that is unreadable from the first run on may pause everything (
     const place = new Workplace();
     place.write('x.yaml', policy('web').replace('selector: {}', 'selector: 7'));
     const host = await place.open();
-    expect(host.settings()).toMatchObject({ paused: false, policiesHold: expect.any(String) });
+    expect(host.settings()).toMatchObject({ paused: false, upgradesBlocked: expect.any(String) });
   });
 
   test.each([settings, secret])('a file without resources has no former version after a restart: %j', async (text) => {
@@ -193,10 +193,10 @@ describe('a file that is unreadable from the first run on may pause everything (
     await (await place.open()).close();
     place.write('x.yaml', text.slice(0, 40));
     const host = await place.open();
-    expect(host.settings()).toMatchObject({ paused: true, policiesHold: expect.any(String) });
+    expect(host.settings()).toMatchObject({ paused: true, upgradesBlocked: expect.any(String) });
     place.write('x.yaml', text);
     await host.refresh();
-    expect(host.settings().policiesHold).toBeUndefined();
+    expect(host.settings().upgradesBlocked).toBeUndefined();
     expect(host.settings().paused).toBe(text === settings);
   });
 

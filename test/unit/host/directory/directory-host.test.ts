@@ -159,7 +159,7 @@ describe('a manifest that goes', () => {
     return { host, before };
   }
 
-  test('parks the resource (D4), which continues where it was when the manifest is restored', async () => {
+  test('retains the resource (D4), which continues where it was when the manifest is restored', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const { host, before } = await deleted(place);
@@ -177,7 +177,7 @@ describe('a manifest that goes', () => {
     expect(host.notices()).toHaveLength(2);
   });
 
-  test('stays parked over a restart, and continues after it (D4)', async () => {
+  test('stays retained over a restart, and continues after it (D4)', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const { host, before } = await deleted(place);
@@ -227,7 +227,7 @@ describe('a manifest that goes', () => {
     const host = await place.openInTime();
     expect(find(host, 'web')).toBeUndefined();
     expect(host.notices()).toHaveLength(1);
-    expect(JSON.parse(place.read(statusFile)).parkedSince).toBeDefined();
+    expect(JSON.parse(place.read(statusFile)).retainedSince).toBeDefined();
   });
 
   test('from one directory to another takes its state along (D4)', async () => {
@@ -373,14 +373,14 @@ describe('bad input takes nothing away', () => {
     await host.refresh();
     expect(version(find(host, 'web'))).toBe('19.500-1');
     expect(find(host, 'api')).toBeUndefined();
-    expect(host.settings().policiesHold).toContain(place.path('c.yaml'));
+    expect(host.settings().upgradesBlocked).toContain(place.path('c.yaml'));
     expect(host.problems().map(({ file }) => file)).toEqual([place.path('b.yaml'), place.path('c.yaml')]);
     expect(host.problems().map(({ reason }) => reason)).toEqual(['Duplicate', 'Duplicate']);
     expect(host.problems()[0]?.problem).toContain(`${place.path('a.yaml')}:1`);
     place.write('c.yaml', policy('api'));
     place.remove('b.yaml');
     await host.refresh();
-    expect([host.problems(), host.settings().policiesHold]).toEqual([[], undefined]);
+    expect([host.problems(), host.settings().upgradesBlocked]).toEqual([[], undefined]);
     expect([version(find(host, 'web')), version(find(host, 'api'))]).toEqual(['19.501-1', '19.500-1']);
   });
 

@@ -1,13 +1,13 @@
 /** Tests the limit on concurrent work, and the order in which waiting work starts. */
 import { expect, test } from 'vitest';
-import { Turns } from '../../../../src/host/kubernetes/status-writer.ts';
+import { ConcurrencyLimit } from '../../../../src/host/kubernetes/status-writer.ts';
 
-test('no more work runs at once than there are turns, in the order in which it came', async () => {
-  const turns = new Turns(2);
+test('no more work runs at once than there are limit, in the order in which it came', async () => {
+  const limit = new ConcurrencyLimit(2);
   const begun: number[] = [];
   const ends = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());
   const all = ends.map(({ promise }, index) =>
-    turns.take(async () => {
+    limit.run(async () => {
       begun.push(index);
       await promise;
     }),
@@ -23,7 +23,7 @@ test('no more work runs at once than there are turns, in the order in which it c
 });
 
 test('work that fails gives its turn back', async () => {
-  const turns = new Turns(1);
-  await expect(turns.take(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
-  expect(await turns.take(async () => 'done')).toBe('done');
+  const limit = new ConcurrencyLimit(1);
+  await expect(limit.run(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+  expect(await limit.run(async () => 'done')).toBe('done');
 });
