@@ -202,7 +202,7 @@ describe('validate and kubectl agree on the value', () => {
  * `validate` reports.
  */
 const stricter: readonly (readonly [string, string | Uint8Array])[] = [
-  ['a member that is there twice', policy('  paused: true\n  paused: false\n')],
+  ['a duplicate member', policy('  paused: true\n  paused: false\n')],
   ['a resource that is there twice', `${policy()}---\n${policy()}`],
   ['bytes that are not UTF-8', Buffer.from(`${policy()}# caf\u00e9\n`, 'latin1')],
   ['a day that no month has', policy(windowOf('0 0 31 2 *'))],

@@ -75,7 +75,7 @@ describe('invalid manifest files', () => {
     bomb.push(`${outer}: &${outer} [${`*${inner}, `.repeat(9)}]`);
 
   test.each([
-    ['a member that is there twice', 'a: 1\nb: 2\na: 3', at(3, 1), /write it once/],
+    ['a duplicate member', 'a: 1\nb: 2\na: 3', at(3, 1), /write it once/],
     ['a tab', 'a:\n\tb: 1', at(2, 1), /write spaces/],
     ['a quote that has no end', 'a: "x"\nb: "y\nc: {d: 1}\n', at(2, 4), /opens here has no end; close it/],
     ['an open bracket', 'a: [1, 2', at(1, 9), /write valid YAML or JSON/],

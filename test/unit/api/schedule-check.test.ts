@@ -33,7 +33,7 @@ describe('a schedule', () => {
     expect(problem && renderExplanation(problem)).toContain(message);
   });
 
-  test('proposed for another one is valid', () => {
+  test('that a message proposes is valid', () => {
     for (const schedule of ['0 22-23,0-2 * * *', '5-59/15 * * * *', '0 0 * * 5-6,0-1', '0 0 1 OCT *']) {
       expect(scheduleProblem(schedule)).toBeUndefined();
     }

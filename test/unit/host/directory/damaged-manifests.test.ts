@@ -54,7 +54,7 @@ const damages: readonly (readonly [string, (text: string) => string | Uint8Array
 ];
 
 describe.each(damages)('a manifest that is %s', (_, damage) => {
-  test('from the first run on holds all policies until it is mended (D1)', async () => {
+  test('that was never valid blocks all upgrades until it is corrected (D1)', async () => {
     const place = new Workplace();
     place.write('pin.yaml', damage(policy('pin')));
     place.write('web.yaml', policy('web'));
@@ -67,7 +67,7 @@ describe.each(damages)('a manifest that is %s', (_, damage) => {
   });
 
   test.each(['while it runs', 'over a restart'])(
-    'removes no resource %s, and holds no policy (D1, D2)',
+    'removes no resource %s, and blocks no upgrades (D1, D2)',
     async (when) => {
       const place = new Workplace();
       place.write('pin.yaml', policy('pin'));
@@ -95,7 +95,7 @@ describe.each(damages)('a manifest that is %s', (_, damage) => {
 describe('a file that lost its end (D2)', () => {
   const both = `${policy('pin')}---\n${policy('web')}`;
 
-  test('at the end of a document counts as cut, and the missing policy stays', async () => {
+  test('at the end of a document counts as truncated, and the missing policy stays', async () => {
     const place = new Workplace();
     place.write('all.yaml', both);
     const host = await place.open();
@@ -120,7 +120,7 @@ describe('a file that lost its end (D2)', () => {
     },
   );
 
-  test('of blank lines and comments lost nothing', async () => {
+  test('that lost only blank lines and comments is not truncated', async () => {
     const place = new Workplace();
     place.write('web.yaml', `${policy('web')}\n# the web servers\n---\n`);
     const host = await place.open();
@@ -169,7 +169,7 @@ describe('a file that lost its end (D2)', () => {
 });
 
 describe('a file that is unreadable from the first run on may pause everything (R10)', () => {
-  test.each(['spec: [never\n', ''])('%j pauses exports, too, until it is gone', async (text) => {
+  test.each(['spec: [never\n', ''])('%j pauses exports, too, until it is removed', async (text) => {
     const place = new Workplace();
     place.write('x.yaml', text);
     const host = await place.open();
@@ -212,7 +212,7 @@ describe('a file that is unreadable from the first run on may pause everything (
 });
 
 describe('a file that is being written (D2)', () => {
-  test('counts once it has stood unchanged for a while', async () => {
+  test('is used after it was unchanged for a while', async () => {
     const place = new Workplace();
     place.write('pin.yaml', policy('pin'));
     const host = await place.open();
@@ -235,7 +235,7 @@ describe('a file that is being written (D2)', () => {
 });
 
 describe('a manifest that is missing for a moment (D3)', () => {
-  test('a link that leads nowhere, as while a volume is swapped, is unreadable', async () => {
+  test('a link to a missing file, as during the update of a volume, is unreadable', async () => {
     const place = new Workplace();
     place.write('.data/web.yaml', policy('web'));
     symlinkSync('.data/web.yaml', place.path('web.yaml'));
@@ -247,7 +247,7 @@ describe('a manifest that is missing for a moment (D3)', () => {
     expect(host.problems()).toMatchObject([{ file: place.path('web.yaml') }]);
   });
 
-  test('a ConfigMap volume that is swapped is a change', async () => {
+  test('an updated ConfigMap volume is read again', async () => {
     const place = new Workplace();
     place.write('..1/web.yaml', policy('web'));
     place.write('..2/web.yaml', policy('web', '19.501-1'));
@@ -277,7 +277,7 @@ describe('a manifest that is missing for a moment (D3)', () => {
     expect([names(host), host.problems()]).toEqual([['web'], []]);
   });
 
-  test('a document that moves to another file by way of none keeps its resource', async () => {
+  test('a document that moves to another file with a gap in between keeps its resource', async () => {
     const place = new Workplace();
     place.write('all.yaml', `${policy('web')}---\n${policy('pin')}`);
     const host = await place.open();

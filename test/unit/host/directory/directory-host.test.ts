@@ -146,7 +146,7 @@ describe('resources', () => {
   });
 });
 
-describe('a manifest that goes', () => {
+describe('a manifest that is removed', () => {
   async function deleted(place: Workplace, file = 'web.yaml') {
     const host = await place.open();
     const before = get(host, 'web');
@@ -191,7 +191,7 @@ describe('a manifest that goes', () => {
     expect((await third.ledgers.read(ownerOf(before), 'attempts'))?.content).toBe('content');
   });
 
-  test('is forgotten where a person asks for it, and a manifest of that name is another resource (D4)', async () => {
+  test('is discarded by `logfleet forget`, and a manifest of that name is then a new resource (D4)', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const { host, before } = await deleted(place);
@@ -207,7 +207,7 @@ describe('a manifest that goes', () => {
     expect(await host.ledgers.read(ownerOf(after), 'attempts')).toBeUndefined();
   });
 
-  test('is forgotten after the retention (D4)', async () => {
+  test('is discarded after the retention time (D4)', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const { host } = await deleted(place);
@@ -246,7 +246,7 @@ describe('a manifest that goes', () => {
     expect(existsSync(place.path('b', statusFile))).toBe(true);
   });
 
-  test('for a moment, as editors do, does not count as deleted', async () => {
+  test('that is missing for a moment, as during saving, does not count as deleted', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -274,7 +274,7 @@ describe('a manifest that goes', () => {
   });
 });
 
-describe('bad input takes nothing away', () => {
+describe('an unusable manifest', () => {
   const bad: [string, string][] = [
     ['a spec that the schema refuses', policy('web').replace('selector: {}', 'selector: 7')],
     ['broken YAML', '{{{'],
@@ -456,7 +456,7 @@ describe('status', () => {
     expect((await host.writeStatus('CollectorVersionPolicy', changed)).spec).toEqual(before.spec);
   });
 
-  test('a half-written file of a process that died is tidied up and counts for nothing', async () => {
+  test('a half-written file of a dead process is removed and not read', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const first = await place.open();
@@ -469,7 +469,7 @@ describe('status', () => {
     expect(readdirSync(place.path(folder))).toEqual(['web.json']);
   });
 
-  test('a record that was destroyed by hand is reported, and begins anew', async () => {
+  test('a damaged record is reported, and its resource starts with a new status', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     await (await place.open()).close();
@@ -481,7 +481,7 @@ describe('status', () => {
 });
 
 describe('requests', () => {
-  test('lie over the annotations of the manifest, and survive a restart and a change of the manifest', async () => {
+  test('override the annotations of the manifest, also after a restart and after a change of the manifest', async () => {
     const place = new Workplace();
     const key = { namespace: 'logging', name: 'web' };
     place.write('web.yaml', policy('web', '19.500-1', '  annotations: {team: web, logfleet.dev/paused: "true"}\n'));
@@ -563,7 +563,7 @@ describe('secrets', () => {
     expect(host.secrets.takesVariables?.(key)).toBe(false);
   });
 
-  test('that are nowhere are undefined', async () => {
+  test('that do not exist are undefined', async () => {
     expect(await reveal(await new Workplace().open())).toBeUndefined();
   });
 
@@ -601,7 +601,7 @@ describe('events', () => {
     ]);
   });
 
-  test('are bounded on the disk', async () => {
+  test('have a maximum size on the disk', async () => {
     const place = new Workplace();
     place.write('.logfleet/events.ndjson', `${'x'.repeat(1024 * 1024)}\n`);
     place.write('web.yaml', policy('web'));

@@ -116,7 +116,7 @@ describe('changes', () => {
 });
 
 describe('a request', () => {
-  test('survives a restart, until another takes its place', async () => {
+  test('survives a restart, until another request replaces it', async () => {
     const place = new Workplace();
     await writeSettingsRequest(place.directory, true, asked);
     const first = await place.open();
@@ -158,7 +158,7 @@ describe('a request', () => {
   });
 });
 
-test('one directory of several is enough', async () => {
+test('a pause in one of several directories is enough', async () => {
   const place = new Workplace();
   mkdirSync(place.path('one'));
   place.write('two/settings.yaml', configMap('data: {paused: "true"}'));

@@ -50,7 +50,7 @@ describe('a ledger', () => {
     expect((await host.ledgers.read(owner, 'attempts'))?.content).toBe('two');
   });
 
-  test('of several writers at once on one version, one wins', async () => {
+  test('exactly one of several concurrent writers on one version succeeds', async () => {
     const { host, owner } = await open();
     const writes = ['a', 'b', 'c'].map((content) => host.ledgers.write(owner, 'attempts', content, undefined));
     const results = await Promise.allSettled(writes);
@@ -58,14 +58,14 @@ describe('a ledger', () => {
     expect((await host.ledgers.read(owner, 'attempts'))?.content).toBe('a');
   });
 
-  test('takes its limit in bytes and not one more', async () => {
+  test('has a maximum size in bytes', async () => {
     const { host, owner } = await open();
     const version = await host.ledgers.write(owner, 'attempts', 'ä'.repeat(maxShardBytes / 2), undefined);
     const beyond = async () => host.ledgers.write(owner, 'attempts', `${'ä'.repeat(maxShardBytes / 2)}x`, version);
     await expect(beyond()).rejects.toMatchObject({ code: 'ledger.full', handling: { kind: 'stall' } });
   });
 
-  test('that was destroyed by hand stalls and is not taken for an empty one', async () => {
+  test('that was damaged by hand stalls the policy and does not count as empty', async () => {
     const { place, host, owner } = await open();
     await host.ledgers.write(owner, 'attempts', 'one', undefined);
     place.write(`.logfleet/ledgers/CollectorVersionPolicy/logging/web/${owner.uid}/attempts.json`, '{"version":"1"}');
@@ -146,7 +146,7 @@ describe('durable files', () => {
     });
   });
 
-  test('readers meet the old text or the new one, and never a piece', async () => {
+  test('readers see the complete old text or the complete new text', async () => {
     const place = new Workplace();
     const texts = ['a'.repeat(200_000), 'b'.repeat(200_000)];
     await writeDurably(place.path('file'), texts[0] as string);
@@ -177,7 +177,7 @@ describe('a view', () => {
   const openView = (place: Workplace) =>
     DirectoryView.open({ directories: [place.directory], clock: place.clock, random: place.random });
 
-  test('shows manifests that no operator has seen, and writes nothing', async () => {
+  test('shows manifests that no operator has read, and writes nothing', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     place.write('bad.yaml', '{{{');

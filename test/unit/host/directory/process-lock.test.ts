@@ -62,7 +62,7 @@ describe('another process', () => {
     expect(await firstLine(start(place.directory))).toBe('host.locked');
   });
 
-  test('that was killed is succeeded at once, and it shows that it was', async () => {
+  test('that was killed is replaced at once, and the takeover is reported', async () => {
     const place = new Workplace();
     const child = start(place.directory);
     await firstLine(child);
@@ -101,7 +101,7 @@ describe('another process', () => {
     expect((await place.open()).leadership.tookOverByForce()).toBe(false);
   });
 
-  test('of several that find a dead one, one wins', async () => {
+  test('exactly one of several processes takes over from a dead one', async () => {
     const place = new Workplace();
     const dead = start(place.directory);
     await firstLine(dead);
@@ -132,7 +132,7 @@ describe('a lock', () => {
     expect((await acquire(place)).tookOver).toBe(true);
   });
 
-  test('of a process out of sight is taken over after a silence that this process observed', async () => {
+  test('of a process on another machine is taken over after this process saw no heartbeat for a while', async () => {
     const place = new Workplace();
     const other = await acquire(place, 'another machine');
     const startMs = place.clock.monotonic();
@@ -144,7 +144,7 @@ describe('a lock', () => {
   });
 
   test.each(['', '{', '7', '{"pid":0}', '{"pid":1}'])(
-    'that cannot be read is taken over likewise: %j',
+    'that cannot be read is also taken over after a silence: %j',
     async (text) => {
       const place = new Workplace();
       place.write(lockFile, text);
@@ -152,7 +152,7 @@ describe('a lock', () => {
     },
   );
 
-  test('of a process out of sight keeps others out while it has heartbeats', async () => {
+  test('of a process on another machine stays while heartbeats arrive', async () => {
     const place = new Workplace();
     await acquire(place, 'another machine');
     const beat = (second: number) => {
@@ -177,7 +177,7 @@ describe('a lock', () => {
     expect(place.read(lockFile)).toBe(thief);
   });
 
-  test('counts no longer as held once it could not be looked at for a while, and is held again once it could', async () => {
+  test('is not held while it cannot be checked for a while, and is held again afterwards', async () => {
     const place = new Workplace();
     const host = await place.open();
     const { leadership } = host;
@@ -191,7 +191,7 @@ describe('a lock', () => {
     expect([leadership.isLeader(), leadership.term(), leadership.tookOverByForce()]).toEqual([true, 2, false]);
   });
 
-  test('moves its time of change, so that others see it alive', async () => {
+  test('updates its modification time as a heartbeat', async () => {
     const place = new Workplace();
     const lock = await acquire(place, 'another machine');
     await expect(place.clock.during(acquire(place))).rejects.toMatchObject({ code: 'host.locked' });

@@ -58,7 +58,7 @@ async function collect(lines: AsyncIterable<unknown>): Promise<unknown[]> {
   return collected;
 }
 
-test('lines of a watch are whole, wherever the network cuts them', async () => {
+test('joins lines of a watch that arrive in several pieces', async () => {
   const text = '{"type":"ADDED","object":{"note":"schlüssel €"}}\n\n{"type":"DELETED"}\n';
   for (let size = 1; size <= text.length; size++) {
     expect(await collect(readLines(chunksOf(text, size)))).toEqual([
@@ -69,7 +69,7 @@ test('lines of a watch are whole, wherever the network cuts them', async () => {
 });
 
 test.each(['{"type":"ADDED"}\n{"type":', '{"type":"ADDED"}\nno JSON\n'])(
-  'a watch that says %j is broken',
+  'a watch that ends with %j fails',
   async (text) => {
     await expect(collect(readLines(chunksOf(text, 7)))).rejects.toThrow();
   },

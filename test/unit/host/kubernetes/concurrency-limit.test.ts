@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { ConcurrencyLimit } from '../../../../src/host/kubernetes/status-writer.ts';
 
-test('no more work runs at once than there are limit, in the order in which it came', async () => {
+test('runs at most the allowed number of tasks at once, in order of arrival', async () => {
   const limit = new ConcurrencyLimit(2);
   const begun: number[] = [];
   const ends = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());
@@ -22,7 +22,7 @@ test('no more work runs at once than there are limit, in the order in which it c
   expect(begun).toEqual([0, 1, 2, 3]);
 });
 
-test('work that fails gives its turn back', async () => {
+test('a failed task makes room for the next one', async () => {
   const limit = new ConcurrencyLimit(1);
   await expect(limit.run(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
   expect(await limit.run(async () => 'done')).toBe('done');

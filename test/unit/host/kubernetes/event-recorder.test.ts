@@ -27,7 +27,7 @@ function events({ world }: Setting): readonly KubeEvent[] {
   return world.server.store.objects('events.k8s.io/v1/events') as unknown as KubeEvent[];
 }
 
-test('an event names its owner and the reporting process', async () => {
+test('an Event names its owner and the reporting process', async () => {
   const at = setting();
   at.recorder.publish(at.owner, { type: 'Normal', reason: 'RolloutStarted', message: 'to 19.500-1' });
   await at.world.clock.advance(100);
@@ -44,7 +44,7 @@ test('an event names its owner and the reporting process', async () => {
   ]);
 });
 
-test('a repeated event raises a count, until ten minutes have passed without it', async () => {
+test('a repeated Event increases its count until ten minutes pass without it', async () => {
   const at = setting();
   for (let time = 0; time < 3; time++) {
     at.recorder.publish(at.owner, { type: 'Warning', reason: 'Stalled', message: 'the Secret is missing' });
@@ -57,7 +57,7 @@ test('a repeated event raises a count, until ten minutes have passed without it'
   expect(events(at).map(({ series }) => series?.count)).toEqual([3, undefined]);
 });
 
-test('one owner gets 25 in a row and then one in 12 s; others are not held up', async () => {
+test('one resource gets 25 Events at once and then one in 12 s, and other resources are not affected', async () => {
   const at = setting();
   for (let number = 0; number < 100; number++) {
     at.recorder.publish(at.owner, { type: 'Normal', reason: 'Noise', message: String(number) });
@@ -74,7 +74,7 @@ test('one owner gets 25 in a row and then one in 12 s; others are not held up', 
   expect(events(at)).toHaveLength(27);
 });
 
-test('publishing never waits, and memory has its bounds while the server is silent', async () => {
+test('publishing never waits, and memory is bounded while the server does not answer', async () => {
   const at = setting();
   at.world.server.onRequest = () => ({ kind: 'stall', when: 'before' });
   for (let number = 0; number < 5_000; number++) {
@@ -88,7 +88,7 @@ test('publishing never waits, and memory has its bounds while the server is sile
 });
 
 test.each(['before', 'after'] as const)(
-  'an answer lost %s the effect makes neither a gap nor a double',
+  'an answer lost %s the effect neither loses nor repeats an Event',
   async (when) => {
     const at = setting();
     let lost = 0;

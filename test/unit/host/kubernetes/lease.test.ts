@@ -65,7 +65,7 @@ function holder(world: World): string {
   return spec?.holderIdentity.split('_')[0] ?? 'no lease';
 }
 
-test('the first leads at once, the second follows for as long as the first renews', async () => {
+test('the first process leads at once, and the second follows while the first renews the lease', async () => {
   const { world, first, second } = await pair();
   expect(first.election.isLeader()).toBe(true);
   expect(first.election.term()).toBe(1);
@@ -77,7 +77,7 @@ test('the first leads at once, the second follows for as long as the first renew
   expect(second.election.term()).toBe(0);
 });
 
-test('the lease reads as kubectl and others expect it', async () => {
+test('the lease has the fields that Kubernetes defines', async () => {
   const { world } = await pair();
   const spec = world.server.get(path)?.spec as Record<string, unknown>;
   expect(spec.leaseDurationSeconds).toBe(15);
@@ -107,7 +107,7 @@ test('a leader that is killed is replaced when its lease has run out, by force',
   expect(second.election.term()).toBe(1);
 });
 
-test('a leader that was stopped past its lease knows it on waking, before anything else runs', async () => {
+test('a leader that was stopped longer than its lease notices before anything else runs', async () => {
   const { world, first, second } = await pair();
   first.stop();
   await world.clock.advance(60_000);
@@ -137,7 +137,7 @@ test('a leader that was suspended without a takeover begins a new term', async (
   expect(only.election.tookOverByForce()).toBe(false);
 });
 
-test('a leader that is cut off ceases to lead 5 s before anybody else may start', async () => {
+test('a leader without connection stops leading 5 s before another process may start', async () => {
   const { world, first, second } = await pair();
   first.api.partition();
   let ceasedAtMs = Number.NaN;
@@ -157,7 +157,7 @@ test('a leader that is cut off ceases to lead 5 s before anybody else may start'
   expect(first.election.isLeader()).toBe(false);
 });
 
-test('a lease ages from when its renewal was sent, however late the answer came', async () => {
+test('the age of a lease begins when its renewal was sent, however late the answer arrives', async () => {
   const { world, first } = await pair();
   world.server.onRequest = ({ method }) => (method === 'PUT' ? { kind: 'delay', delayMs: 2_000 } : undefined);
   await world.clock.advance(20_000);
@@ -175,7 +175,7 @@ test('a lease ages from when its renewal was sent, however late the answer came'
   expect(ceasedAtMs - effectiveAtMs).toBeLessThan(renewDeadlineMs - 900);
 });
 
-test('never two at once, through half an hour of faults, whatever their wall clocks say', async () => {
+test('two processes never lead at once during half an hour of faults, whatever their wall clocks show', async () => {
   for (let seed = 1; seed <= 8; seed++) {
     const world = createWorld({ latencyMs: [1, 400] });
     const random = seededRandom(seed);
@@ -208,7 +208,7 @@ test('never two at once, through half an hour of faults, whatever their wall clo
   }
 });
 
-test('wall clocks that are a day apart change nothing', async () => {
+test('wall clocks that differ by a day have no effect', async () => {
   const { world, first, second } = await pair();
   second.clock.skewMs = 86_400_000;
   first.clock.skewMs = -86_400_000;
@@ -273,7 +273,7 @@ test('a process that never saw the deleted lease waits until its holder has stop
   expect(third.election.tookOverByForce()).toBe(true);
 });
 
-test('a machine that slept has lost the lease, although its monotonic clock stood still meanwhile', async () => {
+test('a machine that slept has lost the lease, although its monotonic clock stood still', async () => {
   const { first } = await pair();
   first.clock.skewMs = renewDeadlineMs;
   expect(first.election.isLeader()).toBe(false);
@@ -287,7 +287,7 @@ test('a wall clock that is set back does not lengthen the lease', async () => {
   expect(first.election.isLeader()).toBe(false);
 });
 
-test('a renewal that gets no answer is given up in time for others', async () => {
+test('a renewal without an answer fails early enough for two more attempts', async () => {
   const { world, first } = await pair();
   let stalls = 2;
   world.server.onRequest = ({ client }) =>
@@ -328,7 +328,7 @@ test('a release does not change a lease that another process took', async () => 
   expect(second.election.isLeader()).toBe(true);
 });
 
-test('without election there is always one, and nothing is known of the one before', () => {
+test('without leader election, the process always leads and assumes a takeover by force', () => {
   const leadership = soleLeadership();
   expect([leadership.isLeader(), leadership.term(), leadership.tookOverByForce()]).toEqual([true, 1, true]);
 });

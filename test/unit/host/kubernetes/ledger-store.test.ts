@@ -113,7 +113,7 @@ test('each Ledger is owned by its resource and names its shard', async () => {
   expect(ledgers(at.world)).toEqual([]);
 });
 
-test('of two writers on the same version one gets the conflict', async () => {
+test('one of two writers on the same version gets a conflict', async () => {
   const at = setting();
   const version = await write(at, 'head', 'one');
   await write(at, 'head', 'two', version);
@@ -160,7 +160,7 @@ test('a Ledger with the right name and another owner is left alone', async () =>
   expect(await codeOf(read(at, 'head'))).toBe('ledger.foreign');
 });
 
-test('a shard takes 512 KiB and not a byte more, counted in bytes', async () => {
+test('a shard has at most 512 KiB, counted in bytes', async () => {
   const at = setting();
   const version = await write(at, 'head', 'x'.repeat(maxShardBytes));
   expect(await codeOf(write(at, 'head', `${'x'.repeat(maxShardBytes - 1)}ü`, version))).toBe('ledger.full');
@@ -248,7 +248,7 @@ describe('after a start', () => {
     expect((await read(at, 'log-0'))?.content).toBe('a log');
   });
 
-  test('another term begins another list', async () => {
+  test('a new term of leadership reads a new list', async () => {
     const leading = { term: 1 };
     const at = started(leading);
     await read(at, 'head');
@@ -260,7 +260,7 @@ describe('after a start', () => {
     expect(requestsOf(at)).toEqual(['list']);
   });
 
-  test('a list that fails is begun again by the next read', async () => {
+  test('the next read repeats a list that failed', async () => {
     const at = started();
     await write(at, 'head', 'one');
     let faults = 1;

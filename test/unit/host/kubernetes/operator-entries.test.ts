@@ -64,7 +64,7 @@ async function twoInstallations(): Promise<{ world: World; first: Installation; 
   return { world, first, second };
 }
 
-test('the operator that came first acts, the other one holds, and both say so', async () => {
+test('the operator that came first acts, the other one waits, and both report the conflict', async () => {
   const { world, first, second } = await twoInstallations();
   expect([first.sees(), second.sees()]).toEqual([true, false]);
   expect(findCondition(stored(world)?.conditions, 'OtherOperator')).toMatchObject({
@@ -125,7 +125,7 @@ test('the condition goes away when the second operator has been uninstalled', as
   expect(findCondition(stored(world)?.conditions, 'OtherOperator')).toBeUndefined();
 });
 
-test('two operators that live cost a question and an answer in ten minutes', async () => {
+test('two running operators write one question and one answer in ten minutes', async () => {
   const { world, first, second } = await twoInstallations();
   await world.clock.advance(60_000);
   const writes = () =>
@@ -137,7 +137,7 @@ test('two operators that live cost a question and an answer in ten minutes', asy
   expect([first.sees(), second.sees()]).toEqual([true, false]);
 });
 
-test('one operator alone writes no more than its kinds do', async () => {
+test('a single operator writes no additional status', async () => {
   const world = createWorld();
   createPolicy(world, 'production');
   const only = new Installation(world, 'only');

@@ -28,7 +28,7 @@ async function followed(
   return { world, host };
 }
 
-test('lists, then follows changes within the time that news takes', async () => {
+test('lists resources, then follows changes without delay', async () => {
   const { world, host } = await followed();
   expect(host.ready()).toBe(true);
   expect(targetOf(host)).toBe('19.500-1');
@@ -84,7 +84,7 @@ function each(server: MemoryApiServer, what: 'end' | 'reset' | 'silence' | 'expi
   }
 }
 
-test.each(watchFaults)('a watch that is %s heals within 30 s', async (_name, strike) => {
+test.each(watchFaults)('replaces a watch that is %s within 30 s', async (_name, strike) => {
   const { world, host } = await followed();
   strike(world.server);
   await world.clock.advance(10);
@@ -101,7 +101,7 @@ const eventFaults: readonly WatchFault[] = [
   { kind: 'delay', delayMs: 20_000 },
 ];
 
-test.each(eventFaults)('an event that meets $kind is made up for within 30 s', async (fault) => {
+test.each(eventFaults)('recovers within 30 s from a watch event with the fault $kind', async (fault) => {
   const { world, host } = await followed();
   let struck = false;
   world.server.onWatchEvent = () => {
@@ -115,7 +115,7 @@ test.each(eventFaults)('an event that meets $kind is made up for within 30 s', a
   expect(targetOf(host)).toBe('19.501-1');
 });
 
-test('an event lost in silence is made up for by the list that comes every ten minutes', async () => {
+test('recovers a lost watch event with the list that comes every ten minutes', async () => {
   const { world, host } = await followed();
   world.server.onWatchEvent = () => ({ kind: 'drop' });
   retarget(world, 'production', '19.501-1');
@@ -152,7 +152,7 @@ test.each(outages)(
   },
 );
 
-test('an hour of refusals is spent in patience', async () => {
+test('sends few requests during an hour of refusals', async () => {
   const { world } = await followed();
   world.server.onRequest = ({ collection }) =>
     collection.startsWith('logfleet.dev') ? { kind: 'status', status: 403, when: 'before' } : undefined;
@@ -172,7 +172,7 @@ test('an unreadable event does not block later events', async () => {
   expect(targetOf(host)).toBe('19.501-1');
 });
 
-test('a list is read in pages, and as a whole when no page lives until the next', async () => {
+test('reads a list in pages, and in one request after a page expired', async () => {
   const world = createWorld();
   for (let number = 0; number < 1_200; number++) createPolicy(world, `policy-${number}`);
   const lists: (number | undefined)[] = [];
@@ -216,7 +216,7 @@ test('a failed page is requested again, and earlier pages stay', async () => {
   expect(lists).toBe(4);
 });
 
-test('deleted and made again is a deletion and an addition, also when only a list shows it', async () => {
+test('reports a resource that was created again as a deletion and an addition, also after a list', async () => {
   const { world, host } = await followed();
   const seen: (string | undefined)[] = [];
   const source = host.resources(policies);
@@ -230,7 +230,7 @@ test('deleted and made again is a deletion and an addition, also when only a lis
   expect(seen).toEqual([undefined, second]);
 });
 
-test('a listener that throws stops neither the others nor the news', async () => {
+test('a listener that throws stops neither other listeners nor later changes', async () => {
   const { world, host } = await followed();
   let heard = 0;
   host.resources(policies).subscribe(() => {
@@ -251,7 +251,7 @@ test('a listener that throws stops neither the others nor the news', async () =>
   expect(targetOf(host)).toBe('19.503-1');
 });
 
-test('several namespaces are followed one by one, and no other', async () => {
+test('follows each namespace of the list separately, and no other namespace', async () => {
   const { world, host } = await followed(['logging', 'audit']);
   createPolicy(world, 'production', 'audit');
   createPolicy(world, 'production', 'elsewhere');
@@ -293,7 +293,7 @@ describe('kinds', () => {
   const listed = (world: World, plural: string) =>
     world.server.requests.filter(({ path }) => path.startsWith(`/apis/logfleet.dev/v1alpha1/${plural}`));
 
-  test('kinds without a reader are neither listed nor awaited', async () => {
+  test('neither lists nor waits for kinds that nobody reads', async () => {
     const { world, host } = await followed();
     expect(host.ready()).toBe(true);
     expect(listed(world, plural)).not.toEqual([]);

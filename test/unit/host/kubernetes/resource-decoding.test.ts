@@ -9,7 +9,7 @@ function decoded(more: object) {
   return decodeResource('CollectorVersionPolicy', { metadata: { ...metadata, ...more }, spec: {} })?.metadata;
 }
 
-test('of managed fields only the writers of annotations of logfleet remain', () => {
+test('keeps only the writers of logfleet annotations of the managed fields', () => {
   const managedFields = [
     { ...manager, fieldsV1: owning('logfleet.dev/approve') },
     { ...manager, fieldsV1: owning('example.com/note') },
@@ -23,7 +23,7 @@ test('of managed fields only the writers of annotations of logfleet remain', () 
   });
 });
 
-test('without annotations of logfleet no managed field remains', () => {
+test('keeps no managed fields without annotations of logfleet', () => {
   expect(decoded({ managedFields: [{ ...manager, fieldsV1: owning('example.com/note') }] })).not.toHaveProperty(
     'annotationWriters',
   );

@@ -6,7 +6,7 @@ import { clientOf, codeOf, createWorld, resolved } from './world.ts';
 
 const key = { namespace: 'logging', name: 'log-service' };
 
-test('members are decoded, and hidden until their text is requested', async () => {
+test('decodes the values of a Secret, and hides them until their text is requested', async () => {
   const world = createWorld();
   const data = { accessKey: Buffer.from('schlüssel').toString('base64') };
   world.server.create('/api/v1/namespaces/logging/secrets', { metadata: { name: 'log-service' }, data });
@@ -15,13 +15,13 @@ test('members are decoded, and hidden until their text is requested', async () =
   expect(`${inspect(secret)}${JSON.stringify([...(secret ?? [])])}`).not.toContain('schlüssel');
 });
 
-test('a Secret without members is one', async () => {
+test('reads a Secret without values', async () => {
   const world = createWorld();
   world.server.create('/api/v1/namespaces/logging/secrets', { metadata: { name: 'log-service' } });
   expect(await resolved(world, new KubernetesSecretReader(clientOf(world)).get(key))).toEqual(new Map());
 });
 
-test('no Secret is no error, anything else is', async () => {
+test('returns undefined for a missing Secret, and fails for other errors', async () => {
   const world = createWorld();
   const reader = new KubernetesSecretReader(clientOf(world));
   expect(await resolved(world, reader.get(key))).toBeUndefined();

@@ -104,7 +104,7 @@ describe('changes', () => {
     },
   );
 
-  test('changes during an outage are found afterwards, and the last settings hold until then', async () => {
+  test('applies changes made during an outage afterwards, and the last settings until then', async () => {
     const world = createWorld();
     write(world, { paused: 'true' });
     const { host } = await started(world);
@@ -137,7 +137,7 @@ describe('at the start', () => {
     expect(told).toEqual([false]);
   });
 
-  test('policies are followed all the same when the settings cannot be read, and paused', async () => {
+  test('follows policies while the settings cannot be read, and pauses them', async () => {
     const world = createWorld();
     createPolicy(world, 'production');
     refuse(world, 503);
@@ -162,7 +162,7 @@ describe('at the start', () => {
     expect(host.settings().paused).toBe(true);
   });
 
-  test('a host that ends before it knows ends', async () => {
+  test('a host can be stopped before it has read the settings', async () => {
     const world = createWorld();
     world.server.onRequest = ({ collection }) =>
       collection === 'v1/configmaps' ? { kind: 'stall', when: 'before' } : undefined;

@@ -173,7 +173,7 @@ test('a change by another writer that arrives before the answer to our write sta
   expect(cached(host).status?.targetVersion).toBe('1.0-1');
 });
 
-test('a status that was made for another resource of the same name is refused', async () => {
+test('refuses a status for a resource that was deleted and created again', async () => {
   const { world, host } = await setting();
   const policy = withTarget(cached(host), '1.0-1');
   const other = { ...policy, metadata: { ...policy.metadata, uid: 'another' } };
@@ -188,7 +188,7 @@ test('a write based on a version that another writer changed fails with a confli
   expect(world.server.get(path)?.status).toBeUndefined();
 });
 
-test('a resource that was deleted and made again takes no status of the one before', async () => {
+test('a resource that was created again does not accept the status of its predecessor', async () => {
   const { world, host } = await setting();
   world.server.onWatchEvent = () => ({ kind: 'drop' });
   world.server.remove(path);
@@ -218,14 +218,14 @@ test('after a write whose answer was lost the next write conflicts until an even
   expect(await codeOf(write(world, host, '1.0-2'))).toBe('no error');
 });
 
-test('a write that gets no answer is given up', async () => {
+test('a write without an answer fails at its deadline', async () => {
   const { world, host } = await setting();
   world.server.onRequest = ({ subresource }) =>
     subresource === 'status' ? { kind: 'stall', when: 'before' } : undefined;
   expect(await codeOf(write(world, host, '1.0-1'))).toBe('host.unreachable');
 });
 
-test('an event that was lost in silence is made up for once a write is refused for it', async () => {
+test('a refused write leads to a new list if its watch event was lost', async () => {
   const { world, host } = await setting();
   world.server.onWatchEvent = () => ({ kind: 'drop' });
   retarget(world, 'production', '19.501-1');
@@ -237,7 +237,7 @@ test('an event that was lost in silence is made up for once a write is refused f
   expect(cached(host).spec.target.version).toBe('19.501-1');
 });
 
-test('a refused write whose event is only late costs no list', async () => {
+test('a refused write whose watch event is only late causes no list', async () => {
   const { world, host } = await setting();
   world.server.onWatchEvent = () => ({ kind: 'delay', delayMs: 500 });
   retarget(world, 'production', '19.501-1');
