@@ -64,6 +64,10 @@ export const reasons = {
   awaitingApproval: 'AwaitingApproval',
   /** All collectors of a stage are at the target and are watched before the next stage starts. */
   soaking: 'Soaking',
+  /** The soak of a stage is over, and the messages of its members are counted. */
+  analyzing: 'Analyzing',
+  /** The service gives no reliable count of the messages of a stage's members. The search is repeated. */
+  analysisUnavailable: 'AnalysisUnavailable',
   /** No upgrade starts until a maintenance window opens or an exclusion ends. */
   waitingForWindow: 'WaitingForWindow',
   /** The service has not offered the builds of the channel for `minAge` yet. */

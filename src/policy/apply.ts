@@ -150,10 +150,11 @@ export class Applier {
     ownership.announce();
   }
 
-  #read({ bound: { account, listing }, ledger }: Ready, { watch, isAtRest }: Decision): void {
+  #read({ bound: { account, listing }, ledger }: Ready, { watch, isAtRest, state: { analysis } }: Decision): void {
     listing.rest(this.#parts.owner.uid, { share: watch.sweepShare, isAtRest });
     for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
     if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
+    this.#parts.messages.count(account.searches, analysis);
     for (const id of watch.tasks) {
       const taskId = ledger.entry(id)?.open?.taskId;
       if (taskId !== undefined) this.#parts.tasks.read(account.service, id, taskId);

@@ -2,6 +2,7 @@
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
+import type { AnalysisReading } from './analysis/message-counter.ts';
 import type { Instant, PostOutcome, TaskReading } from './attempts/attempt.ts';
 import type { TaskReads } from './attempts/watch-plan.ts';
 import type { Ledger } from './ledger/ledger.ts';
@@ -33,6 +34,8 @@ export interface Observation {
   /** Statuses of upgrade tasks that were read since the last stored decision, by collector. */
   readonly tasks: ReadonlyMap<string, TaskReading>;
   readonly reads: ReadonlyMap<string, TaskReads>;
+  /** Newest counts of messages for the analysis of a stage, or the error of the last search; undefined when there are none. */
+  readonly messages: AnalysisReading | undefined;
   /** Collectors whose upgrade POST of this process is not answered yet. */
   readonly inFlight: ReadonlySet<string>;
   /**

@@ -171,7 +171,7 @@ export class Gatherer {
   }
 
   #ready(policy: CollectorVersionPolicy, found: Found): Ready {
-    const { kept, posting, tasks, publisher, duration, calendar } = this.#parts;
+    const { kept, posting, tasks, messages, publisher, duration, calendar } = this.#parts;
     const { host, clock, settings, turns } = this.#parts.environment;
     const { bound, ledger, memberIndex, notOffered, problem } = found;
     const claims = turns.heldBy(bound.account.serviceId);
@@ -187,6 +187,7 @@ export class Gatherer {
         posted: outcomesFor(ledger, received.posted),
         tasks: received.tasks,
         reads: tasks.reads,
+        messages: messages.reading,
         inFlight: new Set(posting.inFlight),
         unsent: posting.unsent,
         room: posting.room(),

@@ -11,6 +11,7 @@ import { pausedByOf, upgradesBlockedOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
 import type { OwnerRef } from '../host/host.ts';
+import { MessageCounter } from './analysis/message-counter.ts';
 import { Applier } from './apply.ts';
 import { Posting, type PostingPolicy } from './attempts/posting.ts';
 import { TaskReadings } from './attempts/task-reading.ts';
@@ -46,6 +47,7 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
   readonly memberIndex: KeptMemberIndex;
   readonly posting: Posting;
   readonly tasks: TaskReadings;
+  readonly messages: MessageCounter;
   readonly publisher: StatusPublisher;
   readonly duration = new UpgradeDuration();
   readonly calendar = new KeptCalendar();
@@ -68,6 +70,7 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
     this.memberIndex = new KeptMemberIndex(environment, uid);
     this.posting = new Posting(environment, this.binding, this);
     this.tasks = new TaskReadings(clock, this.binding, this);
+    this.messages = new MessageCounter(clock, this);
     const intervalMs = settings.statusIntervalMs;
     this.publisher = new StatusPublisher({ host, clock, intervalMs, owner: this.owner, draining });
     this.#gatherer = new Gatherer(this, policy);
@@ -105,11 +108,12 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
    * Stops the runtime. The ownership table keeps the policy's attempts in flight and drops attempts that were never sent (U13).
    */
   close(): void {
-    const { posting, tasks, binding, memberIndex } = this;
+    const { posting, tasks, messages, binding, memberIndex } = this;
     this.#closed = true;
     for (const id of posting.neverSent()) binding.bound?.ownership.ended(id, this.owner.uid);
     posting.close();
     tasks.close();
+    messages.close();
     memberIndex.close();
     this.#newsTimer?.cancel();
     binding.close();

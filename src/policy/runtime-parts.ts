@@ -1,4 +1,5 @@
 import type { OwnerRef } from '../host/host.ts';
+import type { MessageCounter } from './analysis/message-counter.ts';
 import type { Posting } from './attempts/posting.ts';
 import type { TaskReadings } from './attempts/task-reading.ts';
 import type { UpgradeDuration } from './attempts/upgrade-duration.ts';
@@ -18,6 +19,7 @@ export interface RuntimeParts {
   readonly memberIndex: KeptMemberIndex;
   readonly posting: Posting;
   readonly tasks: TaskReadings;
+  readonly messages: MessageCounter;
   readonly publisher: StatusPublisher;
   readonly duration: UpgradeDuration;
   readonly calendar: KeptCalendar;

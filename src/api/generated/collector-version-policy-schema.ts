@@ -631,12 +631,91 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "enum": [
                       "Required"
                     ]
+                  },
+                  "analysis": {
+                    "type": "object",
+                    "example": {
+                      "messages": {
+                        "minRatio": "50%",
+                        "duration": "30m"
+                      }
+                    },
+                    "required": [
+                      "messages"
+                    ],
+                    "properties": {
+                      "messages": {
+                        "type": "object",
+                        "properties": {
+                          "minRatio": {
+                            "type": "string",
+                            "maxLength": 4,
+                            "default": "50%",
+                            "x-kubernetes-validations": [
+                              {
+                                "rule": "self.matches(\"^(100|[1-9][0-9]?)%$\")",
+                                "remedy": "write a percentage from 1% to 100%, as in 50%"
+                              }
+                            ]
+                          },
+                          "duration": {
+                            "type": "string",
+                            "maxLength": 16,
+                            "default": "30m",
+                            "x-kubernetes-validations": [
+                              {
+                                "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
+                                "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                              },
+                              {
+                                "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"1m\") && duration(self) <= duration(\"24h\"))",
+                                "remedy": "write a duration from 1m to 24h"
+                              }
+                            ]
+                          },
+                          "baseline": {
+                            "type": "string",
+                            "enum": [
+                              "BeforeUpgrade",
+                              "DayBefore",
+                              "WeekBefore"
+                            ],
+                            "default": "BeforeUpgrade"
+                          },
+                          "minMessages": {
+                            "type": "integer",
+                            "format": "int64",
+                            "minimum": 1,
+                            "maximum": 1000000,
+                            "default": 100
+                          },
+                          "scope": {
+                            "type": "string",
+                            "example": "_sourceCategory=prod/*",
+                            "minLength": 1,
+                            "maxLength": 1024,
+                            "x-kubernetes-validations": [
+                              {
+                                "rule": "!self.contains(\"|\")",
+                                "remedy": "write only search terms, without |, as in _sourceCategory=prod/*"
+                              }
+                            ]
+                          }
+                        }
+                      }
+                    }
                   }
                 },
                 "x-kubernetes-validations": [
                   {
                     "rule": "!has(self.size) || !has(self.selector)",
                     "remedy": "write size or selector, not both: a stage for some of a selection is two stages"
+                  },
+                  {
+                    "rule": "!has(self.analysis) || !self.soakDuration.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || !self.analysis.messages.duration.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || duration(self.analysis.messages.duration) <= duration(self.soakDuration)",
+                    "fieldPath": ".analysis.messages.duration",
+                    "problem": "the analysis is longer than soakDuration",
+                    "remedy": "write a longer soakDuration, as in 35m, or a shorter duration"
                   }
                 ]
               },

@@ -200,6 +200,55 @@ export interface Stage {
    * `logfleet.dev/approve` with the value `ROLLOUT/STAGE`.
    */
   readonly approval?: 'Required';
+  /**
+   * Checks that decide, at the end of the soak, whether the members of the stage still work. A member that fails a
+   * check counts as a failure of the stage.
+   */
+  readonly analysis?: StageAnalysis;
+}
+
+/**
+ * Checks that decide, at the end of the soak, whether the members of the stage still work. A member that fails a check
+ * counts as a failure of the stage.
+ */
+export interface StageAnalysis {
+  /**
+   * Compares the number of messages that each member ships after its upgrade with the number that it shipped before.
+   * The credentials must be allowed to search. Messages are counted by the time of their receipt, 3 minutes after the
+   * end of the soak.
+   */
+  readonly messages: MessageAnalysis;
+}
+
+/**
+ * Compares the number of messages that each member ships after its upgrade with the number that it shipped before. The
+ * credentials must be allowed to search. Messages are counted by the time of their receipt, 3 minutes after the end of
+ * the soak.
+ */
+export interface MessageAnalysis {
+  /**
+   * Minimum ratio of the messages after the upgrade to the messages in the baseline, from `1%` to `100%`. A member
+   * below it went quiet.
+   */
+  readonly minRatio: string;
+  /**
+   * Length of the two compared periods, from `1m` to `24h`, and at most `soakDuration`. The period after the upgrade is
+   * the last part of the soak.
+   */
+  readonly duration: string;
+  /**
+   * Period with which the messages after the upgrade are compared. `BeforeUpgrade` is the period right before the stage
+   * started. `DayBefore` and `WeekBefore` are the same time of day, one day or one week earlier, for traffic with a
+   * daily or weekly rhythm.
+   */
+  readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
+  /** Minimum number of messages in the baseline, from 1 to 1000000. A member with fewer messages is not judged. */
+  readonly minMessages: number;
+  /**
+   * Query for the messages that are counted, without operators (`|`). A narrow scope saves scanned bytes. Without it,
+   * all messages are counted.
+   */
+  readonly scope?: string;
 }
 
 /**
@@ -477,6 +526,55 @@ export interface StageStatus {
   readonly startTime?: string;
   /** Time at which the soak of the stage (its waiting time before the next stage) ends or ended. */
   readonly soakedUntil?: string;
+  /** Message analysis of the stage. Absent if the stage has none, or has not reached the target. */
+  readonly analysis?: StageAnalysisStatus;
+}
+
+/** Message analysis of the stage. Absent if the stage has none, or has not reached the target. */
+export interface StageAnalysisStatus {
+  /**
+   * State of the analysis. `Pending` means that its period has not ended. `Running` means that the messages are being
+   * counted. `Unavailable` means that the service gave no reliable count, and the search is repeated. `Passed` means
+   * that no member went quiet. `Failed` means that members went quiet. `Inconclusive` means that no member could be
+   * judged.
+   */
+  readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Passed' | 'Failed' | 'Inconclusive';
+  /** Reason why the analysis is unavailable. */
+  readonly message?: string;
+  /** Number of members that were judged. */
+  readonly judged?: number;
+  /** Number of members that went quiet. */
+  readonly quiet?: number;
+  /** Number of members that were not judged, because their baseline has too few messages. */
+  readonly unjudged?: number;
+  /** Number of bytes that the searches of the analysis scanned, as far as the service reports it. */
+  readonly scannedBytes?: number;
+  /** Period in which messages were received, before or after the upgrade. */
+  readonly baseline?: AnalysisPeriod;
+  /** Period in which messages were received, before or after the upgrade. */
+  readonly result?: AnalysisPeriod;
+  /** The members that lost the largest part of their messages, at most 10. */
+  readonly quietest?: readonly QuietMember[];
+}
+
+/** Period in which messages were received, before or after the upgrade. */
+export interface AnalysisPeriod {
+  /** Start of the period, included. */
+  readonly startTime: string;
+  /** End of the period, excluded. */
+  readonly endTime: string;
+}
+
+/** Member that went quiet. */
+export interface QuietMember {
+  /** Id of the collector. */
+  readonly id: string;
+  /** Name of the collector. */
+  readonly name: string;
+  /** Number of messages after the upgrade. */
+  readonly messages: number;
+  /** Number of messages in the baseline. */
+  readonly baseline: number;
 }
 
 /**

@@ -7,6 +7,7 @@
  *
  * Invariant: a collector has at most one entry, and an entry has at most one open attempt.
  */
+import type { QuietMember } from '../../api/generated/collector-version-policy.ts';
 import { SparseMap } from '../../base/sparse.ts';
 
 /**
@@ -173,6 +174,34 @@ export interface StageRecord {
    */
   readonly updatedAtMs?: number;
   readonly endedAtMs?: number;
+  readonly analysis?: StageAnalysis;
+}
+
+/** Message analysis of a stage, with its settings at the start of the stage. */
+export interface StageAnalysis {
+  /** Minimum ratio of the messages after the upgrade to the messages in the baseline, in percent. */
+  readonly minRatio: number;
+  readonly durationMs: number;
+  readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
+  /** Minimum number of messages in the baseline. A member with fewer messages is not judged. */
+  readonly minMessages: number;
+  /** Query for the messages that are counted; absent when all messages are counted. */
+  readonly scope?: string;
+  /** Start of the period after the upgrade. Set by a person's retry; before that, the period is the last part of the soak. */
+  readonly fromMs?: number;
+  readonly outcome?: AnalysisOutcome;
+}
+
+export interface AnalysisOutcome {
+  /** Number of members that were judged, and the number of quiet members among them. */
+  readonly judged: number;
+  readonly quiet: number;
+  /** Number of members that were not judged, because their baseline has too few messages. */
+  readonly unjudged: number;
+  /** Bytes that the searches of the analysis scanned, as far as the service reports bytes. */
+  readonly scannedBytes: number;
+  /** The members that lost the largest part of their messages, at most 10. */
+  readonly quietest: readonly QuietMember[];
 }
 
 /** Number of collectors or of attempts, or a percentage such as `10%`. */

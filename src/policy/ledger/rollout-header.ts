@@ -3,8 +3,17 @@
  * rollout). A policy has one rollout for each of its targets, one after the other.
  */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
+import { counted, wordFor } from '../../base/number-text.ts';
+import { quietText } from '../analysis/message-analysis.ts';
 import type { Counts } from '../members/state-counts.ts';
-import { emptyTally, type LedgerHeader, type RolloutHistory, type RolloutStop, withNewTally } from './ledger.ts';
+import {
+  emptyTally,
+  type LedgerHeader,
+  type RolloutHistory,
+  type RolloutStop,
+  type StageAnalysis,
+  withNewTally,
+} from './ledger.ts';
 
 const maxHistory = 10;
 
@@ -148,14 +157,32 @@ export function rolloutStarted({ rolloutId, target }: LedgerHeader) {
 /** Events for the stages that a decision has started or ended. */
 export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { stages: after = [] }: LedgerHeader) {
   const event = (reason: string, message: string) => ({ type: 'Normal', reason, message }) as const;
-  return after.flatMap(({ name, endedAtMs }) => {
+  return after.flatMap(({ name, endedAtMs, analysis }) => {
     const known = before.find((stage) => stage.name === name);
     const hasEnded = endedAtMs !== undefined && known?.endedAtMs === undefined;
+    const isAnalyzed = analysis?.outcome !== undefined && known?.analysis?.outcome === undefined;
     return [
       ...(known ? [] : [event('StageStarted', `Stage ${name} of rollout ${rolloutId} begins.`)]),
+      ...(isAnalyzed ? [analyzed(name, analysis)] : []),
       ...(hasEnded ? [event('StageCompleted', `Stage ${name} of rollout ${rolloutId} has ended.`)] : []),
     ];
   });
+}
+
+/** Event that reports the outcome of a stage's message analysis. */
+function analyzed(stage: string, analysis: StageAnalysis) {
+  const quiet = quietText(analysis);
+  const { judged = 0, unjudged = 0 } = analysis.outcome ?? {};
+  const left = unjudged === 0 ? '' : ` ${unjudged} shipped too few messages before to be judged.`;
+  if (quiet !== undefined) {
+    const message = `Stage ${stage}: of ${counted(judged, 'judged collector')}, ${quiet}.${left}`;
+    return { type: 'Warning', reason: 'StageAnalysisFailed', message } as const;
+  }
+  const message =
+    judged === 0
+      ? `Stage ${stage}: no member shipped enough messages before to be judged.`
+      : `Stage ${stage}: ${counted(judged, 'judged collector')} still ${wordFor(judged, 'ships', 'ship')} messages.${left}`;
+  return { type: judged === 0 ? 'Warning' : 'Normal', reason: 'StageAnalyzed', message } as const;
 }
 
 /** Highest rollout number that the policy's status shows; 0 when it shows none. */

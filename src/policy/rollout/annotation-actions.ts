@@ -56,7 +56,7 @@ export function applyAnnotations(
     if (retry === undefined) return before;
     const lifted = before.stop === undefined ? {} : { liftedAtMs: before.stop.atMs };
     const after = { ...note(before, 'Retry', annotations.retry), handled: { ...before.handled, retry, ...lifted } };
-    return withNewTally(withoutStop(retried(after, approves)));
+    return withNewTally(withoutStop(retried(after, approves, wallMs)));
   };
   header = isRetryLast(retry, abort) ? goingOn(aborted(header)) : aborted(goingOn(header));
   return { header, retried: retry !== undefined };
@@ -141,9 +141,15 @@ function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHe
 }
 
 /** Ledger header with the stages from which a rollout continues after a person's retry. */
-function retried(header: LedgerHeader, approve: string | undefined): LedgerHeader {
+function retried(header: LedgerHeader, approve: string | undefined, wallMs: number): LedgerHeader {
   const { stop, stages = [] } = header;
   if (stop?.kind === 'rollback') return fromTheStart(header, approve);
+  // The messages of a stage that was analyzed are compared again, with the same baseline.
+  const last = stages.at(-1);
+  if (last?.analysis?.outcome && last.endedAtMs === undefined) {
+    const { outcome: _, ...analysis } = last.analysis;
+    return { ...header, stages: stages.with(-1, { ...last, analysis: { ...analysis, fromMs: wallMs } }) };
+  }
   // An inconclusive stage is the last stage that has started. After the retry it starts again and chooses new members.
   return stop?.kind === 'inconclusive'
     ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }

@@ -13,7 +13,11 @@
 import { annotations, parseApproval } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
+import { sameValue } from '../../base/canonical-text.ts';
+import { counted } from '../../base/number-text.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
+import { analysisPeriods, countQuery, judgeMembers, quietText } from '../analysis/message-analysis.ts';
+import { type AnalysisOrder, isSameOrder } from '../analysis/message-counter.ts';
 import type { DecideInput } from '../decide-input.ts';
 import type { LedgerHeader, RolloutStop, StageRecord, Tally } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
@@ -55,6 +59,8 @@ interface Progress {
   /** Members of the stage that starts with this decision; absent when no stage starts. */
   readonly started?: readonly string[];
   readonly gate?: Gate | undefined;
+  /** Messages that must be counted for the analysis of the current stage; absent when none must be counted now. */
+  readonly analysis?: AnalysisOrder;
   /** Wall time in ms from which a sweep (read of the whole collector list) is needed before the soak can end. */
   readonly sweepFromMs?: number;
 }
@@ -136,7 +142,9 @@ function judge(
   const record = header.stages?.[current ?? noStage];
   const counts = current === undefined ? pending.counts() : pending.stageCounts(current);
   const isStageEnd = record?.updatedAtMs !== undefined || heldUpBy(counts, spec) === 0;
-  const excess = findExcess(spec, header, isStageEnd);
+  const found = findExcess(spec, header, isStageEnd);
+  const quiet = record?.analysis && quietText(record.analysis);
+  const excess = found && quiet !== undefined ? { ...found, message: `${found.message}; ${quiet}` } : found;
   const stop = excess && isStopDue(excess, spec, header) ? stopFor(spec, header, excess, now.wallMs) : undefined;
   return { header: stop ? { ...header, stop } : header, excess };
 }
@@ -221,9 +229,31 @@ function rollbackOf(
   return planRollback(memberIndex, pending, target, settings.graceMs, isZoneless);
 }
 
+/** Reason why the active stage does not end. */
+type Held = Omit<Progress, 'header' | 'current'>;
+
 /** Result for a stopped rollout, which neither starts nor ends a stage. */
 function stopped(header: LedgerHeader): Progress {
   return { header, current: currentOf(header) };
+}
+
+type SoakingStage = StageRecord & { readonly updatedAtMs: number };
+
+/** Adds failures to the tally of a stage or of a rollout. */
+function withFailures<T extends { readonly tally: Tally }>(counting: T, failures: number): T {
+  const { tally } = counting;
+  return failures === 0 ? counting : { ...counting, tally: { ...tally, failed: tally.failed + failures } };
+}
+
+/** Ids of the members of a stage that run the target version. */
+function* updatedMembers(
+  memberIndex: PolicyMemberIndex,
+  pending: PendingChanges,
+  stage: number,
+): IterableIterator<string> {
+  for (const id of memberIndex.ids()) {
+    if (memberIndex.stageOf(id) === stage && pending.stateOf(id) === 'updated') yield id;
+  }
 }
 
 /** Ends and starts the stages of a rollout, as far as one decision may advance them. */
@@ -249,7 +279,7 @@ class StageProgress {
   }
 
   /** Advances the active stage. Returns the reason why the stage waits, or undefined when it has ended. */
-  #advance(index: number): Omit<Progress, 'header' | 'current'> | undefined {
+  #advance(index: number): Held | undefined {
     const { policy, now } = this.#input;
     const counts = this.#pending.stageCounts(index);
     const before = this.#header.stages?.[index] as StageRecord;
@@ -259,38 +289,67 @@ class StageProgress {
     }
     const failures = this.#heldByFailures(before, counts);
     if (failures) return { gate: failures };
-    if (isInconclusive(before, counts)) return this.#stopInconclusive(before, counts);
+    if (isInconclusive(before, counts)) return this.#stopInconclusive(before.name, noneAtTarget(before, counts));
     const record = { ...before, updatedAtMs: before.updatedAtMs ?? now.wallMs };
-    const soak = this.#soak(record, counts);
-    this.#set(index, soak ? record : { ...record, endedAtMs: now.wallMs });
-    return soak;
+    this.#set(index, record);
+    const soakMs = before.upgraded || (this.#header.unproven && counts.updated > 0) ? before.soakMs : 0;
+    const held = this.#soak(record, counts, soakMs) ?? (soakMs > 0 ? this.#analyze(index, record) : undefined);
+    if (!held) this.#set(index, { ...(this.#header.stages?.[index] as StageRecord), endedAtMs: now.wallMs });
+    return held;
+  }
+
+  /** Wait for the analysis of a stage whose soak is over; undefined when the stage has none, or when the analysis is over (R11). */
+  #analyze(index: number, stage: SoakingStage): Held | undefined {
+    const { now, observation, memberIndex } = this.#input;
+    const { name, analysis } = stage;
+    if (!analysis || analysis.outcome) return undefined;
+    const { readyMs, ...periods } = analysisPeriods(analysis, stage.startedAtMs, stage.updatedAtMs + stage.soakMs);
+    const waitsFor = `the message analysis of stage ${name}`;
+    if (now.wallMs < readyMs) return { gate: gate(waitsFor, reasons.analyzing, readyMs) };
+    const order = { ...periods, query: countQuery(analysis) };
+    const { messages: reading } = observation;
+    if (!reading || !isSameOrder(reading.order, order))
+      return { gate: gate(waitsFor, reasons.analyzing), analysis: order };
+    if (reading.kind === 'failed') {
+      const { message, handling } = reading.error;
+      const wait = gate(`${waitsFor}: ${message.replace(/\.$/, '')}`, reasons.analysisUnavailable);
+      return { gate: { ...wait, byPerson: handling.kind === 'stall' }, analysis: order };
+    }
+    const members = updatedMembers(memberIndex, this.#pending, index);
+    const nameOf = (id: string) => memberIndex.row(id)?.collector.name ?? id;
+    const judgement = judgeMembers(analysis, members, reading.baseline, reading.result, nameOf);
+    const outcome = { ...judgement, scannedBytes: reading.scannedBytes };
+    this.#set(index, withFailures({ ...stage, analysis: { ...analysis, outcome } }, outcome.quiet));
+    this.#header = withFailures(this.#header, outcome.quiet);
+    if (outcome.judged === 0) {
+      return this.#stopInconclusive(name, `No member of stage ${name} shipped enough messages before to be judged`);
+    }
+    // The next decision applies the failure policy to the quiet members.
+    return outcome.quiet > 0 ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
   }
 
   /** Wait of a stage with failed members. When the spec sets no tolerance, the stage waits until a person acts. */
   #heldByFailures(stage: StageRecord, { failed }: Counts): Gate | undefined {
-    if (failed === 0 || hasTolerance(stage, this.#input.policy.spec)) return undefined;
-    const collectors = failed === 1 ? '1 collector' : `${failed} collectors`;
-    const waitsFor = `a person to examine ${collectors} of stage ${stage.name} that failed or died, because no maxFailures is set`;
-    return byPerson(waitsFor, reasons.collectorsFailed);
+    const quiet = stage.analysis && quietText(stage.analysis);
+    if ((failed === 0 && !quiet) || hasTolerance(stage, this.#input.policy.spec)) return undefined;
+    const what =
+      failed > 0 ? `${counted(failed, 'collector')} of stage ${stage.name} that failed or died` : `stage ${stage.name}`;
+    const why = quiet === undefined ? '' : `, in which ${quiet}`;
+    return byPerson(`a person to examine ${what}${why}, because no maxFailures is set`, reasons.collectorsFailed);
   }
 
-  #stopInconclusive({ name: stage }: StageRecord, counts: Counts): Omit<Progress, 'header' | 'current'> {
-    const members = totalOf(counts);
-    const listed = members === 0 ? 'its members are no longer listed' : `${members} of its members are still listed`;
-    const message = `No member of stage ${stage} is at the target, and ${listed}`;
-    const atMs = this.#input.now.wallMs;
-    this.#header = { ...this.#header, stop: { kind: 'inconclusive', message, stage, atMs } };
+  #stopInconclusive(stage: string, message: string): Held {
+    this.#header = {
+      ...this.#header,
+      stop: { kind: 'inconclusive', message, stage, atMs: this.#input.now.wallMs },
+    };
     return {};
   }
 
   /** Wait for the end of a stage's soak; undefined when the stage can end. */
-  #soak(
-    stage: StageRecord & { readonly updatedAtMs: number },
-    counts: Counts,
-  ): Omit<Progress, 'header' | 'current'> | undefined {
+  #soak(stage: SoakingStage, counts: Counts, soakMs: number): Held | undefined {
     const { now, observation } = this.#input;
-    const { name, members, upgraded } = stage;
-    const soakMs = upgraded || (this.#header.unproven && counts.updated > 0) ? stage.soakMs : 0;
+    const { name, members } = stage;
     const soakedMs = stage.updatedAtMs + soakMs;
     if (now.wallMs < soakedMs) {
       const short = soakMs < deathSeenAfterMs ? ' (a death is visible only after 35m)' : '';
@@ -310,7 +369,7 @@ class StageProgress {
   #set(index: number, record: StageRecord): void {
     const { stages = [] } = this.#header;
     const before = stages[index];
-    if (before?.updatedAtMs === record.updatedAtMs && before?.endedAtMs === record.endedAtMs) return;
+    if (before && sameValue(before, record)) return;
     this.#header = { ...this.#header, stages: stages.with(index, record) };
   }
 
@@ -363,6 +422,12 @@ class StageProgress {
 /** Whether the stage is inconclusive: it had members, and none of them runs the target version. */
 function isInconclusive({ members }: StageRecord, counts: Counts): boolean {
   return counts.updated === 0 && (members !== undefined || totalOf(counts) > 0);
+}
+
+function noneAtTarget({ name }: StageRecord, counts: Counts): string {
+  const members = totalOf(counts);
+  const listed = members === 0 ? 'its members are no longer listed' : `${members} of its members are still listed`;
+  return `No member of stage ${name} is at the target, and ${listed}`;
 }
 
 /** Text for the wait of a stage with offline members. The stage ends only when these collectors are alive again. */

@@ -10,7 +10,7 @@ import { type Instant, monotonicOf } from '../attempts/attempt.ts';
 import type { Refusal } from '../attempts/start-rules.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import { type Counts, outstanding } from '../members/state-counts.ts';
-import type { RolloutWait } from '../status/health.ts';
+import { type RolloutWait, stageReasons } from '../status/health.ts';
 import { mayJoin, type RolloutState } from './rollout-state.ts';
 import { laterStage } from './stages.ts';
 
@@ -57,7 +57,7 @@ function waitAtGate({ refusal, state, pending, now }: DecisionSoFar): RolloutWai
   if (!gate) return undefined;
   const wait = () => toWait({ ...gate, untilMs: monotonicOf(gate.untilMs, now) }, '', now);
   const counts = pending.counts();
-  const isUnderWay = gate.reason === reasons.soaking || gate.reason === reasons.rollingOut;
+  const isUnderWay = gate.reason !== undefined && stageReasons.has(gate.reason);
   if (outstanding(counts) === 0) return isUnderWay ? wait() : undefined;
   const isWindowAlone = refusal === undefined || refusal.reason === reasons.waitingForWindow;
   return isWindowAlone && toBeStarted(counts) === countBehind(state, pending) ? wait() : undefined;

@@ -14,6 +14,7 @@ import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/coll
 import { parseDuration } from '../../base/duration.ts';
 import { compareText } from '../../base/text-order.ts';
 import type { Collector } from '../../service/collectors/upgrade-service.ts';
+import { analysisAtStart } from '../analysis/message-analysis.ts';
 import type { LedgerHeader, StageRecord } from '../ledger/ledger.ts';
 import { isEligible, type MemberState } from '../members/member-state.ts';
 import { compileSelection } from '../members/selector.ts';
@@ -148,6 +149,7 @@ export function stageStarted(stage: Stage, startedAtMs: number): Omit<StageRecor
     ...(maxFailures !== undefined && { maxFailures }),
     ...(maxInProgress !== undefined && { maxInProgress }),
     tally: { finished: 0, failed: 0 },
+    ...(stage.analysis && { analysis: analysisAtStart(stage.analysis.messages) }),
   };
 }
 

@@ -6,10 +6,12 @@
 
 import { reasons } from '../../api/conditions.ts';
 import type {
+  AnalysisPeriod,
   CollectorCounts,
   CollectorVersionPolicySpec,
   CollectorVersionPolicyStatus,
   ReasonCount,
+  StageAnalysisStatus,
   StageStatus,
   TaskSample,
   VersionCount,
@@ -17,7 +19,8 @@ import type {
 import { compareText } from '../../base/text-order.ts';
 import type { Health } from '../../controller/health.ts';
 import { bounded, isoTime } from '../../controller/status-text.ts';
-import type { Attempt, Ending, Entry, StageRecord } from '../ledger/ledger.ts';
+import { analysisPeriods, type Period } from '../analysis/message-analysis.ts';
+import type { Attempt, Ending, Entry, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { type Counts, emptyCounts, withdrawn } from '../members/state-counts.ts';
@@ -31,6 +34,8 @@ const maxSamples = 50;
 const maxVersions = 50;
 const maxReasons = 20;
 const maxExamples = 5;
+/** Maximum length in characters of the reason why an analysis is unavailable. */
+const maxAnalysisLength = 1_024;
 /** Maximum length in characters of names, reasons and messages in status. */
 const maxTextLength = 256;
 const maxVersionLength = 64;
@@ -120,7 +125,34 @@ function describeStarted(record: StageRecord, index: number, { pending, spec, st
     state: shown,
     startTime: isoTime(startedAtMs),
     ...(hasSoak ? { soakedUntil: isoTime(soakedMs) } : {}),
+    ...(hasSoak && record.analysis
+      ? { analysis: describeAnalysis(record, record.analysis, soakedMs, state.gate) }
+      : {}),
   };
+}
+
+function describeAnalysis(
+  { startedAtMs, endedAtMs }: StageRecord,
+  analysis: StageAnalysis,
+  soakedMs: number,
+  gate: RolloutState['gate'],
+): StageAnalysisStatus {
+  const { baseline, result } = analysisPeriods(analysis, startedAtMs, soakedMs);
+  const periods = { baseline: describePeriod(baseline), result: describePeriod(result) };
+  const { outcome } = analysis;
+  if (outcome) {
+    const { judged, quiet, unjudged, scannedBytes, quietest } = outcome;
+    const state = quiet > 0 ? 'Failed' : judged > 0 ? 'Passed' : 'Inconclusive';
+    return { state, judged, quiet, unjudged, scannedBytes, ...periods, quietest };
+  }
+  const isUnavailable = endedAtMs === undefined && gate?.reason === reasons.analysisUnavailable;
+  if (isUnavailable) return { state: 'Unavailable', message: bounded(gate.waitsFor, maxAnalysisLength), ...periods };
+  const isRunning = gate?.reason === reasons.analyzing && gate.untilMs === undefined;
+  return { state: isRunning ? 'Running' : 'Pending', ...periods };
+}
+
+function describePeriod({ fromMs, toMs }: Period): AnalysisPeriod {
+  return { startTime: isoTime(fromMs), endTime: isoTime(toMs) };
 }
 
 function stageState(

@@ -70,6 +70,7 @@ const checks: readonly Check[] = [
   rollingBack,
   observing,
   heldByFailures,
+  analysisRefused,
   rollingOut,
   soaking,
   downgradeNeeded,
@@ -218,6 +219,13 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 
 const observesOnly = 'spec.mode is Observe, so nothing is started.';
 
+/** Reports a stalled rollout when the service refuses the searches of a stage's analysis, for example without permission. */
+function analysisRefused({ state }: HealthInput): Health | undefined {
+  const gate = state?.gate;
+  if (gate?.reason !== reasons.analysisUnavailable || !gate.byPerson) return undefined;
+  return { ...stalled, reason: gate.reason, message: `Waiting for ${gate.waitsFor}.` };
+}
+
 /**
  * Reports a stalled rollout when a stage has a failure and the spec sets no tolerance. Only a person can continue this rollout
  * (R3).
@@ -250,7 +258,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
  */
 function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
-  if (!fleet || !wait || (reason !== reasons.soaking && reason !== reasons.rollingOut)) return undefined;
+  if (!fleet || !wait || reason === undefined || !stageReasons.has(reason)) return undefined;
   const progress = progressText(fleet, targetVersion);
   return { ...atWork, reason, message: `${progress}${excessText(state)}; waiting for ${wait.waitingFor}.` };
 }
@@ -262,6 +270,14 @@ function progressText(fleet: Fleet, targetVersion: string | undefined, awaited =
 function excessText(state: HealthInput['state']): string {
   return state?.excess ? `; ${state.excess.message}` : '';
 }
+
+/** Reasons for which a stage waits while none of its members is left to upgrade. */
+export const stageReasons: ReadonlySet<string> = new Set([
+  reasons.soaking,
+  reasons.rollingOut,
+  reasons.analyzing,
+  reasons.analysisUnavailable,
+]);
 
 function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefined {
   const newer = fleet?.counts.newer ?? 0;

@@ -123,7 +123,7 @@ describe('the rules', () => {
       ...numbered('B', 7),
       ...numbered('L', 2),
       ...numbered('U', 15),
-      ...numbered('R', 10),
+      ...numbered('R', 11),
       ...numbered('E', 15),
       ...numbered('H', 3),
     ]);

@@ -185,6 +185,7 @@ export function decided(
       posted: new Map<string, PostOutcome>(),
       tasks: new Map<string, TaskReading>(),
       reads: new Map(),
+      messages: undefined,
       inFlight: new Set(),
       unsent: 0,
       room: 20,

@@ -1,0 +1,112 @@
+/**
+ * Message analysis of a stage: compares how many messages each member ships after its upgrade with how many it shipped before (R11).
+ * This file has the rules; `message-counter.ts` asks the service for the counts.
+ *
+ * The service counts the messages of all collectors by receipt time, once for the baseline and once for the result. Both periods
+ * follow from the record of the stage, so another process computes the same periods.
+ */
+import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
+import { parseDuration, renderDuration } from '../../base/duration.ts';
+import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
+
+const dayMs = 24 * 60 * 60_000;
+
+/** Time in ms after the end of a period until its messages are counted, because messages can arrive late. */
+export const settleMs = 3 * 60_000;
+
+/** Maximum number of quiet members that the ledger and status list. */
+const maxListed = 10;
+
+/** Period [fromMs, toMs) in wall time, by receipt time of the messages. */
+export interface Period {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export interface AnalysisPeriods {
+  readonly baseline: Period;
+  readonly result: Period;
+  /** Wall time in ms from which the messages of both periods can be counted. */
+  readonly readyMs: number;
+}
+
+/** Number of messages of each collector, by collector id. A collector without messages is missing. */
+export type MessageCounts = ReadonlyMap<string, number>;
+
+/** Settings of a stage's analysis at the start of the stage. Later edits of the spec do not change them. */
+export function analysisAtStart({ minRatio, duration, baseline, minMessages, scope }: MessageAnalysis): StageAnalysis {
+  return {
+    minRatio: Number.parseFloat(minRatio),
+    durationMs: parseDuration(duration) ?? 0,
+    baseline,
+    minMessages,
+    ...(scope !== undefined && { scope }),
+  };
+}
+
+/**
+ * Periods of a stage's analysis.
+ * @param startedAtMs wall time at which the stage started
+ * @param soakedMs wall time at which the soak of the stage ends
+ */
+export function analysisPeriods(
+  { durationMs, baseline, fromMs }: StageAnalysis,
+  startedAtMs: number,
+  soakedMs: number,
+): AnalysisPeriods {
+  const resultMs = fromMs ?? soakedMs - durationMs;
+  const baselineMs = {
+    BeforeUpgrade: startedAtMs - durationMs,
+    DayBefore: resultMs - dayMs,
+    WeekBefore: resultMs - 7 * dayMs,
+  }[baseline];
+  return {
+    baseline: { fromMs: baselineMs, toMs: baselineMs + durationMs },
+    result: { fromMs: resultMs, toMs: resultMs + durationMs },
+    readyMs: resultMs + durationMs + settleMs,
+  };
+}
+
+/** Query that counts the messages of each collector. */
+export function countQuery({ scope = '*' }: Pick<StageAnalysis, 'scope'>): string {
+  return `${scope} | count by _collectorid`;
+}
+
+/** Sentence about the quiet members without its full stop; undefined when there are none. */
+export function quietText({ durationMs, outcome }: StageAnalysis): string | undefined {
+  if (!outcome || outcome.quiet === 0) return undefined;
+  const [{ name, messages, baseline } = { name: '', messages: 0, baseline: 0 }] = outcome.quietest;
+  const collectors = outcome.quiet === 1 ? '1 collector' : `${outcome.quiet} collectors`;
+  const example = `${name}: ${messages} messages in ${renderDuration(durationMs)}, ${baseline} before`;
+  return `${collectors} went quiet (${outcome.quiet === 1 ? '' : 'for example '}${example})`;
+}
+
+/**
+ * Judges the members of a stage by their numbers of messages.
+ * @param members ids of the members that run the target version
+ * @param nameOf name of a collector, for people
+ */
+export function judgeMembers(
+  { minRatio, minMessages }: StageAnalysis,
+  members: Iterable<string>,
+  before: MessageCounts,
+  after: MessageCounts,
+  nameOf: (id: string) => string,
+): Pick<AnalysisOutcome, 'judged' | 'quiet' | 'unjudged' | 'quietest'> {
+  const quiet: QuietMember[] = [];
+  let judged = 0;
+  let unjudged = 0;
+  for (const id of members) {
+    const baseline = before.get(id) ?? 0;
+    const messages = after.get(id) ?? 0;
+    if (baseline < minMessages) {
+      unjudged++;
+      continue;
+    }
+    judged++;
+    if (messages * 100 < minRatio * baseline) quiet.push({ id, name: nameOf(id), messages, baseline });
+  }
+  const ratio = ({ messages, baseline }: QuietMember) => messages / baseline;
+  const quietest = quiet.toSorted((left, right) => ratio(left) - ratio(right) || right.baseline - left.baseline);
+  return { judged, quiet: quiet.length, unjudged, quietest: quietest.slice(0, maxListed) };
+}

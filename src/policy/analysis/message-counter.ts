@@ -1,0 +1,152 @@
+/**
+ * Counts the messages of collectors for the analysis of a policy's stage, in the background: one search job for the baseline, then
+ * one for the result.
+ *
+ * Invariant: counts are complete or absent. A search with errors, with a lost status or with a cut result is repeated.
+ */
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
+import { retryDelayMs } from '../../base/retry-delay.ts';
+import { aggregateOnce, figureOf, textOf } from '../../service/jobs/aggregation.ts';
+import type { SearchJobs } from '../../service/jobs/search-jobs.ts';
+import type { PostingPolicy } from '../attempts/posting.ts';
+import type { AnalysisPeriods, MessageCounts, Period } from './message-analysis.ts';
+
+/** Request for the message counts of a stage's analysis. */
+export interface AnalysisOrder extends Pick<AnalysisPeriods, 'baseline' | 'result'> {
+  readonly query: string;
+}
+
+export type AnalysisReading = { readonly order: AnalysisOrder } & (
+  | {
+      readonly kind: 'counted';
+      readonly baseline: MessageCounts;
+      readonly result: MessageCounts;
+      /** Bytes that the searches scanned, also those that gave no counts, as far as the service reports bytes. */
+      readonly scannedBytes: number;
+    }
+  /** Error of the last search. The counter repeats the search later. */
+  | { readonly kind: 'failed'; readonly error: LogfleetError }
+);
+
+/** Maximum delay in ms before a failed search is repeated. */
+const longestRetryMs = 5 * 60_000;
+
+export class MessageCounter {
+  readonly #clock: Clock;
+  readonly #policy: Pick<PostingPolicy, 'noteNews'>;
+  #run: CounterRun | undefined;
+
+  constructor(clock: Clock, policy: Pick<PostingPolicy, 'noteNews'>) {
+    this.#clock = clock;
+    this.#policy = policy;
+  }
+
+  /** Newest counts, or the newest error; undefined when there are none yet. */
+  get reading(): AnalysisReading | undefined {
+    return this.#run?.reading;
+  }
+
+  /** Counts the messages of this order, and stops to count those of another order. Without an order, nothing is counted. */
+  count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
+    if (order && this.#run && isSameOrder(this.#run.order, order)) return;
+    this.close();
+    this.#run = order && new CounterRun(this.#clock, () => this.#policy.noteNews(), searches, order);
+  }
+
+  close(): void {
+    this.#run?.close();
+    this.#run = undefined;
+  }
+}
+
+export function isSameOrder(left: AnalysisOrder, right: AnalysisOrder): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}
+
+/** Counts the messages of one order until both counts are known. */
+class CounterRun {
+  readonly order: AnalysisOrder;
+  reading: AnalysisReading | undefined;
+  readonly #clock: Clock;
+  readonly #onNews: () => void;
+  readonly #searches: SearchJobs;
+  readonly #abort = new AbortController();
+  #retry: Timer | undefined;
+  #baseline: MessageCounts | undefined;
+  #failures = 0;
+  #scannedBytes = 0;
+
+  constructor(clock: Clock, onNews: () => void, searches: SearchJobs, order: AnalysisOrder) {
+    this.order = order;
+    this.#clock = clock;
+    this.#onNews = onNews;
+    this.#searches = searches;
+    void this.#count();
+  }
+
+  close(): void {
+    this.#abort.abort(new Error('the analysis is no longer needed'));
+    this.#retry?.cancel();
+  }
+
+  async #count(): Promise<void> {
+    const { order } = this;
+    try {
+      this.#baseline ??= await this.#countPeriod(order.baseline);
+      const result = await this.#countPeriod(order.result);
+      this.reading = { order, kind: 'counted', baseline: this.#baseline, result, scannedBytes: this.#scannedBytes };
+    } catch (thrown) {
+      if (this.#abort.signal.aborted) return;
+      const error = asLogfleetError(thrown);
+      this.reading = { order, kind: 'failed', error };
+      this.#retry = this.#clock.after(retryDelayMs(error, this.#failures++, longestRetryMs), () => void this.#count());
+    }
+    if (!this.#abort.signal.aborted) this.#onNews();
+  }
+
+  async #countPeriod({ fromMs, toMs }: Period): Promise<MessageCounts> {
+    const { signal } = this.#abort;
+    const aggregated = await aggregateOnce(
+      { query: this.order.query, fromMs, toMs, byReceiptTime: true },
+      {
+        signal,
+        open: (job) => this.#searches.open(job, { signal }),
+        close: async (job) => {
+          await job.close();
+          this.#scannedBytes += job.progress.scannedBytes ?? 0;
+        },
+      },
+    );
+    if (aggregated?.kind === 'errors') throw notCounted(`the search reported errors: ${aggregated.errors.join('; ')}`);
+    const counts = aggregated && countsOf(aggregated.records, aggregated.messageCount);
+    if (!counts) throw notCounted('answers were lost, or the result was cut');
+    return counts;
+  }
+}
+
+/** Counts by collector; undefined when the records do not account for all messages that the service counted. */
+function countsOf(
+  records: readonly ReadonlyMap<string, string>[],
+  messageCount: number,
+): Map<string, number> | undefined {
+  const counts = new Map<string, number>();
+  let total = 0;
+  for (const record of records) {
+    const id = textOf(record, '_collectorid');
+    const count = figureOf(record, '_count');
+    if (count === undefined || counts.has(id)) return undefined;
+    counts.set(id, count);
+    total += count;
+  }
+  return total === messageCount ? counts : undefined;
+}
+
+function notCounted(problem: string): LogfleetError {
+  return new LogfleetError({
+    code: 'policy.messagesNotCounted',
+    message: `The service gave no reliable count of messages: ${problem}.`,
+    handling: { kind: 'backoff' },
+    reason: 'AnalysisUnavailable',
+  });
+}

@@ -1,0 +1,197 @@
+/** Tests of the message analysis with the whole operator: builds whose upgrades succeed while the collectors stop shipping messages. */
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
+import { before, hourMs, middle, type Setting, staged, target } from './staged-world.ts';
+
+const messages = { minRatio: '50%', duration: '30m', baseline: 'BeforeUpgrade', minMessages: 100 };
+const rest = { name: 'rest', soakDuration: '0s' };
+
+/** A fleet of 200 collectors that ship messages, and a canary of 20 collectors with a message analysis. */
+function analyzed({ build = {}, analysis = {}, canary = {}, group = {}, ...setting }: Setting & Parts) {
+  const web = { count: 200, version: before, messagesPerMinute: 20, ...group };
+  const stages = [
+    {
+      name: 'canary',
+      size: 20,
+      soakDuration: '35m',
+      maxFailures: 0,
+      analysis: { messages: { ...messages, ...analysis } },
+      ...canary,
+    },
+    rest,
+  ];
+  const scenario = { builds: [before, middle, { version: target, ...build }], groups: { web }, ...setting.scenario };
+  const world = staged({ ...setting, stages, scenario });
+  const analysisNow = () => world.stage('canary')?.analysis;
+  const searches = () => world.world.journal.filter(({ path }) => path.includes('/search/jobs'));
+  return { ...world, analysisNow, searches };
+}
+
+interface Parts {
+  readonly build?: object;
+  readonly analysis?: object;
+  readonly canary?: object;
+  readonly group?: object;
+}
+
+const silencing = { stopsShipping: 0.3 };
+
+describe('a build that silences 30 % of the canary', () => {
+  test('is stopped before the second stage, and the quiet collectors are named with their counts', async () => {
+    const { world, untilReason, analysisNow, snapshot, at, searches } = analyzed({ build: silencing });
+    world.start();
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    expect(at(target)).toBe(20);
+    const { quiet = 0, quietest = [], judged, unjudged, state } = analysisNow() ?? {};
+    expect({ state, judged, unjudged }).toEqual({ state: 'Failed', judged: 20, unjudged: 0 });
+    expect(quiet).toBeGreaterThan(0);
+    expect(quiet).toBeLessThan(20);
+    expect(quietest).toHaveLength(quiet);
+    const upgraded = new Set(
+      snapshot()
+        .collectors.filter(({ version }) => version === target)
+        .map(({ id }) => id),
+    );
+    for (const one of quietest) {
+      expect(upgraded.has(one.id)).toBe(true);
+      expect(one.messages).toBe(0);
+      expect(one.baseline).toBeGreaterThan(590);
+    }
+    expect(world.ready('production')?.message).toContain(`${quiet} collectors went quiet`);
+    expect(searches().length).toBeLessThanOrEqual(12);
+    const tasks = snapshot().tasks.length;
+    await world.clock.advance(3 * hourMs);
+    expect(snapshot().tasks).toHaveLength(tasks);
+  });
+
+  test('is rolled back with `action: Rollback`, and the quiet collectors ship again', async () => {
+    const { world, untilReason, at, analysisNow } = analyzed({
+      build: silencing,
+      spec: { failurePolicy: { action: 'Rollback' }, allowDowngrade: true },
+    });
+    world.start();
+    expect(await untilReason('RolledBack')).toBe(true);
+    expect(at(target)).toBe(0);
+    expect(analysisNow()).toMatchObject({ state: 'Failed' });
+    expect(world.ready('production')?.message).toContain('went quiet');
+  });
+
+  test('waits for a person when no tolerance is set', async () => {
+    const { world, untilReason, at } = analyzed({ build: silencing, canary: { maxFailures: undefined } });
+    world.start();
+    expect(await untilReason('CollectorsFailed')).toBe(true);
+    await world.clock.advance(5 * hourMs);
+    expect(at(target)).toBe(20);
+    expect(world.ready('production')?.message).toContain('went quiet');
+  });
+
+  test('continues with tolerated failures', async () => {
+    const { world, untilReason, analysisNow } = analyzed({ build: silencing, canary: { maxFailures: 20 } });
+    world.start();
+    expect(await untilReason('AllUpdated', 10 * hourMs)).toBe(true);
+    expect(analysisNow()).toMatchObject({ state: 'Failed' });
+  });
+
+  test('is measured again after a retry, with the former baseline', async () => {
+    const { world, untilReason, analysisNow, status, annotate, stage } = analyzed({ build: silencing });
+    world.start();
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    const baseline = analysisNow()?.baseline;
+    world.model.patch({ builds: [before, middle, target] }, world.service.nowMs());
+    await world.clock.advance(hourMs);
+    await annotate(annotations.retry, status()?.rollout?.id ?? '');
+    await world.until(() => analysisNow()?.state === 'Pending', hourMs);
+    expect(analysisNow()?.baseline).toEqual(baseline);
+    expect(await untilReason('AllUpdated', 10 * hourMs)).toBe(true);
+    expect(stage('canary')).toMatchObject({ state: 'Completed', analysis: { state: 'Passed', judged: 20, quiet: 0 } });
+  });
+});
+
+test('a build that drops 80 % of all messages stops the rollout', async () => {
+  const { world, untilReason, analysisNow } = analyzed({ build: { drops: 0.8 } });
+  world.start();
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  expect(analysisNow()).toMatchObject({ state: 'Failed', judged: 20, quiet: 20 });
+  expect(analysisNow()?.quietest).toHaveLength(10);
+});
+
+test('a healthy build with a daily rhythm of traffic passes, compared with the day before', async () => {
+  const { world, untilReason, analysisNow } = analyzed({
+    group: { dailyRhythm: 0.9 },
+    analysis: { baseline: 'DayBefore', minRatio: '90%' },
+  });
+  world.start();
+  expect(await untilReason('AllUpdated', 10 * hourMs)).toBe(true);
+  expect(analysisNow()).toMatchObject({ state: 'Passed', judged: 20, quiet: 0, unjudged: 0 });
+});
+
+test('only the messages of the scope are counted', async () => {
+  const groups = {
+    web: { count: 100, version: before, messagesPerMinute: 20, sourceCategory: 'prod/web' },
+    lab: { count: 100, version: before, messagesPerMinute: 20, sourceCategory: 'lab/web' },
+  };
+  const { world, untilReason, analysisNow } = analyzed({
+    scenario: { groups },
+    analysis: { scope: '_sourceCategory=prod/*' },
+  });
+  world.start();
+  expect(await untilReason('AllUpdated', 10 * hourMs)).toBe(true);
+  const { judged = 0, unjudged = 0 } = analysisNow() ?? {};
+  expect(judged + unjudged).toBe(20);
+  expect(Math.min(judged, unjudged)).toBeGreaterThan(0);
+});
+
+test('a stage without a member that can be judged waits until a person approves', async () => {
+  const { world, untilReason, analysisNow, annotate, status, at } = analyzed({ group: { messagesPerMinute: 1 } });
+  world.start();
+  expect(await untilReason('StageInconclusive')).toBe(true);
+  expect(analysisNow()).toMatchObject({ state: 'Inconclusive', judged: 0, unjudged: 20 });
+  await world.clock.advance(2 * hourMs);
+  expect(at(target)).toBe(20);
+  await annotate(annotations.approve, `${status()?.rollout?.id}/canary`);
+  expect(await untilReason('AllUpdated', 10 * hourMs)).toBe(true);
+});
+
+describe('a service that gives no reliable count', () => {
+  const faulty = (fault: object) =>
+    analyzed({
+      build: silencing,
+      scenario: { faults: { search: { times: 40, ...fault } } } as Setting['scenario'] & object,
+    });
+
+  test.each([
+    ['reports errors', { kind: 'pendingError', operations: ['getJob'] }],
+    ['loses the search jobs', { kind: 'cancelJob', operations: ['getJob'] }],
+    ['fails', { kind: 'status', status: 503, operations: ['createJob'] }],
+    ['cuts the records', { kind: 'shortPage', rows: 3, operations: ['listRecords'] }],
+  ])('%s: the stage waits with a reason, and then judges correctly', async (_, fault) => {
+    const { world, untilReason, analysisNow, at } = faulty(fault);
+    world.start();
+    await world.until(() => analysisNow()?.state === 'Unavailable', 3 * hourMs);
+    expect(at(target)).toBe(20);
+    expect(await untilReason('RolloutStopped', 10 * hourMs)).toBe(true);
+    expect(analysisNow()).toMatchObject({ state: 'Failed', judged: 20 });
+  });
+
+  test('stalls the policy when the credentials may not search', async () => {
+    const users = { simulator: { keys: { simulator: 'simulator-key' }, forbidden: ['createJob'] as const } };
+    const { world, untilReason, at } = analyzed({ scenario: { users } });
+    world.start();
+    expect(await untilReason('AnalysisUnavailable')).toBe(true);
+    await world.clock.advance(10 * minuteMs);
+    const stalled = world.policy('production')?.status?.conditions?.find(({ type }) => type === 'Stalled');
+    expect(stalled?.status).toBe('True');
+    expect(at(target)).toBe(20);
+  });
+});
+
+test('the analysis continues in another process', async () => {
+  const { world, analysisNow, untilReason } = analyzed({ build: silencing });
+  const first = world.start();
+  await world.until(() => analysisNow()?.state === 'Running', 3 * hourMs);
+  first.kill();
+  world.start();
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  expect(analysisNow()).toMatchObject({ state: 'Failed', judged: 20 });
+});

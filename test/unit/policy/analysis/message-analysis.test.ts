@@ -1,0 +1,118 @@
+/** Tests of the rules of a stage's message analysis: its periods, its query and its judgement. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  analysisPeriods,
+  countQuery,
+  judgeMembers,
+  quietText,
+} from '../../../../src/policy/analysis/message-analysis.ts';
+import type { StageAnalysis } from '../../../../src/policy/ledger/ledger.ts';
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+const settings: StageAnalysis = {
+  minRatio: 50,
+  durationMs: 30 * minuteMs,
+  baseline: 'BeforeUpgrade',
+  minMessages: 100,
+};
+
+describe('the periods of an analysis', () => {
+  const startedAtMs = Date.UTC(2026, 0, 1, 12);
+  const soakedMs = startedAtMs + 90 * minuteMs;
+  const result = { fromMs: soakedMs - 30 * minuteMs, toMs: soakedMs };
+  const readyMs = soakedMs + 3 * minuteMs;
+
+  test('are the last part of the soak, and the time right before the stage', () => {
+    const baseline = { fromMs: startedAtMs - 30 * minuteMs, toMs: startedAtMs };
+    expect(analysisPeriods(settings, startedAtMs, soakedMs)).toEqual({ baseline, result, readyMs });
+  });
+
+  test.each([
+    ['DayBefore', dayMs],
+    ['WeekBefore', 7 * dayMs],
+  ] as const)('with %s are at the same time of day', (baseline, distanceMs) => {
+    expect(analysisPeriods({ ...settings, baseline }, startedAtMs, soakedMs)).toEqual({
+      baseline: { fromMs: result.fromMs - distanceMs, toMs: result.toMs - distanceMs },
+      result,
+      readyMs,
+    });
+  });
+
+  test('after a retry start with the retry, and have the former baseline', () => {
+    const fromMs = soakedMs + dayMs;
+    const before = analysisPeriods(settings, startedAtMs, soakedMs);
+    const after = analysisPeriods({ ...settings, fromMs }, startedAtMs, soakedMs);
+    expect(after.baseline).toEqual(before.baseline);
+    expect(after.result).toEqual({ fromMs, toMs: fromMs + 30 * minuteMs });
+  });
+});
+
+test('the query counts all messages, or those of the scope', () => {
+  expect(countQuery({})).toBe('* | count by _collectorid');
+  expect(countQuery({ scope: '_sourceCategory=prod/*' })).toBe('_sourceCategory=prod/* | count by _collectorid');
+});
+
+describe('the judgement of members', () => {
+  const judge = (before: Record<string, number>, after: Record<string, number>, ids = Object.keys(before)) =>
+    judgeMembers(settings, ids, new Map(Object.entries(before)), new Map(Object.entries(after)), (id) => `web-${id}`);
+
+  test.each([
+    ['exactly the ratio', 100, 50, false],
+    ['one message less', 100, 49, true],
+    ['no message', 4310, 0, true],
+    ['more messages than before', 100, 1_000, false],
+  ])('of a member that ships %s', (_, baseline, messages, isQuiet) => {
+    const found = judge({ 1: baseline }, { 1: messages });
+    expect(found).toMatchObject({ judged: 1, quiet: isQuiet ? 1 : 0, unjudged: 0 });
+    expect(found.quietest).toEqual(isQuiet ? [{ id: '1', name: 'web-1', messages, baseline }] : []);
+  });
+
+  test('leaves out members with too few messages in the baseline, also those without any', () => {
+    expect(judge({ 1: 99, 2: 100 }, {}, ['1', '2', '3'])).toMatchObject({ judged: 1, quiet: 1, unjudged: 2 });
+  });
+
+  test('ignores collectors outside the stage', () => {
+    expect(judge({ 1: 100, 2: 100 }, { 1: 100 }, ['1'])).toMatchObject({ judged: 1, quiet: 0, unjudged: 0 });
+  });
+
+  test('compares 64-bit ids as texts', () => {
+    const found = judge({ '9007199254740993': 100, '9007199254740992': 100 }, { '9007199254740993': 100 });
+    expect(found.quietest.map(({ id }) => id)).toEqual(['9007199254740992']);
+  });
+
+  test('lists the ten members that lost the largest part', () => {
+    const ids = Array.from({ length: 30 }, (_, index) => String(index));
+    const before = Object.fromEntries(ids.map((id) => [id, 1_000]));
+    const after = Object.fromEntries(ids.map((id) => [id, Number(id) * 10]));
+    const { quiet, quietest } = judge(before, after);
+    expect(quiet).toBe(30);
+    expect(quietest.map(({ messages }) => messages)).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
+  });
+
+  test('assigns each member to one group, for any counts', () => {
+    const counts = fc.dictionary(fc.integer({ min: 1, max: 40 }).map(String), fc.nat(1_000));
+    fc.assert(
+      fc.property(counts, counts, fc.uniqueArray(fc.integer({ min: 1, max: 40 }).map(String)), (before, after, ids) => {
+        const { judged, unjudged, quiet, quietest } = judge(before, after, ids);
+        expect(judged + unjudged).toBe(ids.length);
+        expect(quiet).toBe(
+          ids.filter((id) => (before[id] ?? 0) >= 100 && (after[id] ?? 0) * 2 < (before[id] ?? 0)).length,
+        );
+        expect(quietest).toHaveLength(Math.min(10, quiet));
+      }),
+    );
+  });
+});
+
+test.each([
+  [1, '1 collector went quiet (web-1: 12 messages in 30m, 4310 before)'],
+  [3, '3 collectors went quiet (for example web-1: 12 messages in 30m, 4310 before)'],
+])('quiet members are named with their counts: %i', (quiet, text) => {
+  const quietest = [{ id: '1', name: 'web-1', messages: 12, baseline: 4310 }];
+  const outcome = { judged: 20, quiet, unjudged: 0, scannedBytes: 0, quietest };
+  expect(quietText({ ...settings, outcome })).toBe(text);
+  expect(quietText({ ...settings, outcome: { ...outcome, quiet: 0 } })).toBeUndefined();
+  expect(quietText(settings)).toBeUndefined();
+});
