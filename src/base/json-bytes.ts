@@ -66,18 +66,17 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
 }
 
 /**
- * Sets the lowest bit of each byte of `word` that is a quote, a backslash or below 0x20. Only the lowest set bit is
- * reliable. Higher bits can be wrong, because a subtraction borrows from the next byte.
+ * Sets the highest bit of each byte of `word` that is a quote, a backslash or below 0x20. Only the lowest set bit is reliable,
+ * because a subtraction borrows from the next byte.
  */
 function marksIn(word: number): number {
-  const quotes = word ^ 0x22222222;
+  // This swaps the quote with 0x20, so that quotes and control characters are the bytes up to 0x20.
+  const controls = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
-  const isZero = ((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes);
-  const isControl = (word - 0x20202020) & ~word;
-  return ((isZero | isControl) & 0x80808080) >>> 7;
+  return (((controls - 0x21212121) & ~controls) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
 }
 
-/** Returns the index of the byte with the lowest set bit, counted from the lowest byte. */
+/** Index of the byte with the lowest set bit, counted from the lowest byte. */
 function indexOfMark(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >>> 3;
 }
@@ -87,25 +86,31 @@ function isPlain(byte: number): boolean {
 }
 
 /**
- * Returns the index of the closing quote of the string that contains `from`, or -1 if the end is missing or the string is invalid.
+ * Returns the index of the closing quote of the string that contains `from`, or -1 if the string is invalid, or ends in the last
+ * 8 bytes or later.
  */
 export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;
-  for (;;) {
-    at = plainEnd(bytes, view, at, end);
-    if (at === end) return -1;
-    const byte = bytes[at];
-    if (byte === char.quote) return at;
-    if (byte !== char.backslash || at + longestEscape > end) return -1;
+  for (const last = end - 8; at <= last; ) {
+    let marks = marksIn(view.getInt32(at, true));
+    if (marks === 0) {
+      at += 4;
+      marks = marksIn(view.getInt32(at, true));
+      if (marks === 0) {
+        at += 4;
+        continue;
+      }
+    }
+    at += indexOfMark(marks);
+    if (bytes[at] === char.quote) return at;
+    if (bytes[at] !== char.backslash) return -1;
     const escaped = bytes[at + 1] as number;
     if (simpleEscape[escaped] === 1) at += 2;
-    else if (escaped === char.u && areHexDigits(bytes, at + 2)) at += longestEscape;
+    else if (escaped === char.u && areHexDigits(bytes, at + 2)) at += 6;
     else return -1;
   }
+  return -1;
 }
-
-/** Maximum number of bytes of an escape in a JSON string, such as `\u0020`. */
-const longestEscape = 6;
 
 function areHexDigits(bytes: Uint8Array, at: number): boolean {
   for (let digit = at; digit < at + 4; digit++) {

@@ -8,16 +8,7 @@
  * Bytes from 0x80 on occur only inside strings, so UTF-8 needs no decoding. Invalid UTF-8 passes through unchanged, as with a
  * lenient decoder before JSON.parse.
  */
-import {
-  char,
-  hexDigit,
-  nameOfByte,
-  plainEnd,
-  simpleEscape,
-  standsAt,
-  stringEnd,
-  whitespace,
-} from '../../base/json-bytes.ts';
+import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, whitespace } from '../../base/json-bytes.ts';
 
 /** Result of `next`: the kind of the token. `more` means that the chunk has no further complete token. */
 export const token = {
@@ -64,9 +55,6 @@ export class JsonReader {
   /** Index of the first byte of the current or last token in the current chunk; `tokenEnd` is the index after its last byte. */
   tokenStart = 0;
   tokenEnd = 0;
-  /** Index of the first byte of the last complete member name in the current chunk. */
-  nameStart = 0;
-  nameEnd = 0;
   /** Whether the last member name or string contains a backslash. */
   escaped = false;
   /** Number of objects and arrays that are open at the current byte of the document. */
@@ -125,58 +113,10 @@ export class JsonReader {
     return this.#base + index;
   }
 
-  /**
-   * Finds the next member with a wanted name length in an object whose members all look like `"name":"value"` without spaces. Sets
-   * `nameStart`, `nameEnd` and the token. Skips other members. Returns false if the next member has another form or is incomplete;
-   * use `next` then. Most of a page consists of these members, and this is twice as fast as reading tokens.
-   *
-   * `wanted` has a 1 at each wanted length, including the quotes. Greater lengths are never wanted.
-   */
-  nextStringMember(wanted: Uint8Array): boolean {
-    const bytes = this.#bytes;
-    const view = this.#view;
-    const end = this.#end;
-    for (let at = this.#memberStart(); at >= 0; at = this.#memberStart()) {
-      if (bytes[at] !== char.quote) return false;
-      const nameEnd = plainEnd(bytes, view, at + 1, end) + 1;
-      if (nameEnd + 2 >= end || bytes[nameEnd - 1] !== char.quote) return false;
-      if (bytes[nameEnd] !== char.colon || bytes[nameEnd + 1] !== char.quote) return false;
-      const textEnd = plainEnd(bytes, view, nameEnd + 2, end);
-      if (textEnd === end) return false;
-      const escaped = bytes[textEnd] !== char.quote;
-      const close = escaped ? stringEnd(bytes, view, textEnd, end) : textEnd;
-      if (close < 0) return false;
-      this.at = close + 1;
-      this.#expecting = expecting.commaOrEnd;
-      if (wanted[nameEnd - at] !== 1) continue;
-      this.nameStart = at;
-      this.nameEnd = nameEnd;
-      this.escaped = escaped;
-      this.tokenStart = nameEnd + 1;
-      this.tokenEnd = close + 1;
-      return true;
-    }
-    return false;
-  }
-
-  /**
-   * Skips `text` if it follows here, after a member. The text must lead from the end of an object into another object at the same
-   * depth. Returns false if other text follows.
-   */
-  passInto(text: Uint8Array): boolean {
-    if (this.#expecting !== expecting.commaOrEnd || this.at + text.length > this.#end) return false;
-    if (!standsAt(this.#bytes, this.at, text)) return false;
-    this.at += text.length;
+  /** Continues at index `at`, behind the opening brace of another object at the same depth. */
+  skipInto(at: number): void {
+    this.at = at;
     this.#expecting = expecting.nameOrEnd;
-    return true;
-  }
-
-  /** Index of the quote with which the next member of the open object starts, or -1 if no member can start there. */
-  #memberStart(): number {
-    if (this.#within !== within.nothing) return -1;
-    if (this.#expecting === expecting.nameOrEnd) return this.at < this.#end ? this.at : -1;
-    const follows = this.#expecting === expecting.commaOrEnd && this.#isInObject();
-    return follows && this.at + 1 < this.#end && this.#bytes[this.at] === char.comma ? this.at + 1 : -1;
   }
 
   /**

@@ -18,7 +18,8 @@ import { standsAt } from '../../base/json-bytes.ts';
 import { DecodeError } from '../json/json-members.ts';
 import { JsonReader, type Token, token, tokenNames } from '../json/json-reader.ts';
 import { decodePageFields, type PageField } from './page-field.ts';
-import { nameLengths, RowFields, type RowSink } from './page-row.ts';
+import { type FieldValue, RowFields, type RowSink } from './page-row.ts';
+import { RowFinder, rowGap } from './row-finder.ts';
 
 export interface PageLimits {
   /** Maximum size in bytes of a row, and of any other text on a page of messages. */
@@ -46,13 +47,15 @@ type PagePosition =
 const depthOf = { page: 1, element: 3, row: 4 } as const;
 
 const mapName = Buffer.from('"map"');
-const betweenRows = Buffer.from('}},{"map":{');
 
 export class PageContent {
   readonly #sink: RowSink;
   readonly #limits: PageLimits;
   readonly #reader: JsonReader;
   readonly #fieldsOfRow = new RowFields();
+  readonly #finder = new RowFinder(this.#fieldsOfRow);
+  /** Known field to which the next value of the row belongs; undefined if the value is not needed. */
+  #named: FieldValue | undefined;
   #place: PagePosition = 'start';
   #bytes: Buffer = Buffer.alloc(0);
   /** Index in `#bytes` at which the current row, or the value of `fields`, starts. */
@@ -99,11 +102,13 @@ export class PageContent {
    */
   read(whileHeld: boolean): void {
     for (;;) {
-      if (this.#place === 'row' && this.#readMembers() && !whileHeld && this.#passToNextRow()) continue;
       const found = this.#reader.next();
       if (found === token.more) return;
+      const isRowNext = this.#place === 'map';
       this.#meet(found);
-      if (whileHeld && this.heldFrom() < 0) return;
+      if (whileHeld) {
+        if (this.heldFrom() < 0) return;
+      } else if (isRowNext) this.#findRows();
     }
   }
 
@@ -275,10 +280,10 @@ export class PageContent {
   }
 
   #meetInRow(found: Token): void {
-    const { depth, tokenStart, tokenEnd, escaped } = this.#reader;
+    const { depth, tokenStart, tokenEnd } = this.#reader;
     switch (found) {
       case token.name:
-        if (depth === depthOf.row) this.#fieldsOfRow.name(this.#bytes, tokenStart, tokenEnd, escaped);
+        if (depth === depthOf.row) this.#named = this.#nameOfField();
         return;
       case token.objectStart:
       case token.arrayStart:
@@ -291,31 +296,28 @@ export class PageContent {
       default:
         if (depth > depthOf.row) return;
     }
-    this.#fieldsOfRow.value(found, tokenStart - this.#start, tokenEnd - this.#start, escaped);
+    this.#named?.set(found, tokenStart - this.#start, tokenEnd - this.#start);
   }
 
-  /**
-   * Reads members of a row that have the usual form; `#meetInRow` handles other members. Returns
-   * false if the chunk ends inside a value.
-   */
-  #readMembers(): boolean {
-    const reader = this.#reader;
-    if (reader.depth > depthOf.row) return false;
-    while (reader.nextStringMember(nameLengths)) {
-      const { nameStart, nameEnd, tokenStart, tokenEnd, escaped } = reader;
-      this.#fieldsOfRow.name(this.#bytes, nameStart, nameEnd, false);
-      this.#fieldsOfRow.value(token.string, tokenStart - this.#start, tokenEnd - this.#start, escaped);
+  /** Field of the row whose name is the current token. */
+  #nameOfField(): FieldValue | undefined {
+    const { tokenStart, tokenEnd, escaped } = this.#reader;
+    if (!escaped) return this.#fieldsOfRow.named(this.#bytes, tokenStart + 1, tokenEnd - 1);
+    const name = Buffer.from(JSON.parse(this.#bytes.toString('utf8', tokenStart, tokenEnd)) as string);
+    return this.#fieldsOfRow.named(name, 0, name.length);
+  }
+
+  /** Passes on rows of the usual form. The next row is read token by token. */
+  #findRows(): void {
+    for (let end = this.#find(); end > 0; end = this.#find()) {
+      this.#giveOut(end);
+      this.#beginRow(end + rowGap);
     }
-    return true;
+    this.#reader.skipInto(this.#start + 1);
   }
 
-  /** Moves from the last member of a row to the next row, if the text between them has the usual form. */
-  #passToNextRow(): boolean {
-    const end = this.#reader.at + 1;
-    if (!this.#reader.passInto(betweenRows)) return false;
-    this.#giveOut(end);
-    this.#beginRow(this.#reader.at - 1);
-    return true;
+  #find(): number {
+    return this.#finder.find(this.#bytes, this.#start);
   }
 
   #endRow(): void {

@@ -41,18 +41,24 @@ export interface RowSink {
 export type ComplainOfRow = (at: number, problem: string) => Error;
 
 /** Position of a field's value in a row, counted from the row's first byte and including quotes. */
-class FieldValue {
+export class FieldValue {
   readonly name: string;
   readonly expected: string;
   /** Kind of the value's token; `more` until the field is found. */
   kind: Token = token.more;
-  escaped = false;
   start = 0;
   end = 0;
 
   constructor(name: string, expected: string) {
     this.name = name;
     this.expected = expected;
+  }
+
+  /** Sets the value. For an object or an array, the range is that of its first byte. */
+  set(kind: Token, start: number, end: number): void {
+    this.kind = kind;
+    this.start = start;
+    this.end = end;
   }
 
   /** Whether the field is absent, `null`, or `""`. The service writes missing values as `""`. */
@@ -66,11 +72,9 @@ class FieldValue {
    * for ids, times and sizes.
    */
   text(bytes: Buffer, row: number): string | undefined {
-    const start = row + this.start;
-    const end = row + this.end;
-    if (this.kind === token.number) return bytes.toString('latin1', start, end);
-    if (this.kind !== token.string) return undefined;
-    return this.escaped ? unescaped(bytes, start, end) : bytes.toString('latin1', start + 1, end - 1);
+    const value = bytes.toString('latin1', row + this.start, row + this.end);
+    if (this.kind === token.number) return value;
+    return this.kind === token.string ? (JSON.parse(value) as string) : undefined;
   }
 
   complaint(row: number, rowEnd: number, complain: ComplainOfRow): Error {
@@ -82,7 +86,7 @@ class FieldValue {
 
 /** Row that was read field by field. The id is decoded only on request, since that takes as long as reading the rest of the row. */
 class ReadRow implements PageRow {
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
   readonly messageTimeMs: number;
   receiptTimeMs: number | undefined;
   size: number | undefined;
@@ -91,7 +95,7 @@ class ReadRow implements PageRow {
   readonly #idEnd: number;
 
   /** `id` contains the id from `idStart` to `idEnd`. Usually these are bytes of the row itself. */
-  constructor(bytes: Buffer, messageTimeMs: number, id: Buffer, idStart: number, idEnd: number) {
+  constructor(bytes: Uint8Array, messageTimeMs: number, id: Buffer, idStart: number, idEnd: number) {
     this.bytes = bytes;
     this.messageTimeMs = messageTimeMs;
     this.#id = id;
@@ -104,47 +108,30 @@ class ReadRow implements PageRow {
   }
 }
 
-/** Collects the positions of a row's members, then decodes the four known fields. */
+/** The known fields of a row: their positions are collected, then decoded. */
 export class RowFields {
   readonly #messageTime = new FieldValue('_messagetime', 'milliseconds since the epoch');
   readonly #messageId = new FieldValue('_messageid', 'an integer of 64 bits');
   readonly #receiptTime = new FieldValue('_receipttime', 'milliseconds since the epoch');
   readonly #size = new FieldValue('_size', 'a number of bytes');
-  /** Field to which the next value belongs; undefined if the value is not needed. */
-  #named: FieldValue | undefined;
+  readonly #all = [this.#messageTime, this.#messageId, this.#receiptTime, this.#size];
 
   begin(): void {
-    this.#messageTime.kind = token.more;
-    this.#messageId.kind = token.more;
-    this.#receiptTime.kind = token.more;
-    this.#size.kind = token.more;
+    for (const field of this.#all) field.kind = token.more;
   }
 
-  /** Handles a name of the row, including its quotes. */
-  name(bytes: Buffer, start: number, end: number, escaped: boolean): void {
-    if (escaped) {
-      const name = Buffer.from(unescaped(bytes, start, end), 'utf8');
-      this.#named = this.#field(name, 0, name.length);
-    } else {
-      this.#named = this.#field(bytes, start + 1, end - 1);
-    }
-  }
-
-  /** Handles the value after a name, with positions from the row's first byte. For an object or an array: its first byte. */
-  value(kind: Token, start: number, end: number, escaped: boolean): void {
-    const field = this.#named;
-    if (field === undefined) return;
-    field.kind = kind;
-    field.escaped = escaped;
-    field.start = start;
-    field.end = end;
+  /** Returns the field with this name, ignoring case. */
+  named(bytes: Buffer, start: number, end: number): FieldValue | undefined {
+    return this.#all.find(
+      ({ name }) => name.length === end - start && bytes.toString('latin1', start, end).toLowerCase() === name,
+    );
   }
 
   /** Decodes the row from `bytes[row]` to `end`. Throws an error of `complain` if a field is invalid. */
   read(bytes: Buffer, row: number, end: number, complain: ComplainOfRow): PageRow {
     const messageTimeMs = readInstant(this.#messageTime, bytes, row);
     if (messageTimeMs === undefined) throw this.#messageTime.complaint(row, end, complain);
-    const read = this.#readId(bytes.subarray(row, end), messageTimeMs);
+    const read = this.#readId(bytes, row, end, messageTimeMs);
     if (read === undefined) throw this.#messageId.complaint(row, end, complain);
     read.receiptTimeMs = readInstant(this.#receiptTime, bytes, row);
     if (read.receiptTimeMs === undefined && !this.#receiptTime.isAbsent)
@@ -154,52 +141,15 @@ export class RowFields {
   }
 
   /** Returns a row with its id, or undefined if the id is invalid. */
-  #readId(map: Buffer, messageTimeMs: number): ReadRow | undefined {
-    const { kind, escaped, start, end } = this.#messageId;
-    if (kind === token.string && !escaped) {
-      return isInteger(map, start + 1, end - 1) ? new ReadRow(map, messageTimeMs, map, start + 1, end - 1) : undefined;
+  #readId(bytes: Buffer, row: number, end: number, messageTimeMs: number): ReadRow | undefined {
+    const { kind, start, end: valueEnd } = this.#messageId;
+    const map = bytes.subarray(row, end);
+    if (kind === token.string && isInteger(bytes, row + start + 1, row + valueEnd - 1)) {
+      return new ReadRow(map, messageTimeMs, bytes, row + start + 1, row + valueEnd - 1);
     }
-    const text = this.#messageId.text(map, 0);
-    if (text === undefined) return undefined;
-    const id = Buffer.from(text, 'latin1');
+    const id = Buffer.from(this.#messageId.text(bytes, row) ?? '');
     return isInteger(id, 0, id.length) ? new ReadRow(map, messageTimeMs, id, 0, id.length) : undefined;
   }
-
-  #field(bytes: Uint8Array, start: number, end: number): FieldValue | undefined {
-    switch (end - start) {
-      case messageId.length:
-        return isName(bytes, start, messageId) ? this.#messageId : undefined;
-      case messageTime.length:
-        if (isName(bytes, start, messageTime)) return this.#messageTime;
-        return isName(bytes, start, receiptTime) ? this.#receiptTime : undefined;
-      case size.length:
-        return isName(bytes, start, size) ? this.#size : undefined;
-      default:
-        return undefined;
-    }
-  }
-}
-
-const messageTime = Buffer.from('_messagetime');
-const receiptTime = Buffer.from('_receipttime');
-const messageId = Buffer.from('_messageid');
-const size = Buffer.from('_size');
-
-/** Table of name lengths: 1 at each length of a known field name, including quotes. */
-export const nameLengths: Uint8Array = new Uint8Array(64);
-for (const { length } of [messageTime, receiptTime, messageId, size]) nameLengths[length + 2] = 1;
-
-/** Returns whether the known field name occurs at this position, ignoring case. A known name has only letters after its underscore. */
-function isName(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
-  for (let place = 1; place < name.length; place++) {
-    if (((bytes[start + place] as number) | 0x20) !== name[place]) return false;
-  }
-  return bytes[start] === name[0];
-}
-
-/** Decodes a string of the row that contains escapes. The given bytes include its quotes. */
-function unescaped(bytes: Buffer, start: number, end: number): string {
-  return JSON.parse(bytes.toString('utf8', start, end)) as string;
 }
 
 /** Matches a number of the row. A number that the query computed can have the form `1.788E12`. */

@@ -217,6 +217,22 @@ describe('invalid pages', () => {
     expect(error.message).toMatch(message);
   });
 
+  // Rows that are followed by another row are read in a faster way.
+  test.each([
+    ['"a":"x\\,"b":"c"', 7],
+    ['"a":"x\n,"b":"c"', 6],
+    ['"a":"\\u00g0","b":"c"', 9],
+    ['"a":"x" "b":"c"', 8],
+    ['"a":"x","b" "c"', 12],
+    ['"a":"x",,"b":"c"', 8],
+    ['"a":"x","b":c"', 12],
+  ])('a row with %j before another row is rejected, as by JSON.parse', (members, place) => {
+    const map = `{${time},${id},${members}}`;
+    const page = `{"messages":[{"map":{${time},${id}}},{"map":${map}},{"map":{${time},${id}}}]}`;
+    expect(() => JSON.parse(page)).toThrow(SyntaxError);
+    expect(errorOf(page).offset).toBe(page.indexOf(members) + place);
+  });
+
   // The value belongs to a skipped member, of which the scanner checks only the syntax.
   test.each([
     ['01', 1],

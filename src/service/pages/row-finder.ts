@@ -1,0 +1,90 @@
+/**
+ * Finds rows in the form that the service writes: `{"map":{"name":"value",…}}`, with strings only and without whitespace. Nearly all
+ * rows have this form. `json-reader.ts` reads all others, and reports errors.
+ *
+ * A member's name is compared with the name at the same position of an earlier row, which is faster than searching for its end.
+ */
+import { char, plainEnd, standsAt, stringEnd } from '../../base/json-bytes.ts';
+import { token } from '../json/json-reader.ts';
+import type { FieldValue, RowFields } from './page-row.ts';
+
+/** Text from the last value of a row to the first name of the next row. */
+const betweenRows = Buffer.from('}},{"map":{');
+/** Number of bytes between the end of a row and the beginning of the next row. */
+export const rowGap: number = betweenRows.length - 2;
+
+const maxMembers = 128;
+const maxNameBytes = 64;
+
+export class RowFinder {
+  readonly #fields: RowFields;
+  #bytes: Buffer = Buffer.alloc(0);
+  #view = new DataView(this.#bytes.buffer);
+  /** Text before the value of each member in an earlier row, such as `,"name":"`. */
+  readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
+  readonly #nameView = new DataView(this.#names.buffer);
+  /** Length of each of these texts; 0 if there was no such member. */
+  readonly #nameLengths = new Uint8Array(maxMembers);
+  /** Field with the name of each member. */
+  readonly #named: (FieldValue | undefined)[] = [];
+
+  constructor(fields: RowFields) {
+    this.#fields = fields;
+  }
+
+  /**
+   * Returns the index after the row that begins at `row`, and sets its fields. Returns -1 if the row is incomplete, has another
+   * form, or is not followed by another row.
+   */
+  find(bytes: Buffer, row: number): number {
+    if (bytes !== this.#bytes) this.#take(bytes);
+    const view = this.#view;
+    const nameView = this.#nameView;
+    const nameLengths = this.#nameLengths;
+    const end = bytes.length;
+    let at = row + 1;
+    for (let member = 0; member < maxMembers; member++) {
+      const length = nameLengths[member] as number;
+      let text = at + length;
+      if (length === 0 || text > end || !isRepeated(nameView, member * maxNameBytes, view, at, length)) {
+        text = this.#learnName(member, at);
+        if (text < 0) return member > 0 && standsAt(bytes, at, betweenRows) ? at + 1 : -1;
+      }
+      const close = stringEnd(bytes, view, text, end);
+      if (close < 0) return -1;
+      this.#named[member]?.set(token.string, text - 1 - row, close + 1 - row);
+      at = close + 1;
+    }
+    return -1;
+  }
+
+  #take(bytes: Buffer): void {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  /** Returns the index after the opening quote of the member's value, or -1 if no string member begins at `at`. */
+  #learnName(member: number, at: number): number {
+    const bytes = this.#bytes;
+    const name = member === 0 ? at : at + 1;
+    if (bytes[name] !== char.quote || (member > 0 && bytes[at] !== char.comma)) return -1;
+    const nameEnd = plainEnd(bytes, this.#view, name + 1, bytes.length);
+    const text = nameEnd + 3;
+    if (text > bytes.length || text - at > maxNameBytes) return -1;
+    if (bytes[nameEnd] !== char.quote || bytes[nameEnd + 1] !== char.colon || bytes[nameEnd + 2] !== char.quote)
+      return -1;
+    bytes.copy(this.#names, member * maxNameBytes, at, text);
+    this.#nameLengths[member] = text - at;
+    this.#named[member] = this.#fields.named(bytes, name + 1, nameEnd);
+    return text;
+  }
+}
+
+/** Whether `view` has the `length` bytes at `at` that `names` has at `nameAt`. At least 4 bytes. */
+function isRepeated(names: DataView, nameAt: number, view: DataView, at: number, length: number): boolean {
+  const last = length - 4;
+  for (let place = 0; place < last; place += 4) {
+    if (names.getInt32(nameAt + place) !== view.getInt32(at + place)) return false;
+  }
+  return names.getInt32(nameAt + last) === view.getInt32(at + last);
+}
