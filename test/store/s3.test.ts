@@ -42,7 +42,7 @@ const drain = async (items: AsyncIterable<unknown>) => {
   for await (const _ of items);
 };
 
-describe('what is wrong with the settings is said to a person', () => {
+describe('wrong settings are reported with a remedy', () => {
   const everything = (destination: Destination): readonly (() => Promise<unknown>)[] => [
     () => destination.create('plan', Buffer.from('x')),
     () => destination.read('plan'),
@@ -55,9 +55,9 @@ describe('what is wrong with the settings is said to a person', () => {
   ];
 
   test.each<[string, Partial<Bucket>, string, string]>([
-    ['a key that nobody knows', { accessKeyId: 'nobody' }, 'destination.credentials', 'correct the credentials'],
+    ['an unknown access key', { accessKeyId: 'nobody' }, 'destination.credentials', 'correct the credentials'],
     ['a wrong secret', { secretAccessKey: 'wrong' }, 'destination.credentials', 'correct the credentials'],
-    ['a bucket that is missing', { bucket: 'no-such-bucket' }, 'destination.missing', 'create the bucket'],
+    ['a missing bucket', { bucket: 'no-such-bucket' }, 'destination.missing', 'create the bucket'],
   ])('%s', async (_, changes, code, advice) => {
     const destination = await open(changes);
     for (const act of everything(destination)) {
@@ -69,13 +69,13 @@ describe('what is wrong with the settings is said to a person', () => {
     }
   });
 
-  test('secrets stay out of it', async () => {
+  test('messages contain no secrets', async () => {
     const error = await (await open({ secretAccessKey: 'canary' })).read('plan').catch((cause: Error) => cause);
     expect(`${(error as Error).message} ${(await open({ secretAccessKey: 'canary' })).url}`).not.toContain('canary');
   });
 });
 
-describe('a store that goes away', () => {
+describe('a store that becomes unavailable', () => {
   let gateway: S3Gateway;
   let bucket: Place;
   beforeEach(async () => {
@@ -84,7 +84,7 @@ describe('a store that goes away', () => {
   });
   afterEach(() => gateway.stop());
 
-  test('is waited for, and everything that stood there stands there when it is back', async () => {
+  test('keeps its objects, and leftovers are removed when it is available again', async () => {
     const destination = await openPlace(bucket.data);
     const away = { code: 'destination.away', reason: 'DestinationUnavailable', handling: { kind: 'backoff' } };
     await destination.create('plan', Buffer.from('x'));
@@ -106,7 +106,7 @@ describe('a store that goes away', () => {
   });
 });
 
-test('E15: what one destination could not take back the next one to the same store does, as with other credentials', async () => {
+test('E15: an upload that one destination could not remove is removed by the next one on the same store', async () => {
   const gateway = await S3Gateway.start();
   try {
     const bucket = makeBucket(gateway.access);
@@ -129,7 +129,7 @@ test('E15: what one destination could not take back the next one to the same sto
   }
 });
 
-test.each([500, 503])('an upload whose object stands is done, although the store says %d', async (status) => {
+test.each([500, 503])('an upload succeeds if its object exists, although the store answers %d', async (status) => {
   let mark: string | undefined;
   const server = createServer((request, response) => {
     const { method, headers } = request;
@@ -150,7 +150,7 @@ test.each([500, 503])('an upload whose object stands is done, although the store
   }
 });
 
-describe('an answer that is lost on its way', () => {
+describe('a lost answer', () => {
   let proxy: AnswerLosingProxy;
   beforeEach(async () => {
     proxy = await AnswerLosingProxy.start((place.data as Bucket).endpoint);
@@ -159,7 +159,7 @@ describe('an answer that is lost on its way', () => {
 
   const text = async (name: string) => (await (await open()).read(name))?.toString();
 
-  test('makes a small object exist, and is never taken for somebody else having overwritten it (E3)', async () => {
+  test('to the creation of a small object does not look like an overwriting store (E3)', async () => {
     const destination = await open({ endpoint: proxy.endpoint });
     await destination.create('first', Buffer.from('x'));
     proxy.loseNext('PUT ');
@@ -174,7 +174,7 @@ describe('an answer that is lost on its way', () => {
     // The fault occurs more often than the client repeats a put.
     [1, 'PUT ', 3],
     [6 * mebibyte, 'POST ', 3],
-  ])('of a data file of %d bytes does not fail its upload (%s, times: %d)', async (bytes, method, times) => {
+  ])('to an upload of %d bytes does not fail the upload (%s, times: %d)', async (bytes, method, times) => {
     const destination = await open({ endpoint: proxy.endpoint });
     const upload = await destination.open('data/a');
     await upload.write(Buffer.alloc(bytes));
@@ -185,7 +185,7 @@ describe('an answer that is lost on its way', () => {
     expect(place.files()).toHaveLength(1);
   });
 
-  test('for good takes the file back when the upload is aborted', async () => {
+  test('leaves no file when the upload is aborted', async () => {
     const destination = await open({ endpoint: proxy.endpoint });
     const upload = await destination.open('data/a');
     await upload.write(Buffer.from('rows'));
@@ -197,7 +197,7 @@ describe('an answer that is lost on its way', () => {
     expect(place.files()).toEqual([]);
   });
 
-  test('in the middle of a file continues where it broke off', async () => {
+  test('in the middle of a download is continued from there', async () => {
     const content = Buffer.from(Uint32Array.from({ length: 5 * mebibyte }, (_, index) => index).buffer);
     const upload = await (await open()).open('data/a');
     await upload.write(content);
@@ -211,7 +211,7 @@ describe('an answer that is lost on its way', () => {
   });
 });
 
-describe('a store that overwrites whatever it is asked', () => {
+describe('a store that overwrites objects in spite of If-None-Match', () => {
   let server: Server;
   const objects = new Map<string, string>();
   /** The store sends no error body for a put without content. */
@@ -238,7 +238,7 @@ describe('a store that overwrites whatever it is asked', () => {
     expect([...objects.values()]).toEqual(['DELETE']);
   });
 
-  test('is not taken for one that refused where its answer is lost', async () => {
+  test('is refused even if it does not answer the first test', async () => {
     const destination = await overwriting();
     isSilent = true;
     await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject({ code: 'destination.away' });
@@ -248,7 +248,7 @@ describe('a store that overwrites whatever it is asked', () => {
   });
 });
 
-test('a store that does not say how long an object is gives it all the same', async () => {
+test('an object of unknown length is read completely', async () => {
   const server = createServer((request, response) => {
     response.write('the whole ');
     request.resume().on('end', () => response.end('plan'));
@@ -295,7 +295,7 @@ test.each([
   }
 });
 
-test('an upload of a process that cannot be looked up is left over after a quarter of an hour without a part (E15)', async () => {
+test('an upload of a process that cannot be checked is left over after 15 minutes without a part (E15)', async () => {
   const clock = new VirtualClock(0);
   const later = await openDestination(settingsOf(place.data), { clock, random: systemRandom, environment: {} });
   opened.push(later);
@@ -311,7 +311,7 @@ test('an upload of a process that cannot be looked up is left over after a quart
   expect(place.files()).toEqual([]);
 });
 
-test('ends all uploads of a folder, however many', async () => {
+test('aborts any number of uploads in a folder', async () => {
   const destination = await open();
   const uploads = await Promise.all(Array.from({ length: 12 }, (_, index) => destination.open(`data/${index}`)));
   for (const upload of uploads) await upload.write(Buffer.alloc(5 * mebibyte + 1));

@@ -46,7 +46,7 @@ describe('a symbolic link', () => {
   ];
 
   test.each(['logging', 'logging/audit', 'logging/audit/data'])(
-    'in place of the folder %s leads nobody outside',
+    'in place of the folder %s is refused',
     async (folder) => {
       mkdirSync(join(directory, folder, '..'), { recursive: true });
       symlinkSync(elsewhere, join(directory, folder));
@@ -103,7 +103,7 @@ test('a file in place of a folder is reported', async () => {
   await expect(destination.create('data/x', Buffer.from('x'))).rejects.toMatchObject({ code: 'destination.damaged' });
 });
 
-test('a directory that is missing is not made: its volume may not be mounted', async () => {
+test('a missing directory is not created, because its volume may not be mounted', async () => {
   place.remove();
   const missing = { code: 'destination.missing', reason: 'DestinationNotFound', handling: { kind: 'stall' } };
   await expect(destination.create('x', Buffer.from('x'))).rejects.toMatchObject(missing);
@@ -147,10 +147,10 @@ describe('a disk that fails after a file has its final name', () => {
   });
 });
 
-describe('uploads of processes that cannot be looked up (E15)', () => {
+describe('uploads of processes that cannot be checked (E15)', () => {
   const foreign = '.logfleet-w00000000-1-5-00000000000000aa.part';
 
-  test('are kept while they are young, whatever their modification time', async () => {
+  test('are kept while they are recent, with any modification time', async () => {
     await destination.create('data/x', Buffer.from('x'));
     const file = join(directory, 'logging/audit/data', foreign);
     writeFileSync(file, 'rows');
@@ -172,7 +172,7 @@ describe('uploads of processes that cannot be looked up (E15)', () => {
     expect(clock.next()).toBeUndefined();
   });
 
-  test('are not files of somebody else that look like them', async () => {
+  test('do not include similar files of other programs', async () => {
     await destination.create('data/x', Buffer.from('x'));
     writeFileSync(join(directory, 'logging/audit/data/.nfs0001.part'), 'theirs');
     writeFileSync(join(directory, 'logging/audit/data/rows.part'), 'theirs');

@@ -30,7 +30,7 @@ const losesAnswer = (call: DestinationCall) =>
   call === 'create' ? ({ failure: 'exists', hasEffect: true } as const) : undefined;
 
 describe('a commit', () => {
-  test('writes the record under segment and upper bound alone (E3)', async () => {
+  test('is named only by its segment and end (E3)', async () => {
     const destination = new MemoryDestination();
     const { record } = recordOf(1, startMs + 3 * hourMs, endMs, 10);
     expect(await commit(destination, layout, record)).toEqual({ kind: 'committed' });
@@ -38,7 +38,7 @@ describe('a commit', () => {
     expect(await readRecords(destination, layout)).toEqual([record]);
   });
 
-  test('takes over what somebody else committed, and deletes its own file only (E3)', async () => {
+  test('returns the record of another process, and removes only its own file (E3)', async () => {
     const destination = new MemoryDestination();
     const first = await store(destination, recordOf(1, startMs + 3 * hourMs, endMs, 10, 'w1'));
     const second = await store(destination, recordOf(1, startMs + 2 * hourMs, endMs, 20, 'w2'));
@@ -50,7 +50,7 @@ describe('a commit', () => {
     expect(remaining).toContainEqual({ index: 1, fromMs: startMs + 2 * hourMs, toMs: startMs + 3 * hourMs });
   });
 
-  test('whose answer was lost is known by what stands there, and keeps its file', async () => {
+  test('that finds its own record after a lost answer has succeeded, and keeps its file', async () => {
     const destination = new MemoryDestination();
     const record = await store(destination, recordOf(1, startMs + 3 * hourMs, endMs, 10));
     destination.strike = losesAnswer;
@@ -61,12 +61,12 @@ describe('a commit', () => {
 
   const { record } = recordOf(1, startMs, endMs, 10);
   test.each<[string, Partial<CommitRecord>]>([
-    ['rows are unaccounted for', { received: 14 }],
-    ['the count of the job is not what was received (E6)', { count: { rows: 14, source: 'Job' } }],
-    ['the count of the interval is not what was written (E6)', { count: { rows: 13, source: 'Aggregate' } }],
-    ['its files do not have its rows', { files: [] }],
-    ['it has no length', { fromMs: endMs }],
-    ['it shares more slices than its ends are in (E6)', { slices: { ...slices, shared: [slice, slice, slice] } }],
+    ['rows are missing in its sums', { received: 14 }],
+    ['the count of the job differs from the received rows (E6)', { count: { rows: 14, source: 'Job' } }],
+    ['the count of the interval differs from the written rows (E6)', { count: { rows: 13, source: 'Aggregate' } }],
+    ['its files have another number of rows', { files: [] }],
+    ['its interval is empty', { fromMs: endMs }],
+    ['it shares more than two slices (E6)', { slices: { ...slices, shared: [slice, slice, slice] } }],
   ])('is refused when %s', async (_, changes) => {
     const destination = new MemoryDestination();
     await expect(commit(destination, layout, { ...record, ...changes })).rejects.toMatchObject({
@@ -75,7 +75,7 @@ describe('a commit', () => {
     expect(destination.objects.size).toBe(0);
   });
 
-  test('of a cut is proved by what its limit does not touch (E6)', async () => {
+  test('of a cut search is proven by its other rows (E6)', async () => {
     const cut: CommitRecord = { ...record, count: { rows: 10, source: 'Histogram' } };
     expect(await commit(new MemoryDestination(), layout, cut)).toEqual({ kind: 'committed' });
   });
@@ -92,7 +92,7 @@ describe('a commit', () => {
   });
 });
 
-test('records that are known count as long as they can be read, also where they are not listed yet', async () => {
+test('known records are valid as long as they can be read, even if a listing lacks them', async () => {
   const destination = new MemoryDestination();
   const known = [recordOf(1, startMs, endMs, 10).record, recordOf(0, startMs, startMs + 1, 10).record];
   for (const record of known) await commit(destination, layout, record);
@@ -107,7 +107,7 @@ describe('a record that is read back', () => {
   const { record } = recordOf(1, startMs, endMs, 10);
   const file = record.files[0]!;
 
-  test('is what was written, from the same bytes each time', () => {
+  test('equals the written one, and has the same bytes each time', () => {
     const shuffled = Object.fromEntries(Object.entries(record).reverse()) as unknown as CommitRecord;
     expect(Buffer.from(encodeRecord(shuffled)).equals(Buffer.from(encodeRecord(record)))).toBe(true);
     expect(decodeRecord('x', encodeRecord(record))).toEqual(record);
@@ -117,27 +117,39 @@ describe('a record that is read back', () => {
 
   test.each<[string, object, string]>([
     ['a figure is missing', { received: undefined }, '/received is missing'],
-    ['a figure is no number', { received: '13' }, '/received is "13", but must be a whole number from 0 on'],
+    ['a figure is not a number', { received: '13' }, '/received is "13", but must be a whole number from 0 on'],
     ['a figure is negative', { left: -1 }, '/left is -1'],
     ['a figure is not whole', { left: 0.5 }, '/left is 0.5'],
     [
-      'it ends when no date is',
+      'its end is not a valid time',
       { toMs: 9e15 },
       '/toMs is 9000000000000000, but must be a whole number of milliseconds',
     ],
-    ['there is more than known', { note: 'x' }, '/note is not known to this logfleet; run the newer logfleet'],
+    ['it has an unknown member', { note: 'x' }, '/note is not known to this logfleet; run the newer logfleet'],
     ['it is of another version', { version: 2 }, '/version is 2, but this logfleet supports only 1; run the newer'],
-    ['it is something else', { kind: 'logfleet.dev/export-plan' }, '/kind is "logfleet.dev/export-plan"'],
+    ['it is of another kind', { kind: 'logfleet.dev/export-plan' }, '/kind is "logfleet.dev/export-plan"'],
     ['its count has another source', { count: { rows: 13, source: 'Guess' } }, '/count/source is "Guess"'],
-    ['a hash is none', { files: [{ ...file, sha256: 'abc' }] }, '/files/0/sha256 is "abc"'],
-    ['a file lies elsewhere', { files: [{ ...file, name: '../../x' }] }, '/files/0: /name: ".." begins with a dot'],
-    ['a file is no data', { files: [{ ...file, name: 'plan.json' }] }, '/files/0: /name does not lie in data/'],
+    ['a hash is invalid', { files: [{ ...file, sha256: 'abc' }] }, '/files/0/sha256 is "abc"'],
+    [
+      'a file is outside the folder',
+      { files: [{ ...file, name: '../../x' }] },
+      '/files/0: /name: ".." begins with a dot',
+    ],
+    [
+      'a file is not in the folder of data',
+      { files: [{ ...file, name: 'plan.json' }] },
+      '/files/0: /name does not lie in data/',
+    ],
     ['a file is named twice', { files: [file, file], written: 20, received: 23 }, 'it names a file twice'],
-    ['a hash of slices is none', { slices: { ...slices, whole: { ...slices.whole, rows: '' } } }, '/slices/whole/rows'],
+    [
+      'a hash of slices is invalid',
+      { slices: { ...slices, whole: { ...slices.whole, rows: '' } } },
+      '/slices/whole/rows',
+    ],
     ['a slice has no rows', { slices: { ...slices, shared: [{ ...slice, rows: 0 }] } }, '/slices/shared/0/rows is 0'],
-    ['files are no list', { files: {} }, '/files is {}, but must be a list'],
-    ['a file is no object', { files: [3] }, '/files/0 is no object'],
-  ])('is refused where %s', (_, changes, problem) => {
+    ['files are not a list', { files: {} }, '/files is {}, but must be a list'],
+    ['a file is not an object', { files: [3] }, '/files/0 is no object'],
+  ])('is refused if %s', (_, changes, problem) => {
     const stored = { ...JSON.parse(Buffer.from(encodeRecord(record)).toString()), ...changes };
     expect(() => decodeRecord('commits/x.json', Buffer.from(JSON.stringify(stored)))).toThrow(
       expect.objectContaining({
@@ -149,28 +161,28 @@ describe('a record that is read back', () => {
     expect(() => decodeRecord('x', Buffer.from(JSON.stringify(stored)))).toThrow(problem);
   });
 
-  test.each(['', '{', '[]', 'null', '\ud800'])('is refused as %j', (text) => {
+  test.each(['', '{', '[]', 'null', '\ud800'])('is refused with the content %j', (text) => {
     expect(() => decodeRecord('x', Buffer.from(text))).toThrow('is damaged');
   });
 
-  test('is refused beside what is no record, which is to be removed', async () => {
+  test('is refused if the folder contains another file, which the message says to remove', async () => {
     const destination = new MemoryDestination();
     destination.objects.set(`${layout.commit(1, endMs)}.bak`, encodeRecord(record));
     await expect(readRecords(destination, layout)).rejects.toThrow('no record is called so; remove it');
   });
 
-  test('is refused under the name of another', async () => {
+  test('is refused under the name of another record', async () => {
     const destination = new MemoryDestination();
     destination.objects.set(layout.commit(0, endMs), encodeRecord(record));
     await expect(readRecords(destination, layout)).rejects.toThrow('it belongs to');
   });
 });
 
-describe('what is covered', () => {
+describe('the committed part of an export', () => {
   const record = (segment: number, fromHour: number, toHour: number) =>
     recordOf(segment, startMs + fromHour * hourMs, startMs + toHour * hourMs, 1).record;
 
-  test('is the plan minus the records, whatever their order', () => {
+  test('is computed from plan and records in any order', () => {
     const records = [record(1, 3, 4), record(0, 0, 1), record(0, 1, 2), record(1, 2.5, 3)];
     const { intervals, remaining, strays } = coverageOf(plan, records);
     expect(intervals).toEqual([records[1], records[2], records[3], records[0]]);
@@ -180,9 +192,9 @@ describe('what is covered', () => {
 
   test.each([
     ['begins before its segment', record(1, 1, 4)],
-    ['hangs in the air', record(1, 2, 3)],
-    ['is of no segment', record(7, 2, 4)],
-  ])('is not what a record says that %s', (_, stray) => {
+    ['does not end where another record begins', record(1, 2, 3)],
+    ['belongs to no segment', record(7, 2, 4)],
+  ])('excludes a record that %s', (_, stray) => {
     const { intervals, remaining, strays } = coverageOf(plan, [stray]);
     expect([intervals, strays]).toEqual([[], [stray]]);
     expect(remaining).toEqual(segmentsOf(plan));
@@ -193,7 +205,7 @@ describe('what is covered', () => {
  * Simulates two operators that export to one destination. Each one repeatedly reads the committed records, exports a
  * random part of the remaining range, loses answers, and can crash before its commit.
  */
-test('commits of two writers in any order cover the range once, and nothing lies beside it (E3)', async () => {
+test('commits of two processes in any order cover the range once, and leave no other files (E3)', async () => {
   const step = fc.record({
     writer: fc.nat(1),
     looksAgain: fc.boolean(),

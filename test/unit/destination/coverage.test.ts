@@ -34,8 +34,8 @@ function cover(records: readonly CommitRecord[], ...verdicts: readonly DigestVer
   return [shown(intervals), shown(remaining), shown(strays), shown(voided)];
 }
 
-describe('what a digest has voided (E6)', () => {
-  test('is left to be searched, by segments behind those of the plan', () => {
+describe('a range that a digest verdict searches again (E6)', () => {
+  test('remains, in segments numbered after those of the plan', () => {
     expect(cover(first)).toEqual([['0: 0-60', '0: 60-100', '1: 100-200'], [], [], []]);
     expect(cover(first, verdict(1, [60, 100]))).toEqual([['0: 0-60', '1: 100-200'], ['2: 60-100'], [], ['0: 60-100']]);
     expect(cover([...first, record(2, 60, 100)], verdict(1, [60, 100]))).toEqual([
@@ -46,7 +46,7 @@ describe('what a digest has voided (E6)', () => {
     ]);
   });
 
-  test('may be voided once more, and in other pieces', () => {
+  test('can be searched again by a later verdict, with other boundaries', () => {
     const records = [...first, record(2, 60, 200)];
     const verdicts = [verdict(1, [60, 200]), verdict(2, [60, 130], [130, 200])];
     expect(cover(records, ...verdicts)).toEqual([
@@ -61,14 +61,14 @@ describe('what a digest has voided (E6)', () => {
     ]);
   });
 
-  test('leaves the remaining of an older segment as it was, also where its records are gone', () => {
+  test('does not change the remaining part of an older segment, even without its records', () => {
     const verdicts = [verdict(1, [60, 100])];
     expect(cover(first.slice(1), ...verdicts).slice(1)).toEqual([['0: 0-60', '2: 60-100'], [], ['0: 60-100']]);
     const gone = [record(0, 0, 60), record(1, 100, 200)];
     expect(cover(gone, ...verdicts)).toEqual([['0: 0-60', '1: 100-200'], ['2: 60-100'], [], []]);
   });
 
-  test('and a record across the edge of it fits nowhere', () => {
+  test('makes a record across its boundary a stray', () => {
     expect(cover([...first.slice(1), record(0, 0, 70)], verdict(1, [60, 100]))[2]).toEqual(['0: 0-70']);
     expect(cover([...first, record(2, 60, 100)])[2]).toEqual(['2: 60-100']);
   });

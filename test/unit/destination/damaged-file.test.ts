@@ -17,8 +17,8 @@ describe('a damaged file is reported', () => {
 
   test.each([
     ['gzip that ends early', 'Gzip', gzipSync(text).subarray(0, -9)],
-    ['gzip that is none', 'Gzip', Buffer.from(text)],
-    ['zstd that is none', 'Zstd', Buffer.from(text)],
+    ['a file that is not gzip', 'Gzip', Buffer.from(text)],
+    ['a file that is not zstd', 'Zstd', Buffer.from(text)],
     ['zstd that ends early', 'Zstd', zstdCompressSync(text).subarray(0, -3)],
   ] as const)('%s', async (_, compression, content) => {
     await expect(readContent({ format: 'NDJSON', compression }, inChunks(content))).rejects.toThrow();
@@ -41,7 +41,7 @@ describe('a damaged file is reported', () => {
   });
 });
 
-test('a Parquet footer of any bytes gives a number or an error, and always ends', async () => {
+test('reading a Parquet footer of random bytes ends with a number or an error', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (footer) => {
       const length = Buffer.alloc(4);

@@ -22,7 +22,7 @@ describe('an error of the file system', () => {
     expect(error.message).toContain(advice);
   });
 
-  test('names the place as people know it, and not by way of the folder that is held open', () => {
+  test('names the path that users know, not the path through the open folder', () => {
     const cause = Object.assign(new Error("EACCES: permission denied, mkdir '/proc/self/fd/22/default'"), {
       code: 'EACCES',
     });
@@ -32,7 +32,7 @@ describe('an error of the file system', () => {
   });
 });
 
-describe('an error on the way to a store', () => {
+describe('an error of a store or its connection', () => {
   test.each([
     ['ECONNREFUSED', 'destination.away', 'backoff'],
     ['ENOTFOUND', 'destination.away', 'backoff'],
@@ -52,7 +52,7 @@ describe('an error on the way to a store', () => {
     expect(s3Error('read plan', cause)).toMatchObject({ code: expected, handling: { kind: handling } });
   });
 
-  test('is one short line, whatever the store says', () => {
+  test('is one short line for any message of the store', () => {
     const cause = Object.assign(new Error(`no\n\u0000${'!'.repeat(3_000)}`), { name: 'AccessDenied' });
     const { message } = s3Error('read plan', cause);
     expect(message).toMatch(/^cannot read plan: AccessDenied: no !+…; grant these credentials s3:PutObject/);
@@ -78,7 +78,7 @@ describe('settings of a store', () => {
       },
     ],
     [{ root: '' }],
-  ])('%o are fine', (changes) => {
+  ])('%o are accepted', (changes) => {
     expect(() => checkSettings({ ...good, ...changes })).not.toThrow();
   });
 

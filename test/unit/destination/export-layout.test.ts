@@ -13,7 +13,7 @@ describe('the layout', () => {
     expect([plan, manifest, commits, data]).toEqual(names.map((name) => `audit/f00d/${name}`));
   });
 
-  test('is the same in a folder that was taken elsewhere', () => {
+  test('is the same after the folder was moved', () => {
     for (const folder of ['', 'copies/of audit']) {
       const moved = new ExportLayout(folder);
       expect(moved.relative(moved.within('data/x'))).toBe('data/x');
@@ -39,14 +39,14 @@ describe('the layout', () => {
     expect([...names].sort()).toEqual(names);
   });
 
-  test('keeps namespaces apart in volumes, whatever a manifest names as path', () => {
+  test('separates namespaces in volumes for any path in a manifest', () => {
     expect(volumeRoot('logging', 'audit/')).toBe('logging/audit');
     expect(volumeRoot('logging', '')).toBe('logging');
     expect(() => volumeRoot('logging', '../billing')).toThrow('begins with a dot');
     expect(() => volumeRoot('logging', '/billing')).toThrow('must not begin with a slash');
   });
 
-  test('lies below the prefix in buckets', () => {
+  test('begins with the prefix in buckets', () => {
     expect(bucketRoot('exports/2026/', 'logging')).toBe('exports/2026/logging');
     expect(bucketRoot('', 'logging')).toBe('logging');
   });
@@ -70,29 +70,29 @@ describe('the fingerprint', () => {
     { output: { ...identity.output, csv: { formulaGuard: false } } },
   ];
 
-  test('is another for everything that decides rows or bytes (E1)', () => {
+  test('depends on every setting that decides rows or bytes (E1)', () => {
     const all = [identity, ...changes.map((change) => ({ ...identity, ...change }))].map(fingerprintOf);
     expect(new Set(all).size).toBe(changes.length + 1);
     expect(all.every((each) => /^[0-9a-f]{64}$/.test(each))).toBe(true);
   });
 
-  test('covers every member that there is', () => {
+  test('depends on every member of the identity', () => {
     const touched = new Set(changes.flatMap((change) => Object.keys(change)));
     expect([...touched].sort()).toEqual(Object.keys(identity).sort());
   });
 
-  test('is the same for the same, in whatever order and with whatever besides', () => {
+  test('does not depend on the order of members, or on unknown members', () => {
     const shuffled = Object.fromEntries(Object.entries(identity).reverse()) as unknown as ExportIdentity;
     expect(fingerprintOf({ ...shuffled, settleDelayMs: 3 } as ExportIdentity)).toBe(fingerprintOf(identity));
   });
 
-  test('stays what it was: files of exports that run lie under it', () => {
+  test('is the same as in earlier versions, whose folders contain it', () => {
     expect(fingerprintOf(identity)).toBe('7e45b416fa36fb56c246837ad504acad9e3d862b97e29c95f41a58edc2dd7055');
   });
 });
 
 describe('the plan', () => {
-  test('of who comes second is the one that stands (E2)', async () => {
+  test('of the first process is used by the second one (E2)', async () => {
     const destination = new MemoryDestination();
     const other = { boundariesMs: [identity.fromMs, identity.fromMs + 5, identity.toMs] };
     expect(await settlePlan(destination, layout, plan)).toEqual(plan);
@@ -100,7 +100,7 @@ describe('the plan', () => {
     expect(await readPlan(destination, layout)).toEqual(plan);
   });
 
-  test('says how fields were described, so that the files of all who work on it have the same columns', async () => {
+  test('stores the described fields, so that all processes write the same columns', async () => {
     const destination = new MemoryDestination();
     const fields = [
       { name: '_size', fieldType: 'long' },
@@ -112,13 +112,13 @@ describe('the plan', () => {
     expect(await settlePlan(destination, layout, { ...plan, describedFields: [] })).toEqual(described);
   });
 
-  test('that covers another range is not worked on', async () => {
+  test('of another range is refused', async () => {
     const destination = new MemoryDestination();
     await settlePlan(destination, layout, { boundariesMs: [1, 2] });
     await expect(settlePlan(destination, layout, plan)).rejects.toMatchObject({ code: 'destination.damaged' });
   });
 
-  test('is not there before somebody wrote it', async () => {
+  test('is undefined before it is written', async () => {
     expect(await readPlan(new MemoryDestination(), layout)).toBeUndefined();
   });
 

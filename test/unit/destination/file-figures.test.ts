@@ -28,11 +28,11 @@ test.each([
   ['NDJSON', lines.trimEnd()],
   ['CSV', records],
   ['CSV', records.trimEnd()],
-] as const)('%s has the sum of its bytes and its oldest and newest time', async (format, text) => {
+] as const)('%s: sum of bytes, oldest and newest time', async (format, text) => {
   for (const length of [1, 2, 7, text.length]) expect(await read(format, text, length)).toEqual(figures);
 });
 
-test('each slice has figures of its own (E6)', async () => {
+test('each slice of time has its own figures (E6)', async () => {
   const { slices } = await read('CSV', records, records.length, 200);
   expect(slices).toEqual([
     {
@@ -51,6 +51,6 @@ test.each([
   ['a row lacks a value', 'NDJSON', '{"_size":"","_messagetime":"5"}\n', one],
   ['a column is missing', 'CSV', '_messagetime\n5\n', one],
   ['there are no rows', 'CSV', '_messagetime,_size\n', { bytes: 0, slices: [] }],
-] as const)('what is unknown is left out where %s: %s', async (_, format, text, expected) => {
+] as const)('unknown figures are omitted if %s: %s', async (_, format, text, expected) => {
   expect(await read(format, text)).toEqual(expected);
 });

@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { folderSegments, nameProblem, nameSegments } from '../../../src/destination/object-name.ts';
 
-describe('a name', () => {
+describe('an object name', () => {
   test.each([
     ['plan.json', ['plan.json']],
     ['a/b c/d-1.2_3=4+5,6@7~8!(9).gz', ['a', 'b c', 'd-1.2_3=4+5,6@7~8!(9).gz']],
     ['Prüfung/日志', ['Prüfung', '日志']],
-  ])('%s has its segments', (name, segments) => {
+  ])('accepts %s', (name, segments) => {
     expect(nameSegments(name)).toEqual(segments);
   });
 
@@ -23,23 +23,23 @@ describe('a name', () => {
     ['e\u0301', 'has characters other than'],
     [`a/${'ü'.repeat(128)}`, 'has more than 255 bytes'],
     [`${'a/'.repeat(512)}a`, 'it has more than 1024 bytes'],
-  ])('%j is none: %s', (name, problem) => {
+  ])('rejects %j: %s', (name, problem) => {
     expect(nameProblem(name)).toContain(problem);
     expect(() => nameSegments(name)).toThrow('is not a valid file name');
   });
 
-  test('that is refused is shown without what could mislead a reader or a terminal', () => {
+  test('is escaped and shortened in the message that rejects it', () => {
     const tricky = 'a\u202eb\u001b[31m\u200b\u2028';
     expect(() => nameSegments(tricky)).toThrow('"a\\u202eb\\u001b[31m\\u200b\\u2028" is not a valid file name');
   });
 });
 
-test('the empty folder is the root', () => {
+test('accepts an empty name for the root folder', () => {
   expect(folderSegments('')).toEqual([]);
   expect(() => folderSegments('a/')).toThrow('is not a valid file name');
 });
 
-test('whatever is taken stays below its root, in paths and in URLs', () => {
+test('every accepted name stays below its root, in paths and in URLs', () => {
   const pieces = fc.oneof(
     fc.constantFrom('..', '.', '/', '%2e', '\\', '\0', '~', 'a', ' ', ':', '?', '#'),
     fc.string(),

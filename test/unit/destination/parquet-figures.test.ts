@@ -27,7 +27,7 @@ async function figuresOf(content: Buffer, sliceMs = Number.POSITIVE_INFINITY) {
 }
 
 test.each<Compression>([{ kind: 'none' }, { kind: 'gzip', level: 6 }, { kind: 'zstd', level: 3 }])(
-  'come from all row groups, compressed with $kind',
+  'figures are computed from all row groups, compressed with $kind',
   async (compression) => {
     const figures = await figuresOf(parquet(compression, []), 1_000);
     expect(figures).toMatchObject({ bytes: 8_994, oldestMs: startMs, newestMs: startMs + count - 1 });
@@ -35,12 +35,12 @@ test.each<Compression>([{ kind: 'none' }, { kind: 'gzip', level: 6 }, { kind: 'z
   },
 );
 
-test('are absent for columns that the file does not have', async () => {
+test('figures are absent for columns that the file does not have', async () => {
   expect(await figuresOf(parquet({ kind: 'none' }, ['_raw', '_size']))).toEqual({ bytes: 8_994 });
   expect(await figuresOf(parquet({ kind: 'none' }, ['_raw']))).toEqual({});
 });
 
-test('are not made of a damaged file', async () => {
+test('reading the figures of a damaged file fails', async () => {
   const file = parquet({ kind: 'zstd', level: 3 }, []);
   await expect(figuresOf(Buffer.concat([Buffer.alloc(5_000), file.subarray(5_000)]))).rejects.toThrow();
 });

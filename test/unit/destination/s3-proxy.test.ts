@@ -38,11 +38,11 @@ async function ask(environment: Record<string, string>, also: Partial<S3Settings
 
 const address = () => `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 
-test('one without a scheme', async () => {
+test('uses a proxy address without a scheme', async () => {
   expect(await ask({ HTTPS_PROXY: address() })).toMatchObject({ url: 'store.invalid:9000' });
 });
 
-test('one whose password has a percent sign that begins no escape', async () => {
+test('accepts a password with a percent sign that is not an escape', async () => {
   const authorization = `Basic ${Buffer.from('me:50%/@').toString('base64')}`;
   expect(await ask({ https_proxy: `http://me:50%%2f%40@${address()}` })).toMatchObject({ authorization });
 });
@@ -50,11 +50,11 @@ test('one whose password has a percent sign that begins no escape', async () => 
 test.each([
   ['invalid', true],
   ['store.invalid', false],
-])('none where NO_PROXY names %s above the bucket', async (NO_PROXY, forcePathStyle) => {
+])('uses no proxy if NO_PROXY contains %s', async (NO_PROXY, forcePathStyle) => {
   expect(await ask({ HTTPS_PROXY: `http://${address()}`, NO_PROXY }, { forcePathStyle })).toBeUndefined();
 });
 
-test.each(['socks5://proxy:1080', 'http://', 'http://a b'])('%s is no address of one', (HTTPS_PROXY) => {
+test.each(['socks5://proxy:1080', 'http://', 'http://a b'])('rejects the proxy address %s', (HTTPS_PROXY) => {
   expect(() => createClient(settings, { HTTPS_PROXY })).toThrow(
     expect.objectContaining({ code: 'destination.invalid', message: expect.stringContaining('HTTPS_PROXY is no') }),
   );

@@ -17,8 +17,8 @@ function sliced(rows: readonly (readonly [atMs: number, size: number | undefined
 
 const rowArbitrary = fc.tuple(fc.integer({ min: 50, max: 1_049 }), fc.integer({ min: 0, max: 9 }));
 
-describe('slices', () => {
-  test('have the figures of their rows, in order of time, and none without rows', () => {
+describe('figures of slices', () => {
+  test('are computed from the rows, in order of time, and omit slices without rows', () => {
     expect(
       sliced([
         [310, 5],
@@ -32,7 +32,7 @@ describe('slices', () => {
     ]);
   });
 
-  test('lack bytes only where a row has no size', () => {
+  test('have no bytes for a slice in which a row has no size', () => {
     expect(
       sliced([
         [110, undefined],
@@ -42,7 +42,7 @@ describe('slices', () => {
     ).toEqual([undefined, 2]);
   });
 
-  test('add up to the same however the rows are divided', () => {
+  test('have the same sums for any division of the rows', () => {
     fc.assert(
       fc.property(fc.array(rowArbitrary), fc.nat(20), (rows, count) => {
         const [left, right] = [sliced(rows.slice(0, count)), sliced(rows.slice(count))];
@@ -52,8 +52,8 @@ describe('slices', () => {
   });
 });
 
-describe('a summary', () => {
-  test('has explicit figures of the slices that lie partly outside the interval', () => {
+describe('the summary of an interval', () => {
+  test('lists the figures of slices that are partly outside the interval', () => {
     const { shared, whole } = summaryOf(
       {
         lengthMs,
@@ -69,12 +69,12 @@ describe('a summary', () => {
     expect(Object.keys(whole)).toEqual(['rows', 'bytes', 'oldestMs', 'newestMs', 'offsetsMs']);
   });
 
-  test('has no hash of bytes where a row has no size', () => {
+  test('has no hash of bytes if a row has no size', () => {
     const { whole } = summaryOf({ lengthMs, slices: sliced([[500, undefined]]) }, interval);
     expect(Object.keys(whole)).toEqual(['rows', 'oldestMs', 'newestMs', 'offsetsMs']);
   });
 
-  test('differs exactly where a figure of a slice does', () => {
+  test('differs if and only if a figure of a slice differs', () => {
     const rows = fc.array(rowArbitrary, { maxLength: 4 });
     fc.assert(
       fc.property(rows, rows, (left, right) => {
@@ -85,7 +85,7 @@ describe('a summary', () => {
     );
   });
 
-  test('is as small for ten thousand slices as for ten', () => {
+  test('has the same size for ten slices and for ten thousand', () => {
     const slices = sliced(Array.from({ length: 10_000 }, (_, index) => [50 + 100 * index, 7] as const));
     const summary = summaryOf({ lengthMs, slices }, { fromMs: 50, toMs: 1_000_050 });
     expect(JSON.stringify(summary).length).toBeLessThan(500);

@@ -47,25 +47,25 @@ const listed = () => listFiles(destination, layout);
 const differences = async () => (await verifyExport(destination, layout)).differences;
 
 describe('a manifest', () => {
-  test('lists recorded files only, in order of time, with sums', () => {
+  test('lists only files of commit records, in order of time, with sums', () => {
     expect(manifest.intervals.map(({ fromMs }) => (fromMs - startMs) / hourMs)).toEqual([0, 2, 3]);
     expect(manifest.totals).toMatchObject({ intervals: 3, files: 2, rows: 1_300, received: 1_309, duplicates: 6 });
     expect(manifest.complete).toBe(true);
     expect(decodeManifest('manifest.json', encodeManifest(manifest))).toEqual(manifest);
   });
 
-  test('has the same bytes whoever writes it, so that writing it twice is fine', async () => {
+  test('has the same bytes from every process, so it can be written twice', async () => {
     const again = manifestOf(identity, coverageOf(plan, [...records].reverse()));
     await writeManifest(destination, layout, again);
     expect(Buffer.from(encodeManifest(again)).equals(Buffer.from(encodeManifest(manifest)))).toBe(true);
   });
 
-  test('is not put in place of another', async () => {
+  test('does not replace a different manifest', async () => {
     replaceManifest({ complete: false });
     await expect(writeManifest(destination, layout, manifest)).rejects.toMatchObject({ code: 'destination.damaged' });
   });
 
-  test.each([0, 1])('counts where it stands, written by a process that knew %d of the verdicts (E3)', async (known) => {
+  test.each([0, 1])('is valid if its writer knew %d of the digest verdicts (E3)', async (known) => {
     const range = { fromMs: identity.fromMs, toMs: identity.toMs };
     const proven = [{ ...range, figures: figuresOf(manifest.intervals), compared: [] }];
     const verdict = { round: 1, proven, differing: [], segments: [], incomplete: [] };
@@ -78,7 +78,7 @@ describe('a manifest', () => {
     expect(await differences()).toEqual([]);
   });
 
-  test('does not count where a verdict that its writer did not know has found a difference (E3)', async () => {
+  test('is damaged if a verdict that its writer did not know has found a difference (E3)', async () => {
     const written = figuresOf(manifest.intervals);
     const differing = [{ fromMs: identity.fromMs, toMs: identity.toMs, written, counted: { rows: written.rows + 1 } }];
     const verdict = { round: 1, proven: [], differing: [], segments: [], incomplete: differing };
@@ -88,14 +88,14 @@ describe('a manifest', () => {
     expect(await differences()).toMatchObject([{ kind: 'proof' }]);
   });
 
-  test('is not made of an export that is not covered', () => {
+  test('cannot be created before the whole range is committed', () => {
     expect(() => manifestOf(identity, coverageOf(plan, records.slice(1)))).toThrow('not covered');
     expect(() => manifestOf({ ...identity, toMs: identity.toMs + 1 }, coverageOf(plan, records))).toThrow(
       'another range',
     );
   });
 
-  test('flags what was kept although it is incomplete', async () => {
+  test('flags intervals that were kept although they are incomplete', async () => {
     const flagged = records.map((record) => ({ ...record, incomplete: { reason: 'CountDiffers' } }));
     destination = new MemoryDestination();
     for (const record of records) await store(destination, { record, content: undefined });
@@ -105,15 +105,15 @@ describe('a manifest', () => {
   });
 });
 
-describe('what lies beside it', () => {
-  test('is removed before it is written, and nothing that counts', async () => {
+describe('files that the manifest does not list', () => {
+  test('are removed before the manifest is written, and no other files', async () => {
     destination.objects.set(layout.within('data/stray'), Buffer.from('x'));
     expect(await removeStrays(destination, layout, coverageOf(plan, records), await listed())).toBe(1);
     expect(await differences()).toEqual([]);
   });
 
   test.each(['.DS_Store', 'notes #1.txt', ' x'])(
-    'is not ours under the name %j: it stays, and is told of',
+    'are kept and reported if logfleet cannot have created the name %j',
     async (name) => {
       const stray = layout.within(`data/${name}`);
       destination.objects.set(stray, Buffer.from('x'));
@@ -122,7 +122,7 @@ describe('what lies beside it', () => {
     },
   );
 
-  test('is left where a record that is not void names it', async () => {
+  test('are kept if a valid record lists them', async () => {
     await expect(removeStrays(destination, layout, coverageOf(plan, records.slice(1)), await listed())).rejects.toThrow(
       'it lacks data/',
     );
@@ -138,7 +138,7 @@ describe('verification', () => {
   const interval = (index: number, changes: Partial<CommitRecord>) =>
     manifest.intervals.map((each, at) => (at === index ? { ...each, ...changes } : each));
 
-  test('of an export that is as it was finds no difference, and reads it all', async () => {
+  test('reads all files of an unchanged export and finds no difference', async () => {
     const progress: number[] = [];
     const { manifest: _, ...result } = await verifyExport(destination, layout, ({ files }) => progress.push(files));
     const nothing = { recomputed: [], notRecomputed: [] };
@@ -147,7 +147,7 @@ describe('verification', () => {
     expect(progress).toEqual([1, 2]);
   });
 
-  test('names a proof that is not of its intervals (E6)', async () => {
+  test('finds a proof that does not match the intervals (E6)', async () => {
     const [range] = manifest.proof;
     if (!range) throw new Error('nothing is proven');
     const wrong = { ...range, figures: { ...range.figures, rows: 1 } };
@@ -155,7 +155,7 @@ describe('verification', () => {
     expect(await differences()).toEqual([{ kind: 'proof', where: 'manifest' }]);
   });
 
-  test('needs the files and the manifest alone, wherever they were taken', async () => {
+  test('needs only the data files and the manifest, in any folder', async () => {
     const moved = new MemoryDestination();
     for (const [name, content] of destination.objects) {
       const relative = layout.relative(name);
@@ -164,17 +164,17 @@ describe('verification', () => {
     expect((await verifyExport(moved, new ExportLayout(''))).differences).toEqual([]);
   });
 
-  test('says when there is no manifest', async () => {
+  test('reports a missing manifest', async () => {
     await expect(verifyExport(new MemoryDestination(), layout)).rejects.toMatchObject({ code: 'destination.absent' });
   });
 
-  test('finds a file that is missing', async () => {
+  test('finds a missing file', async () => {
     destination.objects.delete(layout.within(fileName()));
     expect(await differences()).toEqual([{ kind: 'missingFile', where: fileName() }]);
   });
 
   test.each(['damaged', 'outside', 'away', 'frozen'] as const)(
-    'finds what stands in the place of a file and is none, and no fault with one that cannot be reached: %s',
+    'reports a file that is not a regular file, and fails if the store cannot be reached: %s',
     async (failure) => {
       destination.strike = (call) => (call === 'stream' ? { failure } : undefined);
       const found = differences();
@@ -184,25 +184,25 @@ describe('verification', () => {
     },
   );
 
-  test('finds a byte that changed', async () => {
+  test('finds a changed byte', async () => {
     changeFile((content) => content.fill(content[9]! ^ 1, 9, 10));
     expect(await differences()).toContainEqual(expect.objectContaining({ kind: 'sha256', where: fileName() }));
   });
 
-  test('finds a file that was cut short', async () => {
+  test('finds a truncated file', async () => {
     changeFile((content) => content.subarray(0, -20));
     const kinds = (await differences()).map(({ kind }) => kind);
     expect(kinds).toEqual(['bytes', 'sha256', 'unreadable']);
   });
 
-  test('counts the rows itself', async () => {
+  test('counts the rows in the files', async () => {
     const [first] = manifest.intervals[2]!.files;
     const intervals = interval(2, { files: [{ ...first!, rows: 999 }], written: 999, duplicates: 3 });
     replaceManifest({ intervals, totals: { ...manifest.totals, rows: 1_299, duplicates: 7 } });
     expect(await differences()).toContainEqual({ kind: 'rows', where: fileName(), expected: 999, found: 1_000 });
   });
 
-  test('finds a file that nobody committed', async () => {
+  test('finds a data file without a commit record', async () => {
     destination.objects.set(layout.within('data/stray.gz'), Buffer.from('x'));
     destination.objects.set(layout.within('note.txt'), Buffer.from('x'));
     expect(await differences()).toEqual([
@@ -211,7 +211,7 @@ describe('verification', () => {
     ]);
   });
 
-  test('finds a record that says otherwise, or that the manifest leaves out', async () => {
+  test('finds a record that contradicts the manifest or is missing in it', async () => {
     const { record } = recordOf(0, startMs, startMs + hourMs, 5);
     destination.objects.set(layout.commit(0, startMs + hourMs), encodeRecord(record));
     destination.objects.set(
@@ -221,7 +221,7 @@ describe('verification', () => {
     expect((await differences()).map(({ kind }) => kind)).toEqual(['record', 'record']);
   });
 
-  test('finds what lies among the records and is none', async () => {
+  test('finds a file among the records that is not a record', async () => {
     const name = layout.commit(1, identity.toMs);
     destination.objects.set(`${name}.bak`, destination.objects.get(name) ?? new Uint8Array());
     destination.objects.set(name, Buffer.from('{'));
@@ -233,22 +233,26 @@ describe('verification', () => {
 
   test.each<[string, () => object, string]>([
     ['a gap', () => ({ intervals: interval(1, { fromMs: startMs + 2 * hourMs + 1 }) }), 'gap'],
-    ['a gap at the begin', () => ({ intervals: interval(0, { fromMs: startMs + 1 }) }), 'gap'],
+    ['a gap at the beginning', () => ({ intervals: interval(0, { fromMs: startMs + 1 }) }), 'gap'],
     ['a gap at the end', () => ({ intervals: interval(2, { toMs: identity.toMs - 1 }) }), 'gap'],
     ['an overlap', () => ({ intervals: interval(1, { fromMs: startMs + 2 * hourMs - 1 }) }), 'overlap'],
-    ['more than the range', () => ({ intervals: interval(2, { toMs: identity.toMs + 1 }) }), 'overlap'],
-    ['a sum that is none', () => ({ totals: { ...manifest.totals, rows: 1 } }), 'total'],
+    ['an interval that exceeds the range', () => ({ intervals: interval(2, { toMs: identity.toMs + 1 }) }), 'overlap'],
+    ['a wrong total', () => ({ totals: { ...manifest.totals, rows: 1 } }), 'total'],
     ['another fingerprint', () => ({ fingerprint: '0'.repeat(64) }), 'fingerprint'],
     ['another query', () => ({ export: { ...identity, query: '*' } }), 'fingerprint'],
-    ['completeness that is none', () => ({ complete: false }), 'completeness'],
-    ['a file that counts twice', () => ({ intervals: [...manifest.intervals, manifest.intervals[2]] }), 'sharedFile'],
+    ['a wrong flag of completeness', () => ({ complete: false }), 'completeness'],
+    [
+      'a file that is listed twice',
+      () => ({ intervals: [...manifest.intervals, manifest.intervals[2]] }),
+      'sharedFile',
+    ],
   ])('finds %s', async (_, changes, kind) => {
     replaceManifest(changes());
     expect((await differences()).map((each) => each.kind)).toContain(kind);
   });
 });
 
-describe('figures of slices are added up again (E6)', () => {
+describe('figures of slices are computed again (E6)', () => {
   const lengthMs = 60_000;
   const rows = [
     { atMs: startMs + 1_000, size: 7 },
@@ -299,20 +303,20 @@ describe('figures of slices are added up again (E6)', () => {
 
   const moved = rows.with(2, { atMs: startMs + 60_000, size: 9 });
 
-  test('from the files of an export that is as it was', async () => {
+  test('and match for an unchanged export', async () => {
     expect(await found('NDJSON', lines(rows))).toEqual([]);
     expect(await found('CSV', csv(rows.toReversed()))).toEqual([]);
     expect(await found('Parquet', parquet(rows))).toEqual([]);
   });
 
-  test('and show a row that is in another slice', async () => {
+  test('and show a row that moved to another slice', async () => {
     const all = ['rows', 'bytes', 'oldestMs', 'newestMs', 'offsetsMs'].map((name) => `figures ${name}`);
     expect(await found('NDJSON', lines(moved))).toEqual(all);
     expect(await found('CSV', csv(moved))).toEqual(all);
     expect(await found('Parquet', parquet(moved))).toEqual(all);
   });
 
-  test('as far as the columns are in the files', async () => {
+  test('if the files have the columns', async () => {
     expect(await found('NDJSON', times(rows))).toEqual([]);
     expect(await found('NDJSON', times(moved))).toEqual(
       ['rows', 'oldestMs', 'newestMs', 'offsetsMs'].map((name) => `figures ${name}`),

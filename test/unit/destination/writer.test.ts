@@ -10,20 +10,20 @@ import { seededRandom, systemRandom } from '../../../src/base/random.ts';
 import { nameProblem } from '../../../src/destination/object-name.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 
-describe('a token', () => {
-  test('may stand in any name, and is never the same twice', async () => {
+describe('the token of a process', () => {
+  test('is unique and valid in object names', async () => {
     const writer = await Writer.ours(systemRandom);
     const tokens = Array.from({ length: 1_000 }, () => writer.newToken());
     expect(new Set(tokens).size).toBe(tokens.length);
     expect(nameProblem(`data/${tokens[0]}.gz`)).toBeUndefined();
   });
 
-  test('of this process is of the living', async () => {
+  test('shows that this process is running', async () => {
     const writer = await Writer.ours(systemRandom);
     expect(await writer.stateOf(`000001-001-${writer.newToken()}.ndjson.gz`)).toBe('living');
   });
 
-  test('of a process that ended, or whose pid is another process by now, is of the dead', async () => {
+  test('shows that a process has ended, also if its pid was reused', async () => {
     const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
     await once(child, 'exit');
     const ours = await ownIdentity();
@@ -34,7 +34,7 @@ describe('a token', () => {
     expect(await writer.stateOf(earlier.newToken())).toBe('ended');
   });
 
-  test('from elsewhere tells nothing, nor does a name without one', async () => {
+  test('shows nothing about processes of other machines; neither does a name without a token', async () => {
     const ours = await ownIdentity();
     const writer = new Writer(ours, seededRandom(1));
     const other = new Writer({ ...ours, scope: 'another machine' }, seededRandom(1));

@@ -20,13 +20,13 @@ function lines(values: readonly string[], options = guarded): string {
   return csv(messageColumns(['a'], []), rows, options).replace('a\r\n', '');
 }
 
-describe('a file', () => {
-  test('begins with the chosen fields, and has no others', () => {
+describe('a CSV file', () => {
+  test('has only the chosen fields as columns', () => {
     const rows = ['{"b":"1","c":"x","a":"2"}', '{"c":"y"}', '{"a":null,"b":""}'];
     expect(csv(messageColumns(['a', 'b'], []), rows)).toBe('a,b\r\n2,1\r\n,\r\n,\r\n');
   });
 
-  test('has the documented fields of messages (2.5), then other described fields, then the rest', () => {
+  test('has columns for the documented fields (2.5), then for other described fields, then `_rest`', () => {
     const described = [
       { name: '_messageTime', fieldType: 'long' },
       { name: 'status', fieldType: 'string' },
@@ -39,7 +39,7 @@ describe('a file', () => {
     );
   });
 
-  test('has only its header without rows', () => {
+  test('without rows has only a header', () => {
     expect(csv(messageColumns(['a', 'b,c'], []), [])).toBe('a,"b,c"\r\n');
   });
 
@@ -57,19 +57,19 @@ describe('a file', () => {
     );
   });
 
-  test('names the column for the rest so that no field has that name', () => {
+  test('names the last column `__rest` if a field is named `_rest`', () => {
     const described = [{ name: '_rest', fieldType: 'string' }];
     expect(csv(recordColumns([], described), ['{"_rest":"a","b":"c"}'])).toBe('_rest,__rest\r\na,"{""b"":""c""}"\r\n');
   });
 
-  test('has cells of 256 KB whole', () => {
+  test('contains cells of 256 KB completely', () => {
     const long = '"x,\n'.repeat(64_000);
     const row = JSON.stringify({ a: long, b: 'y'.repeat(256_000) });
     const lines = csv(messageColumns(['a', 'b'], []), [row, row], plain, 4_096);
     expect(lines).toBe(`a,b\r\n${`"${long.replaceAll('"', '""')}",${'y'.repeat(256_000)}\r\n`.repeat(2)}`);
   });
 
-  test('has room for quotes that are doubled', () => {
+  test('doubles many quotes in one cell', () => {
     const list = JSON.stringify(Array(2_000).fill(''));
     const cell = `"${list.replaceAll('"', '""')}"`;
     expect(csv(messageColumns(['a'], []), [`{"a":${list}}`], plain, 64)).toBe(`a\r\n${cell}\r\n`);
@@ -78,7 +78,7 @@ describe('a file', () => {
     );
   });
 
-  test('is UTF-8, whatever came', () => {
+  test('is UTF-8 even if the service sends other bytes', () => {
     const row = Buffer.from('{"a":"x\xff"}', 'latin1');
     expect(csv(messageColumns(['a'], []), [row])).toBe('a\r\nx\ufffd\r\n');
   });
@@ -104,22 +104,22 @@ describe('the formula guard', () => {
     '-5.',
   ];
 
-  test.each(formulas)('stands before %j', (value) => {
+  test.each(formulas)('puts an apostrophe before %j', (value) => {
     expect(lines([value])).toBe(`'${value}\r\n`);
     expect(lines([value], plain)).toBe(`${value}\r\n`);
   });
 
-  test('stands before line breaks and before text with commas and quotes', () => {
+  test('puts an apostrophe before line breaks, and within the quotes of a cell', () => {
     expect(lines(['\r=1', '\n=1', '=1,2', '="a"'])).toBe('"\'\r=1"\r\n"\'\n=1"\r\n"\'=1,2"\r\n"\'=""a"""\r\n');
   });
 
   const others = ['-5', '+5', '-9223372036854775808', '-1.50', '+1e9', '-1.5E-7', "'", 'a=1', ' =1', '1-2', 'ﬀ'];
 
-  test.each(others)('does not stand before %j', (value) => {
+  test.each(others)('puts no apostrophe before %j', (value) => {
     expect(lines([value])).toBe(`${value}\r\n`);
   });
 
-  test('stands before names of fields, too', () => {
+  test('puts an apostrophe before names of columns, too', () => {
     expect(csv(messageColumns(['=a', 'b'], []), [])).toBe("'=a,b\r\n");
   });
 });

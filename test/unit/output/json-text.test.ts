@@ -26,11 +26,11 @@ test.each([
   ['"\\ud83dx"', '\ufffdx'],
   ['"\\ud83d\\n"', '\ufffd\n'],
   ['""', ''],
-])('%s says %j', (json, text) => {
+])('%s has the text %j', (json, text) => {
   expect(said(json)).toBe(text);
 });
 
-test('a string says the same in any writing', () => {
+test('a string has the same text with any escapes', () => {
   fc.assert(
     fc.property(texts, writings, (text, { escapes }) => {
       const row = writtenRow([['a', text]], { space: '', escapes });
@@ -41,7 +41,7 @@ test('a string says the same in any writing', () => {
   );
 });
 
-test('a value ends where it ends, whatever stands in it', () => {
+test('finds the end of a value with any content', () => {
   fc.assert(
     fc.property(values, writings, fc.nat(20), (value, writing, before) => {
       const row = writtenRow([['a', [value]]], writing);

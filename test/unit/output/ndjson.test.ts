@@ -10,13 +10,13 @@ const whole = (texts: readonly string[], chunkBytes?: number) =>
 const chosen = (names: readonly string[], texts: readonly string[], chunkBytes?: number) =>
   encoded((spool) => new NdjsonFieldsEncoder(spool, names), texts, chunkBytes).toString();
 
-describe('rows as they came', () => {
+describe('unchanged rows', () => {
   test('keep every byte', () => {
     const texts = ['{"_messageid":"-9007199254740993123","_raw":"é \\u00e9 \\/ \\ud800"}', '{}', '{ "a" : 1.50 }'];
     expect(whole(texts).toString()).toBe(`${texts.join('\n')}\n`);
   });
 
-  test.each([14, 4_096])('are UTF-8, whatever came, in chunks of %d bytes', (chunkBytes) => {
+  test.each([14, 4_096])('are UTF-8 even if the service sends other bytes, in chunks of %d bytes', (chunkBytes) => {
     const rows = [
       Buffer.from('{"a":"\xff\xc3"}', 'latin1'),
       Buffer.from('{"a":\n"é"}'),
@@ -27,7 +27,7 @@ describe('rows as they came', () => {
     expect(file.toString()).toBe('{"a":"\ufffd\ufffd"}\n{"a": "é"}\n{"b":"\ufffd"}\n');
   });
 
-  test('of 256 KB, and cut by chunks of any size, come out whole', () => {
+  test('of 256 KB are complete with chunks of any size', () => {
     const texts = [
       `{"_raw":${JSON.stringify('x"\n'.repeat(85_000))}}`,
       '{"a":"b"}',
@@ -38,12 +38,12 @@ describe('rows as they came', () => {
     }
   });
 
-  test.each([10, 11, 12, 21, 22, 23])('that fill chunks of %d bytes to the last one come out whole', (chunkBytes) => {
+  test.each([10, 11, 12, 21, 22, 23])('that exactly fill a chunk of %d bytes are complete', (chunkBytes) => {
     const texts = ['{"a":"bc"}', '{"a":\n"b"}', '{"a":"bc"}', '{}', '{"a":"b"}', '{"a":"bcd"}'];
     expect(whole(texts, chunkBytes).toString()).toBe(`${texts.join('\n').replace(':\n', ': ')}\n`);
   });
 
-  test('stand in one line each and mean the same, however the service breaks lines', () => {
+  test('are one line each, wherever the service breaks lines', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(rowMembers, writings), { maxLength: 5 }), fc.nat(2_000), (rows, size) => {
         const texts = rows.map(([members, writing]) => writtenRow(members, writing));
@@ -59,13 +59,13 @@ describe('rows as they came', () => {
 });
 
 describe('chosen fields', () => {
-  test('are UTF-8, whatever came', () => {
+  test('are UTF-8 even if the service sends other bytes', () => {
     const row = Buffer.from('{"a":"\xff\xc3","b":1}', 'latin1');
     const file = encoded((spool) => new NdjsonFieldsEncoder(spool, ['a']), [row]);
     expect(file.toString()).toBe('{"a":"\ufffd\ufffd"}\n');
   });
 
-  test('stand in the order chosen, with their values as they came', () => {
+  test('are written in the chosen order, with unchanged values', () => {
     const row =
       '{"_raw":"a\\u00e9\\/","n":1.50,"o":{"x": [1, "}"]},"e":"","z":null,"_messageid":"-9223372036854775808"}';
     expect(chosen(['_messageid', 'o', 'n', 'z', 'e', '_raw'], [row])).toBe(
@@ -73,27 +73,27 @@ describe('chosen fields', () => {
     );
   });
 
-  test('that a row does not have are left out', () => {
+  test('that a row does not have are omitted', () => {
     expect(chosen(['b', 'a'], ['{"a":"1"}', '{"c":"1"}', '{}', '{"b":"2","a":"3"}'])).toBe(
       '{"a":"1"}\n{}\n{}\n{"b":"2","a":"3"}\n',
     );
   });
 
-  test('of the service are found in whatever case it writes them (10.3), those of others in theirs', () => {
+  test('of the service are found in any case (10.3), other fields only in their own', () => {
     const rows = ['{"_messagetime":"1","status":"a"}', '{"_MessageTime":"2","Status":"b"}'];
     expect(chosen(['_messageTime', 'status'], rows)).toBe('{"_messageTime":"1","status":"a"}\n{"_messageTime":"2"}\n');
   });
 
-  test('that stand twice in a row count as JSON.parse has it', () => {
+  test('that occur twice in a row have the last value, as with JSON.parse', () => {
     expect(chosen(['a'], ['{"a":"1","b":"2","\\u0061":"3"}', '{"a":"1","a":"2"}'])).toBe('{"a":"1"}\n{"a":"2"}\n');
   });
 
-  test('are found among names that change with every row', () => {
+  test('are found in rows with always different names', () => {
     const rows = Array.from({ length: 25_000 }, (_, index) => `{"id-${index}":"x","a":"${index}"}`);
     expect(chosen(['a'], rows)).toBe(rows.map((_, index) => `{"a":"${index}"}\n`).join(''));
   });
 
-  test('are what JSON.parse finds, in any writing of any row', () => {
+  test('equal the values of JSON.parse for random rows', () => {
     const names = fc.uniqueArray(fieldNames, { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(

@@ -70,7 +70,7 @@ describe('columns', () => {
     `);
   });
 
-  test('that were chosen are in that order, and of the types that the service describes', async () => {
+  test('are in the chosen order, and have the types that the service describes', async () => {
     const set = messageColumns(['status', '_receiptTime', '_raw'], [{ name: 'status', fieldType: 'int' }]);
     expect(Object.entries(await describeParquet(parquet(set, [])))).toEqual([
       ['status', 'BIGINT'],
@@ -80,7 +80,7 @@ describe('columns', () => {
     ]);
   });
 
-  test('of type text need no column for the rest', async () => {
+  test('of texts need no column `_rest`', async () => {
     expect(Object.keys(await describeParquet(parquet(messageColumns(['_raw', 'x'], []), [])))).toEqual(['_raw', 'x']);
   });
 });
@@ -134,7 +134,7 @@ describe('values', () => {
     ['b', 'yes', null],
     ['_timeslice', '9223372036854775807', null],
     ['_timeslice', 'now', null],
-  ])('%s: %j is a misfit, and kept as it came', async (name, came, value) => {
+  ])('%s: %j is a misfit, and kept unchanged in `_rest`', async (name, came, value) => {
     expect(await one({ other: 'x', [name]: came })).toMatchObject({
       [name]: value,
       _rest: JSON.stringify({ other: 'x', [name]: came }),
@@ -147,7 +147,7 @@ describe('values', () => {
     expect(encoder.misfits).toBe(6);
   });
 
-  test('that are misfits are kept where fields were chosen, and nothing else is', async () => {
+  test('that are misfits are the only content of `_rest` if fields were chosen', async () => {
     const file = parquet(messageColumns(['_size', 'x'], []), [
       '{"_size":"big","x":"1","y":"2"}',
       '{"_size":"5","y":"2"}',
@@ -158,7 +158,7 @@ describe('values', () => {
     ]);
   });
 
-  test('that are no UTF-8 become it', async () => {
+  test('that are not UTF-8 get replacement characters', async () => {
     expect(await read(parquet(messageColumns(['a'], []), [Buffer.from('{"a":"x\xff"}', 'latin1')]))).toEqual([
       { a: 'x\ufffd' },
     ]);
@@ -229,7 +229,7 @@ describe.each(compressions)('columns with $kind', (compression) => {
   ];
 
   test.each<[string, (row: number) => number | null]>([
-    ['one value alone', () => 7],
+    ['a single value', () => 7],
     ['nothing', () => null],
     ['a few values', (row) => (row % 5) - 2],
     ['a few values, and gaps', (row) => (row % 3 === 0 ? null : row % 5)],
@@ -252,8 +252,8 @@ describe.each(compressions)('columns with $kind', (compression) => {
   test.each<[string, (row: number) => boolean | null]>([
     ['truth values', (row) => row % 7 === 0],
     ['truth values, and gaps', (row) => (row % 3 === 0 ? null : row % 7 === 0)],
-    ['what is always true', () => true],
-    ['nothing that is true or false', () => null],
+    ['true only', () => true],
+    ['no values', () => null],
   ])('of %s', async (_, inRow) => {
     const values = Array.from({ length: rows }, (_, row) => inRow(row));
     const written = values.map((b) => JSON.stringify({ b }));
@@ -266,7 +266,7 @@ describe.each(compressions)('columns with $kind', (compression) => {
 });
 
 describe('pages', () => {
-  test('of a row group are divided when its values exceed a page', async () => {
+  test('of a column are several if its values exceed a page', async () => {
     const set = recordColumns(
       [],
       [
@@ -303,14 +303,14 @@ describe('pages', () => {
     { kilobytes: 2_400, pages: 2 },
     { kilobytes: 3_200, pages: 3 },
     { kilobytes: 3_700, pages: 4 },
-  ])('of $kilobytes KB of text are $pages, and none of them is a short one', ({ kilobytes, pages }) => {
+  ])('of $kilobytes KB of text are $pages of equal size', ({ kilobytes, pages }) => {
     const rows = Array.from({ length: kilobytes }, (_, row) => JSON.stringify({ _raw: `${row}`.padEnd(1_000, 'x') }));
     const { row_groups } = parquetMetadata(arrayBufferOf(parquet(messageColumns(['_raw'], []), rows)));
     const found = row_groups.map(({ columns }) => columns[0]?.meta_data?.encoding_stats);
     expect(found).toEqual([[{ page_type: 'DATA_PAGE_V2', encoding: 'PLAIN', count: pages }]]);
   });
 
-  test('hold texts that are longer than a page is', async () => {
+  test('can contain a text that is longer than a usual page', async () => {
     const texts = Array.from({ length: 30 }, (_, row) => (row % 4 === 1 ? null : String(row).repeat(row * 30_000)));
     const spool = new ByteSpool(2 ** 26);
     const encoder = new ParquetEncoder(spool, messageColumns(['_raw'], []), { compression: none, groupBytes: 2 ** 26 });
@@ -324,7 +324,7 @@ describe('pages', () => {
   });
 });
 
-test.each([1, 14, 15, 300])('a file of %d row groups tells of each', async (groups) => {
+test.each([1, 14, 15, 300])('the footer describes all of %d row groups', async (groups) => {
   const rows = Array.from({ length: groups }, (_, row) => JSON.stringify({ a: `${row}`, _size: row }));
   const file = parquet(messageColumns(['a', '_size'], []), rows, none, 1);
   const { row_groups, num_rows } = parquetMetadata(arrayBufferOf(file));
@@ -334,7 +334,7 @@ test.each([1, 14, 15, 300])('a file of %d row groups tells of each', async (grou
   expect(await readParquet(file)).toEqual(expected);
 });
 
-test('bounds of long texts are shortened so that they still hold', async () => {
+test('shortened bounds of long texts are still bounds', async () => {
   const rows = Array.from({ length: 2_000 }, (_, row) => JSON.stringify({ a: `${'é'.repeat(20)}${row % 2}` }));
   const file = parquet(messageColumns(['a'], []), rows);
   const bounds = parquetMetadata(arrayBufferOf(file)).row_groups[0]?.columns[0]?.meta_data?.statistics;
@@ -344,7 +344,7 @@ test('bounds of long texts are shortened so that they still hold', async () => {
   expect(await query(file, sql)).toEqual([{ found: 1_000n }]);
 });
 
-test('held-back rows stay below a row group and a row, and are none at the end', () => {
+test('held-back rows take at most the memory of a row group and a row, and none at the end', () => {
   const spool = new ByteSpool();
   const encoder = new ParquetEncoder(spool, messageColumns([], []), { compression: none, groupBytes: 2 ** 20 });
   const row = rowWith({ _raw: 'x'.repeat(10_000), other: 'y'.repeat(5_000) });
@@ -364,7 +364,7 @@ test('held-back rows stay below a row group and a row, and are none at the end',
   expect(encoder.heldBytes).toBe(0);
 });
 
-test('columns that hardly a row fills make no row groups of few rows', () => {
+test('mostly empty columns do not make row groups smaller', () => {
   const described = Array.from({ length: 200 }, (_, index) => ({ name: `f${index}`, fieldType: 'long' }));
   const rows = Array.from({ length: 3_000 }, (_, row) => JSON.stringify({ _raw: `${row}`.padEnd(200, 'x'), f7: row }));
   const file = parquet(messageColumns([], described), rows, none, 2 ** 20);
@@ -415,7 +415,7 @@ test('repeated texts are stored once, and other texts are kept as well', async (
   expect((await read(file)).map(({ a }) => a)).toEqual(values);
 });
 
-test('short texts behind many long ones are found, though the long ones are not looked for', async () => {
+test('short texts are shared after many long texts that are not shared', async () => {
   const texts = [
     ...Array.from({ length: 1_000 }, () => 'GET /healthz 200'),
     ...Array.from({ length: 3_000 }, (_, index) => `${index} `.padEnd(300, 'x')),

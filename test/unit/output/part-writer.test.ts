@@ -42,7 +42,7 @@ function text(number: number): string {
 }
 
 describe.each(compressions)('with $kind $level', (compression) => {
-  test('the file is every row in its order, and its SHA-256 and its counts are right', async () => {
+  test('the file has all rows in order, and its SHA-256 and numbers are correct', async () => {
     const sink = new KeepingSink();
     const part = new PartWriter(optionsFor(sink, { compression }));
     const passing = new PassingRow();
@@ -64,7 +64,7 @@ describe.each(compressions)('with $kind $level', (compression) => {
     expect(sink.calls.filter((call) => call !== 'write')).toEqual(['finish']);
   });
 
-  test('a part without rows is a file all the same', async () => {
+  test('a part without rows is an empty file', async () => {
     const sink = new KeepingSink();
     const { rows } = await new PartWriter(optionsFor(sink, { compression })).end();
     expect(rows).toBe(0);
@@ -72,7 +72,7 @@ describe.each(compressions)('with $kind $level', (compression) => {
     expect(sink.calls.at(-1)).toBe('finish');
   });
 
-  test('a sink that is slow makes the rows wait, and memory stays bounded', async () => {
+  test('rows wait for a slow sink, so memory is limited', async () => {
     const sink = new SlowSink();
     const part = new PartWriter(optionsFor(sink, { compression }));
     let taken = 0;
@@ -94,7 +94,7 @@ describe.each(compressions)('with $kind $level', (compression) => {
     expect(sink.writtenBytes).toBeGreaterThan(0);
   });
 
-  test('an error of the sink is reported by every call, and the sink is aborted', async () => {
+  test('every call reports an error of the sink, and the sink is aborted', async () => {
     const sink = new KeepingSink();
     const full = new Error('disk full');
     sink.write = () => Promise.reject(full);
@@ -112,7 +112,7 @@ describe.each(compressions)('with $kind $level', (compression) => {
     expect(sink.calls).toEqual(['abort']);
   });
 
-  test('giving up leaves nothing finished', async () => {
+  test('an aborted part is not finished', async () => {
     const sink = new KeepingSink();
     const part = new PartWriter(optionsFor(sink, { compression }));
     for (let number = 0; number < 3_000; number++) part.row(rowWith({ _raw: text(number) }));
@@ -124,7 +124,7 @@ describe.each(compressions)('with $kind $level', (compression) => {
   });
 });
 
-test('a sink that cannot be opened fails the part', async () => {
+test('a part fails if its sink cannot be opened', async () => {
   const denied = new Error('access denied');
   const part = new PartWriter(optionsFor(new KeepingSink(), { open: () => Promise.reject(denied) }));
   part.row(rowWith({}));
@@ -140,7 +140,7 @@ async function rowsOf(parquet: Buffer): Promise<number> {
 
 describe('a series of parts', () => {
   test.each(compressions)(
-    'with $kind $level begins another part when one is full, between two rows',
+    'with $kind $level begins another part between two rows when one is full',
     async (compression) => {
       const sinks: KeepingSink[] = [];
       const series = new PartSeries((index) => {
@@ -182,7 +182,7 @@ describe('a series of parts', () => {
     ]);
   });
 
-  test('of Parquet counts rows that are held back, so that no part is larger than it may be', async () => {
+  test('of Parquet counts held-back rows, so that no part exceeds its maximum size', async () => {
     const sinks: KeepingSink[] = [];
     const { encoder } = fileForm({ kind: 'parquet', columns: messageColumns([], []) }, { kind: 'none' });
     const series = new PartSeries((index) => {
@@ -198,7 +198,7 @@ describe('a series of parts', () => {
     expect(sinks.map(({ bytes }) => bytes.length)).toEqual(parts.map(({ bytes }) => bytes));
   });
 
-  test('of Parquet ends a part whose end of the file has become long', async () => {
+  test('of Parquet ends a part whose footer has become long', async () => {
     const sinks: KeepingSink[] = [];
     const columns = messageColumns([], []);
     const series = new PartSeries((index) => {
@@ -219,11 +219,11 @@ describe('a series of parts', () => {
     for (const { bytes } of sinks.slice(0, -1)) expect(bytes.readUInt32LE(bytes.length - 8)).toBeLessThan(24_000);
   });
 
-  test('is no part at all without rows', async () => {
+  test('without rows has no part', async () => {
     expect(await new PartSeries(() => optionsFor(new KeepingSink())).end()).toEqual([]);
   });
 
-  test('lets rows wait rather than open a third part while the first one is not finished', async () => {
+  test('lets rows wait before a third part until the first one is finished', async () => {
     const finish = Promise.withResolvers<void>();
     const sinks: KeepingSink[] = [];
     const series = new PartSeries((index) => {
@@ -244,7 +244,7 @@ describe('a series of parts', () => {
     expect((await series.end()).map(({ rows }) => rows)).toEqual([2, 2, 1]);
   });
 
-  test('fails with any of its parts, and gives up the others', async () => {
+  test('fails if one of its parts fails, and aborts the others', async () => {
     const broken = new Error('reset');
     const sinks = [new KeepingSink(), new KeepingSink()];
     if (sinks[0]) sinks[0].finish = () => Promise.reject(broken);

@@ -39,7 +39,7 @@ function file(format: OutputFormat): Buffer {
   );
 }
 
-test('NDJSON has the members of a record in their order', () => {
+test('NDJSON keeps the order of members in a record', () => {
   expect(file({ kind: 'ndjson', fields: [] }).toString()).toBe(
     '{"_sourcehost":"web,1","_count":"12","_timeslice":"1788000000000","avg":"1.788E12"}\n' +
       '{"_sourcehost":"=x","_count":"9007199254740993","1":"extra"}\n',
@@ -57,7 +57,7 @@ test('CSV has the columns that the service describes', () => {
   );
 });
 
-test('Parquet has their types', async () => {
+test('Parquet has the types that the service describes', async () => {
   const parquet = file({ kind: 'parquet', columns });
   expect(await parquetReadObjects({ file: new Uint8Array(parquet).buffer })).toEqual([
     { _timeslice: new Date(1_788_000_000_000), _sourcehost: 'web,1', _count: 12n, avg: 1.788e12, _rest: null },

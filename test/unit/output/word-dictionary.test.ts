@@ -10,7 +10,7 @@ function halvesOf(values: readonly bigint[]): Int32Array {
   return new Int32Array(BigInt64Array.from(values).buffer);
 }
 
-test('any values stand there in the order in which they first came', () => {
+test('contains all values in the order of their first occurrence', () => {
   const dictionary = new WordDictionary();
   // Alike in either half.
   const known = fc.tuple(fc.bigInt(-3n, 3n), fc.bigInt(0n, 3n)).map(([high, low]) => high * 2n ** 32n + low);
@@ -30,16 +30,16 @@ test('any values stand there in the order in which they first came', () => {
 test.each([
   { what: 'no values', values: [], pays: false },
   { what: 'one', values: [1n], pays: false },
-  { what: 'two that differ', values: [1n, 2n], pays: false },
-  { what: 'a hundred that are the same', values: Array(100).fill(1n), pays: true },
+  { what: 'two different ones', values: [1n, 2n], pays: false },
+  { what: 'a hundred equal ones', values: Array(100).fill(1n), pays: true },
   {
-    what: 'a hundred of which none is the same',
+    what: 'a hundred different ones',
     values: Array.from({ length: 100 }, (_, n) => BigInt(n)),
     pays: false,
   },
   { what: 'a hundred, each twice', values: Array.from({ length: 200 }, (_, n) => BigInt(n % 100)), pays: false },
   { what: 'a hundred, each four times', values: Array.from({ length: 400 }, (_, n) => BigInt(n % 100)), pays: true },
-])('of $what: $pays', ({ values, pays }) => {
+])('is worth its size for $what: $pays', ({ values, pays }) => {
   const dictionary = new WordDictionary();
   expect(dictionary.take(halvesOf(values))).toBe(pays);
   // The result must also be correct if the dictionary has been used before.

@@ -19,15 +19,18 @@ test.each([smallest, smallest + 1n, -(2n ** 32n), -1n, 0n, 999_999n, 1_000_000n,
   },
 );
 
-test.each([largest + 1n, smallest - 1n, 10n ** 19n - 1n, -(10n ** 19n) + 1n, 10n ** 19n])('%s is too much', (value) => {
-  expect(stored(String(value))).toBeUndefined();
-});
+test.each([largest + 1n, smallest - 1n, 10n ** 19n - 1n, -(10n ** 19n) + 1n, 10n ** 19n])(
+  '%s is too large',
+  (value) => {
+    expect(stored(String(value))).toBeUndefined();
+  },
+);
 
-test.each(['', '-', '+1', '1.0', '1e3', ' 1', '--1', '1-', '123456789x'])('%j is no integer', (text) => {
+test.each(['', '-', '+1', '1.0', '1e3', ' 1', '--1', '1-', '123456789x'])('%j is not an integer', (text) => {
   expect(stored(text)).toBeUndefined();
 });
 
-test('any digits, also with zeros before them', () => {
+test('parses any digits, also with leading zeros', () => {
   const texts = fc.tuple(fc.constantFrom('', '-'), fc.stringMatching(/^\d{1,19}$/)).map((both) => both.join(''));
   fc.assert(
     fc.property(texts, (text) => {
@@ -37,7 +40,7 @@ test('any digits, also with zeros before them', () => {
   );
 });
 
-test('any integers are between their bounds, those without a value are counted, and nothing is left after', () => {
+test('has correct bounds of integers, counts missing values, and is empty after `clear`', () => {
   const store = new WordStore();
   const near = fc
     .bigInt(-3n, 3n)
@@ -64,7 +67,7 @@ test.each([
   { values: [Number.POSITIVE_INFINITY], least: Number.POSITIVE_INFINITY, greatest: Number.POSITIVE_INFINITY, nans: 0 },
   { values: [Number.NaN], nans: 1 },
   { values: [], nans: 0 },
-])('$values are between $least and $greatest', ({ values, ...bounds }) => {
+])('$values have the bounds $least and $greatest', ({ values, ...bounds }) => {
   const store = new WordStore();
   for (const value of values) store.addDouble(value);
   store.addNull();
