@@ -25,7 +25,7 @@ export function faultProblems(scenario: Scenario): ScenarioProblem[] {
 function problemsOf(fault: FaultScenario, scenario: Scenario): ScenarioProblem[] {
   const empty = lists.filter((list) => fault[list]?.length === 0);
   if (empty.length > 0) {
-    return empty.map((list) => ({ path: [list], text: 'is empty; write at least one, or leave it out' }));
+    return empty.map((list) => ({ path: [list], text: 'is empty; write at least one, or omit it' }));
   }
   const misfits = operationProblems(fault);
   return [

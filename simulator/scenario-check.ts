@@ -65,7 +65,7 @@ function problemOf(error: ErrorObject): ScenarioProblem {
   switch (error.keyword) {
     case 'additionalProperties': {
       const known = Object.keys(parent?.properties ?? {}).join(', ');
-      return { path: [...path, error.params.additionalProperty], text: `is not known here; write one of ${known}` };
+      return { path: [...path, error.params.additionalProperty], text: `is not a known member; write one of ${known}` };
     }
     case 'required': {
       const missing: string = error.params.missingProperty;
@@ -73,7 +73,7 @@ function problemOf(error: ErrorObject): ScenarioProblem {
       return { path: [...path, missing], text: `is missing; write ${wanted?.description ?? 'it'}` };
     }
     default:
-      return { path, text: `${shown(error.data)} does not fit; write ${parent?.description ?? 'another value'}` };
+      return { path, text: `${shown(error.data)} is not valid; write ${parent?.description ?? 'another value'}` };
   }
 }
 

@@ -214,7 +214,7 @@ export class RowStage {
 
   #refuseBehindLimit(cursor: Cursor, operator: string, start: number): void {
     if (this.#messageLimit === undefined) return;
-    throw cursor.error(start, `${operator} may drop messages that limit has counted: write limit behind it`);
+    throw cursor.error(start, `${operator} may drop messages that limit has counted: write limit after it`);
   }
 
   #refuseName(cursor: Cursor, name: string, offset: number): void {

@@ -49,9 +49,9 @@ export function readDefinition(
 ): SearchDefinition | DefinitionProblem {
   if (!body) return problem('generic', 'The body is not a JSON object in UTF-8.');
   const { query: text, byReceiptTime = false, requiresRawMessages = false, autoParsingMode = 'Manual' } = body;
-  if (text === undefined) return problem('no.query', 'query is missing; write what to search for, as *.');
+  if (text === undefined) return problem('no.query', 'query is missing; write a search, such as *.');
   if (typeof text !== 'string') return misfit('query', text, 'a text');
-  if (text.trim() === '') return problem('no.query', 'query is blank; write what to search for, as *.');
+  if (text.trim() === '') return problem('no.query', 'query is blank; write a search, such as *.');
   const [from, to] = [readTime(body['from']), readTime(body['to'])];
   const zone = zoneOf(body['timeZone'] ?? body['timezone'], zoneNeed([from, to], settings));
   if (zone && 'code' in zone) return zone;
@@ -84,15 +84,15 @@ function zoneOf(name: unknown, need: string | undefined): TimeZone | DefinitionP
   if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
     if (need === undefined) return undefined;
     const what = name === undefined ? 'missing' : 'blank';
-    return problem('empty.timezone', `timeZone is ${what}; write one, as UTC or Europe/Berlin: ${need}.`);
+    return problem('empty.timezone', `timeZone is ${what}; write one, such as UTC or Europe/Berlin: ${need}.`);
   }
   const zone = typeof name === 'string' ? timeZoneOf(name.trim()) : undefined;
-  const advice = 'write a name of IANA as Europe/Berlin, an offset as +05:30, or a code as PST';
+  const advice = 'write an IANA name such as Europe/Berlin, an offset such as +05:30, or a code such as PST';
   return zone ?? problem('unknown.timezone', `There is no time zone ${shown(name)}; ${advice}.`);
 }
 
 function timeProblem(member: 'from' | 'to', body: RequestBody, time: WrittenTime): DefinitionProblem | undefined {
-  const advice = 'write a local time as 2026-11-01T00:00:00, or milliseconds since the epoch';
+  const advice = 'write a local time such as 2026-11-01T00:00:00, or milliseconds since the epoch';
   const code = `invalid.timestamp.${member}`;
   switch (time.kind) {
     case 'missing':

@@ -48,7 +48,7 @@ export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local
 }
 
 function momentOf(atMs: number): WrittenTime {
-  if (!Number.isInteger(atMs)) return { kind: 'invalid', reason: 'is no whole number' };
+  if (!Number.isInteger(atMs)) return { kind: 'invalid', reason: 'is not a whole number' };
   if (atMs < 0) return { kind: 'invalid', reason: 'is before 1970' };
   return atMs <= maxMs ? { kind: 'moment', atMs } : { kind: 'invalid', reason: 'is beyond all calendars' };
 }

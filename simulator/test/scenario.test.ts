@@ -22,23 +22,31 @@ function problems(text: string): string[] {
 
 describe('a problem is reported with file, line, column, path and remedy, for', () => {
   const cases: readonly [string, string, string][] = [
-    ['an unknown member', 'seed: 1\nseeed: 2', 's.yaml:2:8: seeed: is not known here; write one of seed, timeScale, '],
+    [
+      'an unknown member',
+      'seed: 1\nseeed: 2',
+      's.yaml:2:8: seeed: is not a known member; write one of seed, timeScale, ',
+    ],
     [
       'an unknown member of a nested object',
       'groups:\n  web: {count: 1, version: 1.2-3, colour: red}',
-      's.yaml:2:43: groups.web.colour: is not known here',
+      's.yaml:2:43: groups.web.colour: is not a known member',
     ],
-    ['no map', '- 1', 's.yaml:1:1: the scenario: [1] does not fit; write a map with members among seed, '],
-    ['a wrong type', 'seed: many', 's.yaml:1:7: seed: "many" does not fit; write a whole number'],
+    [
+      'a scenario that is not a map',
+      '- 1',
+      's.yaml:1:1: the scenario: [1] is not valid; write a map with members among seed, ',
+    ],
+    ['a wrong type', 'seed: many', 's.yaml:1:7: seed: "many" is not valid; write a whole number'],
     [
       'a text that is not a duration',
       'upgrade: {duration: 3 minutes}',
-      's.yaml:1:21: upgrade.duration: "3 minutes" does not fit; write a duration, as in 3m, or two',
+      's.yaml:1:21: upgrade.duration: "3 minutes" is not valid; write a duration, as in 3m, or two',
     ],
     [
       'a bare number for a duration',
       'list: {lag: 5}',
-      's.yaml:1:13: list.lag: 5 does not fit; write a duration, as in 90s, 3m or 1h30m',
+      's.yaml:1:13: list.lag: 5 is not valid; write a duration, as in 90s, 3m or 1h30m',
     ],
     ['a value that is not in the list of values', 'list: {order: random}', 'write one of id, name, version, shuffled'],
     [
@@ -49,12 +57,12 @@ describe('a problem is reported with file, line, column, path and remedy, for', 
     [
       'too many collectors',
       'groups: {web: {count: 99999999999, version: 1.2-3}}',
-      's.yaml:1:23: groups.web.count: 99999999999 does not fit; write a whole number from 0 to 1000000',
+      's.yaml:1:23: groups.web.count: 99999999999 is not valid; write a whole number from 0 to 1000000',
     ],
     [
       'a share above 1',
       'faults: {a: {kind: reset, probability: 2}}',
-      's.yaml:1:40: faults.a.probability: 2 does not fit; write a number from 0 to 1',
+      's.yaml:1:40: faults.a.probability: 2 is not valid; write a number from 0 to 1',
     ],
     [
       'a fault of kind status without a status',
@@ -67,7 +75,7 @@ describe('a problem is reported with file, line, column, path and remedy, for', 
       'faults.a.to: is missing; write a path, as in /eu/api',
     ],
     ['a lag without a duration', 'faults: {a: {kind: lag}}', 'faults.a.lag: is missing; write a duration, as in 90s'],
-    ['a state that is none', 'faults: {a: {kind: unknownState}}', 'faults.a.state: is missing; write a text'],
+    ['a missing state', 'faults: {a: {kind: unknownState}}', 'faults.a.state: is missing; write a text'],
     [
       'a rounded id',
       'ids: {firstCollector: 9007199254740993}',
@@ -123,7 +131,7 @@ describe('a problem is reported with file, line, column, path and remedy, for', 
     [
       'a patch with a wrong type',
       'events: {a: {patch: {seed: x}}}',
-      's.yaml:1:28: events.a.patch.seed: "x" does not fit; write a whole number',
+      's.yaml:1:28: events.a.patch.seed: "x" is not valid; write a whole number',
     ],
     ['no YAML', 'seed: 1: 2', 's.yaml:1:7: '],
   ];
@@ -169,11 +177,7 @@ describe('a fault that can never apply is refused, for example', () => {
       'faults: {a: {kind: reset, users: [nobody]}}',
       'faults.a.users.0: there is no user nobody; write one of simulator',
     ],
-    [
-      'nobody',
-      'faults: {a: {kind: reset, users: []}}',
-      'faults.a.users: is empty; write at least one, or leave it out',
-    ],
+    ['nobody', 'faults: {a: {kind: reset, users: []}}', 'faults.a.users: is empty; write at least one, or omit it'],
     [
       'with an empty list of operations',
       'faults: {a: {kind: reset, operations: []}}',
@@ -182,7 +186,7 @@ describe('a fault that can never apply is refused, for example', () => {
     [
       'with an empty list of positions',
       'faults: {a: {kind: reset, nth: []}}',
-      'faults.a.nth: is empty; write at least one, or leave it out',
+      'faults.a.nth: is empty; write at least one, or omit it',
     ],
     [
       'with collectors for operations without one',

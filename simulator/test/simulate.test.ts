@@ -151,8 +151,8 @@ describe('messages to search', () => {
 
   const refused: readonly [string, Partial<SimulateOptions>, string][] = [
     ['no time', { from: 'yesterday' }, "--from is 'yesterday'; write a time"],
-    ['an empty range', { from: '-1h', to: '-2h' }, '--to is not later than the beginning'],
-    ['more than fits', { messages: 900_000_000, from: '-100ms' }, '--messages is too much for so short a range'],
+    ['an empty range', { from: '-1h', to: '-2h' }, '--to is not later than the start of the range'],
+    ['more than fits', { messages: 900_000_000, from: '-100ms' }, '--messages is too large for the range'],
     [
       'no such file',
       { logData: ['none.ndjson'] },
@@ -227,7 +227,7 @@ describe('--scenario', () => {
   });
 
   const refused: readonly [string, string | undefined, Partial<SimulateOptions>, string][] = [
-    ['a mistake', 'seed: x', {}, 'scenario.yaml:1:7: seed: "x" does not fit; write a whole number'],
+    ['a mistake', 'seed: x', {}, 'scenario.yaml:1:7: seed: "x" is not valid; write a whole number'],
     ['no file', undefined, { scenario: 'none.yaml' }, 'cannot read the scenario none.yaml'],
     [
       'an access ID twice',

@@ -128,44 +128,48 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
     'is out of bounds; write a time from 2001-09-10 to 2286-11-19',
   );
   check('toMs', isWhole(toMs, earliestMs, latestMs), 'is out of bounds; write a time from 2001-09-10 to 2286-11-19');
-  check('toMs', toMs > fromMs, 'is not later than the beginning; write a later time');
+  check('toMs', toMs > fromMs, 'is not later than the start of the range; write a later time');
   if (problems.length > 0) return problems;
-  check('receipt.lateMs', isWhole(receipt.lateMs, 0, dayMs), 'is too long; write 24h at most');
-  check('receipt.promptMs', isWhole(receipt.promptMs, 0, receipt.lateMs), 'is longer than late ones take; write less');
-  check('receipt.lateShare', isShare(receipt.lateShare), 'is no share; write a number from 0 to 1');
+  check('receipt.lateMs', isWhole(receipt.lateMs, 0, dayMs), 'is too long; write at most 24h');
+  check(
+    'receipt.promptMs',
+    isWhole(receipt.promptMs, 0, receipt.lateMs),
+    'is longer than lateFor; write a shorter duration',
+  );
+  check('receipt.lateShare', isShare(receipt.lateShare), 'is not valid; write a number from 0 to 1');
   check('receipt', toMs + receipt.lateMs < latestMs, 'goes beyond 2286-11-20; write an earlier end');
   const checkWhole = (member: SettingsMember, value: number, least: number, most: number, unit = '') =>
     check(member, isWhole(value, least, most), `is ${value}; write ${least} to ${most}${unit}`);
   checkWhole('size.typicalBytes', size.typicalBytes, smallestTypicalBytes, largestTypicalBytes, ' bytes');
   checkWhole('size.largestBytes', size.largestBytes, smallestLargeBytes, 1_048_576, ' bytes');
-  check('size.largeShare', isShare(size.largeShare), 'is no share; write a number from 0 to 1');
-  check('crowds.share', isShare(crowds.share), 'is no share; write a number from 0 to 1');
-  checkWhole('crowds.count', crowds.count, 1, 1_000, ', or state a dense millisecond');
-  check('oddShare', isShare(settings.oddShare), 'is no share; write a number from 0 to 1');
-  check('loneSurrogateShare', isShare(settings.loneSurrogateShare), 'is no share; write a number from 0 to 1');
+  check('size.largeShare', isShare(size.largeShare), 'is not valid; write a number from 0 to 1');
+  check('crowds.share', isShare(crowds.share), 'is not valid; write a number from 0 to 1');
+  checkWhole('crowds.count', crowds.count, 1, 1_000, ', or use dense for larger groups');
+  check('oddShare', isShare(settings.oddShare), 'is not valid; write a number from 0 to 1');
+  check('loneSurrogateShare', isShare(settings.loneSurrogateShare), 'is not valid; write a number from 0 to 1');
   checkWhole('sources', settings.sources, 1, 10_000);
   checkWhole('variety', settings.variety, 1, 20_000);
-  check('dense', dense.length <= maxDensePoints, `are too many; write ${maxDensePoints} at most`);
+  check('dense', dense.length <= maxDensePoints, `has too many milliseconds; write at most ${maxDensePoints}`);
   for (const { atMs, count } of dense) {
     check('dense', isWhole(atMs, fromMs, toMs - 1), `has a time outside the range, ${atMs}; write one within it`);
     check('dense', isWhole(count, 1, 1_000_000_000), `has ${count} messages; write 1 to 1000000000`);
   }
   const times = new Set(dense.map(({ atMs }) => atMs));
-  check('dense', times.size === dense.length, 'has a millisecond twice; write each once');
+  check('dense', times.size === dense.length, 'names a millisecond twice; write each millisecond once');
   const denseMessages = dense.reduce((sum, { count }) => sum + count, 0);
   const amount = 'perSecond' in settings.amount ? settings.amount.perSecond : settings.amount.messages;
-  check('amount', amount >= 0 && amount < Number.POSITIVE_INFINITY, 'is no number of messages; write one from 0 on');
+  check('amount', amount >= 0 && amount < Number.POSITIVE_INFINITY, 'is not a number of messages; write 0 or more');
   check(
     'amount',
     'perSecond' in settings.amount || Number.isInteger(amount),
-    'is no whole number; write one of messages',
+    'is not a whole number; write a whole number of messages',
   );
   if (problems.some(({ member }) => member === 'amount')) return problems;
   const others = otherMessages(settings);
   const freeMs = toMs - fromMs - times.size;
   check('amount', others >= 0, `is less than the ${denseMessages} of the dense milliseconds; write more`);
-  check('amount', others + denseMessages <= maxMessages, `is too much; write ${maxMessages} messages at most`);
-  check('amount', others <= freeMs * maxPerMs, 'is too much for so short a range; write fewer, or a longer one');
+  check('amount', others + denseMessages <= maxMessages, `is too large; write at most ${maxMessages} messages`);
+  check('amount', others <= freeMs * maxPerMs, 'is too large for the range; write fewer messages, or a longer range');
   return problems;
 }
 

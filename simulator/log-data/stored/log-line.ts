@@ -86,15 +86,15 @@ class LineReader {
     if (field === '_messagetime' || field === '_receipttime') {
       const timeMs = timeOf(value);
       if (timeMs === undefined) {
-        return 'is no time; write ms since the epoch, or a time with an offset, as in 2026-01-01T00:00:00Z';
+        return 'is not a time; write ms since the epoch, or a time with an offset, as in 2026-01-01T00:00:00Z';
       }
       this.#times.set(field, timeMs);
       return undefined;
     }
-    if (field === '_raw' && typeof value !== 'string') return 'is no text; write the message between double quotes';
+    if (field === '_raw' && typeof value !== 'string') return 'is not a text; write the message between double quotes';
     const text = this.#textOf(name, value);
     if (ids.has(field) && text !== '' && !isLong(text)) {
-      return 'is no id; write a whole number of 64 bits, as in -6917529027641081856';
+      return 'is not an id; write a whole number of 64 bits, as in -6917529027641081856';
     }
     if (counts.has(field) && !/^\d{0,15}$/.test(text)) return 'is no count; write a whole number, as in 120';
     this.#given.set(field, text);

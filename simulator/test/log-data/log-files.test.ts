@@ -187,19 +187,19 @@ describe('a file', () => {
     ],
     ['{"_messagetime":1}', '1:1: _raw is missing; write the message as a text'],
     ['{"_raw":"a"}', '1:1: _messagetime is missing; write ms since the epoch, or a time with an offset'],
-    ['{"_raw":5,"_messagetime":1}', '1:9: _raw is no text; write the message between double quotes'],
+    ['{"_raw":5,"_messagetime":1}', '1:9: _raw is not a text; write the message between double quotes'],
     [
       '{"_raw":"a","x":{"_messagetime":1}, "_messageTime": "2026-01-01T00:00:00"}',
-      '1:53: _messageTime is no time; write ms since the epoch, or a time with an offset, as in 2026-01-01T00:00:00Z',
+      '1:53: _messageTime is not a time; write ms since the epoch, or a time with an offset, as in 2026-01-01T00:00:00Z',
     ],
-    ['{"_raw":"a","_messagetime":1.5}', '1:28: _messagetime is no time; write ms'],
-    ['{"_raw":"a","_messagetime":"2026-02-30T25:00:00Z"}', '1:28: _messagetime is no time; write ms'],
-    ['{"_raw":"a","_messagetime":1,"_receipttime":true}', '1:45: _receipttime is no time; write ms'],
+    ['{"_raw":"a","_messagetime":1.5}', '1:28: _messagetime is not a time; write ms'],
+    ['{"_raw":"a","_messagetime":"2026-02-30T25:00:00Z"}', '1:28: _messagetime is not a time; write ms'],
+    ['{"_raw":"a","_messagetime":1,"_receipttime":true}', '1:45: _receipttime is not a time; write ms'],
     [
       '{"_raw":"a","_messagetime":1,"_messageid":"9223372036854775808"}',
-      '1:43: _messageid is no id; write a whole number of 64 bits, as in -6917529027641081856',
+      '1:43: _messageid is not an id; write a whole number of 64 bits, as in -6917529027641081856',
     ],
-    ['{"_raw":"a","_messagetime":1,"_sourceid":"x1"}', '1:42: _sourceid is no id; write'],
+    ['{"_raw":"a","_messagetime":1,"_sourceid":"x1"}', '1:42: _sourceid is not an id; write'],
     ['{"_raw":"a","_messagetime":1,"_size":-1}', '1:38: _size is no count; write a whole number, as in 120'],
   ])('%s is refused', (line, problem) => {
     expect(() => dataOf([line])).toThrow(LogFileError);

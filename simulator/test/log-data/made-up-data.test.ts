@@ -32,7 +32,7 @@ const sampleOf = (options: Partial<MadeUpOptions>) => ({ data: dataOf(options), 
 
 describeLogData('made-up messages', sampleOf({}));
 describeLogData(
-  'made-up messages with dense milliseconds, crowds and large ones',
+  'generated messages with dense milliseconds, groups and large messages',
   sampleOf({
     amount: { messages: 9_000 },
     dense: [
@@ -46,7 +46,7 @@ describeLogData(
   }),
 );
 describeLogData(
-  'a handful of made-up messages, received within milliseconds',
+  '200 generated messages, received within milliseconds',
   sampleOf({
     amount: { messages: 200 },
     receipt: { promptMs: 1, lateShare: 0.3, lateMs: 3 },

@@ -129,7 +129,7 @@ describe('records', () => {
     ]);
   });
 
-  test('are those so far, separately for each aggregation', () => {
+  test('can be read before the end, separately for each aggregation', () => {
     const query = parseQuery('* | count by _sourceHost | limit 2');
     const [one, other] = [query.aggregate?.(), query.aggregate?.()];
     one?.add(message({ _sourceHost: 'b' }));
@@ -196,7 +196,7 @@ describe('an aggregation above its memory', () => {
     for (let index = from; index < to; index++) aggregation.add(message({ _source: `${index}${behind}` }));
   };
 
-  test('gives up because of its groups, whatever their order', () => {
+  test('ends with an error for too many groups in any order', () => {
     const aggregation = aggregationOf('* | count by _source | limit 5');
     add(aggregation, 0, 100_000);
     add(aggregation, 0, 1);
@@ -210,7 +210,7 @@ describe('an aggregation above its memory', () => {
 
   const tooMuch = 'The query has no records: groups and values of all queries would take more than 20 MB.';
 
-  test('gives up because of the values of count_distinct in all groups together', () => {
+  test('ends with an error for too many values of count_distinct in all groups together', () => {
     const ten = Array.from({ length: 10 }, (_, index) => `count_distinct(_source) as n${index}`);
     const aggregation = aggregationOf(`* | ${ten.join(', ')}`);
     add(aggregation, 0, 20_000);
@@ -221,15 +221,18 @@ describe('an aggregation above its memory', () => {
     expect(aggregation.table().records).toEqual([]);
   });
 
-  test.each(['* | count by _source', '* | count_distinct(_source)'])('gives up because of long values: %s', (text) => {
-    const aggregation = aggregationOf(text);
-    const long = 'x'.repeat(1_000_000);
-    add(aggregation, 0, 9, long);
-    expect(aggregation.recordCount).toBeGreaterThan(0);
-    add(aggregation, 9, 10, long);
-    expect(aggregation.failure).toBe(tooMuch);
-    expect(aggregation.recordCount).toBe(0);
-  });
+  test.each(['* | count by _source', '* | count_distinct(_source)'])(
+    'ends with an error for long values: %s',
+    (text) => {
+      const aggregation = aggregationOf(text);
+      const long = 'x'.repeat(1_000_000);
+      add(aggregation, 0, 9, long);
+      expect(aggregation.recordCount).toBeGreaterThan(0);
+      add(aggregation, 9, 10, long);
+      expect(aggregation.failure).toBe(tooMuch);
+      expect(aggregation.recordCount).toBe(0);
+    },
+  );
 
   test.each([
     '* | count by _source',

@@ -90,11 +90,11 @@ describe('errors have a position', () => {
       10,
       '1:11: expected a whole number up to 9007199254740991, but found "99999999999999999"',
     ],
-    ['* | limit 5 | where a=1', 14, '1:15: where may drop messages that limit has counted: write limit behind it'],
+    ['* | limit 5 | where a=1', 14, '1:15: where may drop messages that limit has counted: write limit after it'],
     [
       '* | limit 5 | parse regex "(?<a>.)"',
       14,
-      '1:15: parse regex without nodrop may drop messages that limit has counted: write limit behind it',
+      '1:15: parse regex without nodrop may drop messages that limit has counted: write limit after it',
     ],
     ['* | sort by a', 4, '1:5: sort works on records: write it behind an aggregation'],
     ['* | sum', 7, `1:8: expected "(" and the name of a field, as in sum(_size), ${end}`],
@@ -148,11 +148,11 @@ describe('errors in regular expressions', () => {
 
 describe('a query is refused because of too many', () => {
   test.each<[string, string, RegExp]>([
-    ['nested parentheses in its search', `${'('.repeat(4_000)}a`, /^1:101: parentheses stand more than 100 deep/],
+    ['nested parentheses in its search', `${'('.repeat(4_000)}a`, /^1:101: parentheses are nested more than 100 deep/],
     [
       'nested parentheses in a condition',
       `* | where ${'('.repeat(4_000)}`,
-      /^1:111: parentheses stand more than 100 deep/,
+      /^1:111: parentheses are nested more than 100 deep/,
     ],
     [
       'groups in a regular expression',

@@ -32,7 +32,7 @@ describe('captures', () => {
   });
 });
 
-describe('no expression hangs', () => {
+describe('every expression ends in time', () => {
   const large = 'a'.repeat(262_144);
   test.each<[string, string]>([
     ['(?<a>.*).*.*x$', large],
@@ -44,7 +44,7 @@ describe('no expression hangs', () => {
     expect(captures(written, text)).toBeUndefined();
   });
 
-  test('a value is searched only as far as time allows', () => {
+  test('only the start of a long value is searched', () => {
     expect(captures('status=(?<status>\\d+)', `${' '.repeat(262_100)}status=500`)).toEqual({ status: '500' });
     const seen = captures('^(?<seen>x{900}.*)$', large.replaceAll('a', 'x'))?.['seen']?.length;
     expect(seen).toBeGreaterThan(5_000);

@@ -33,7 +33,7 @@ describe('parse regex', () => {
     expect(parsed(query, raw)).toEqual(fields);
   });
 
-  test('knows the fields that it reads, drops and adds', () => {
+  test('lists the fields that it reads, needs and adds', () => {
     const text = String.raw`* | parse regex field=_Source "(?<A>\w)" nodrop | parse regex field=a "(?<b>\w)"`;
     const transform = transformOf(text);
     expect(transform.reads).toEqual(new Set(['_source']));
@@ -46,13 +46,13 @@ describe('parse regex', () => {
     expect(transformOf(String.raw`* | parse regex "(?<a>\w)" nodrop`).keepsRows).toBeUndefined();
   });
 
-  test('conditions after it know the parsed fields in any case', () => {
+  test('conditions after it read the parsed fields in any case', () => {
     const query = String.raw`* | parse regex "(?<ms>\d+) ms" | where MS > 50`;
     expect(parsed(query, raw)).toEqual({ ms: '53' });
     expect(parsed(query, { _raw: '49 ms' })).toBeUndefined();
   });
 
-  test('the row keeps its fields', () => {
+  test('stored fields stay readable', () => {
     const row = transformOf(String.raw`* | parse regex "(?<ms>\d+)"`).apply(message({ ...raw, _messagetime: '7' }));
     expect(row?.messageTimeMs).toBe(7);
     expect(row?.field('_SourceHost')).toBe('web-17');
@@ -83,12 +83,12 @@ describe('json auto', () => {
     else expect(found).toEqual(fields);
   });
 
-  test('takes 200 fields', () => {
+  test('adds at most 200 fields', () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`f${index}`, index]));
     expect(Object.keys(json(JSON.stringify(many)) ?? {})).toHaveLength(200);
   });
 
-  test('drops nothing, and adds fields that only messages know', () => {
+  test('drops no messages, and adds fields that differ by message', () => {
     const transform = transformOf('* | json auto');
     expect(transform.keepsRows).toBeUndefined();
     expect(transform.adds).toEqual([]);
@@ -276,7 +276,7 @@ describe('fields that a query reads', () => {
     ['* | where _messagetime > 5 | timeslice 1h | count by _timeslice', undefined],
     ['* | timeslice 1h | max(_messagetime) by _timeslice', undefined],
     ['* | timeslice 1h | count by _messageTime', undefined],
-  ])('%s reads of the time no more than slices of %s ms', (text, sliceMs) => {
+  ])('%s needs only slices of %s ms of the message time', (text, sliceMs) => {
     const query = parseQuery(text);
     expect(query.sliceMs).toBe(sliceMs);
     expect(query.reads.has('_messagetime')).toBe(text !== '* | count' && sliceMs === undefined);

@@ -133,16 +133,16 @@ describe('a job is refused with (7.2)', () => {
     expect(service.state()).toMatchObject({ jobs: [], counters: { jobsCreated: 0, jobsActive: 0 } });
   });
 
-  const times = '; write a local time as 2026-11-01T00:00:00, or milliseconds since the epoch';
+  const times = '; write a local time such as 2026-11-01T00:00:00, or milliseconds since the epoch';
   const texts: readonly [Order, string][] = [
-    [{ query: null }, 'query is missing; write what to search for, as *'],
-    [{ query: ' ' }, 'query is blank; write what to search for, as *'],
+    [{ query: null }, 'query is missing; write a search, such as *'],
+    [{ query: ' ' }, 'query is blank; write a search, such as *'],
     [{ query: 7 }, 'query is 7; write a text'],
     [{ from: undefined }, `from is missing${times}`],
     [{ from: -5 }, `from is -5, which is before 1970${times}`],
     [{ to: '-5' }, `to is "-5", which is before 1970${times}`],
-    [{ to: 1.5 }, `to is 1.5, which is no whole number${times}`],
-    [{ to: '1.5' }, `to is "1.5", which is no whole number${times}`],
+    [{ to: 1.5 }, `to is 1.5, which is not a whole number${times}`],
+    [{ to: '1.5' }, `to is "1.5", which is not a whole number${times}`],
     [{ to: 1e300 }, `to is 1e+300, which is beyond all calendars${times}`],
     [{ to: '99999999999999999999' }, `to is "99999999999999999999", which is beyond all calendars${times}`],
     [
@@ -163,12 +163,15 @@ describe('a job is refused with (7.2)', () => {
     [{ from: hour.to, to: hour.from }, 'from is later than to; write the earlier one as from'],
     [
       { timeZone: undefined },
-      'timeZone is missing; write one, as UTC or Europe/Berlin: times in milliseconds need it, too',
+      'timeZone is missing; write one, such as UTC or Europe/Berlin: times in milliseconds need it, too',
     ],
-    [{ timeZone: ' ' }, 'timeZone is blank; write one, as UTC or Europe/Berlin: times in milliseconds need it, too'],
+    [
+      { timeZone: ' ' },
+      'timeZone is blank; write one, such as UTC or Europe/Berlin: times in milliseconds need it, too',
+    ],
     [
       { timeZone: 'Mars/Base' },
-      'There is no time zone "Mars/Base"; write a name of IANA as Europe/Berlin, an offset as +05:30, or a code as PST',
+      'There is no time zone "Mars/Base"; write an IANA name such as Europe/Berlin, an offset such as +05:30, or a code such as PST',
     ],
     [{ byReceiptTime: 'yes' }, 'byReceiptTime is "yes"; write true or false'],
     [{ requiresRawMessages: 1 }, 'requiresRawMessages is 1; write true or false'],
@@ -192,7 +195,7 @@ describe('a job is refused with (7.2)', () => {
   test('a local time without a zone, and a message that only such times need one', () => {
     const service = new SearchingService({ search: { timeZone: 'whereUsed' } });
     const { message } = service.createJob({ timeZone: undefined, from: '2026-01-01T00:00:00' }).json;
-    expect(message).toBe('timeZone is missing; write one, as UTC or Europe/Berlin: local times need it.');
+    expect(message).toBe('timeZone is missing; write one, such as UTC or Europe/Berlin: local times need it.');
   });
 
   test.each(['', '[]', '"x"', '{', 'null'])('a body %j is generic', (body) => {

@@ -99,9 +99,9 @@ describe('logs are refused with', () => {
     [
       'a text that is not a time',
       'logs: {from: yesterday}',
-      's.yaml:1:14: logs.from: "yesterday" does not fit; write a time, as in',
+      's.yaml:1:14: logs.from: "yesterday" is not valid; write a time, as in',
     ],
-    ['an empty range', 'logs: {from: -1h, to: -2h}', 's.yaml:1:23: logs.to: is not later than the beginning'],
+    ['an empty range', 'logs: {from: -1h, to: -2h}', 's.yaml:1:23: logs.to: is not later than the start of the range'],
     [
       'both messages and perSecond',
       'logs: {messages: 5, perSecond: 1}',
@@ -112,12 +112,12 @@ describe('logs are refused with', () => {
       'logs: {files: [a], messages: 5}',
       'logs.messages: applies only to generated messages; leave it or',
     ],
-    ['an empty list of files', 'logs: {files: []}', 'logs.files: [] does not fit; write a list'],
-    ['a share above 1', 'logs: {oddShare: 2}', 'logs.oddShare: 2 does not fit; write a number from 0 to 1'],
+    ['an empty list of files', 'logs: {files: []}', 'logs.files: [] is not valid; write a list'],
+    ['a share above 1', 'logs: {oddShare: 2}', 'logs.oddShare: 2 is not valid; write a number from 0 to 1'],
     [
       'more messages than fit into the range',
       'logs: {from: -1s, messages: 2000000000}',
-      'logs.messages: is too much for so short a range',
+      'logs.messages: is too large for the range',
     ],
     [
       'a dense millisecond outside the range',
@@ -137,12 +137,12 @@ describe('logs are refused with', () => {
     [
       'messages that are received too late',
       'logs: {receipt: {lateFor: 25h}}',
-      's.yaml:1:27: logs.receipt.lateFor: is too long; write 24h at most',
+      's.yaml:1:27: logs.receipt.lateFor: is too long; write at most 24h',
     ],
     [
       'prompt messages that are later than late ones',
       'logs: {receipt: {promptFor: 2h, lateFor: 1h}}',
-      's.yaml:1:29: logs.receipt.promptFor: is longer than late ones take; write less',
+      's.yaml:1:29: logs.receipt.promptFor: is longer than lateFor; write a shorter duration',
     ],
     [
       'groups of messages that are too large',
@@ -150,7 +150,7 @@ describe('logs are refused with', () => {
       's.yaml:1:24: logs.crowds.count: is 1001; write 1 to 1000',
     ],
     ['too many sources', 'logs: {sources: 10001}', 's.yaml:1:17: logs.sources: is 10001; write 1 to 10000'],
-    ['an unknown spelling', 'logs: {fieldCase: upper}', 'logs.fieldCase: "upper" does not fit; write one of'],
+    ['an unknown spelling', 'logs: {fieldCase: upper}', 'logs.fieldCase: "upper" is not valid; write one of'],
     ['an event that reads files', 'events: {a: {patch: {logs: {files: [a]}}}}', 'events.a.patch.logs.files: is read'],
   ];
   test.each(cases)('%s', (_, text, problem) => {
