@@ -16,6 +16,9 @@ const lookEveryMs = 20;
 /** Memory settings of Node in the container image (Dockerfile). */
 export const imageEnvironment = { MALLOC_ARENA_MAX: '1', NODE_OPTIONS: '--max-semi-space-size=4' } as const;
 
+/** Arguments of Node in the container image. */
+export const imageArguments = ['--min-semi-space-size=4'] as const;
+
 /**
  * Runs a command and calls `meanwhile` regularly. The caller must not let another child process end at the same time,
  * because its CPU time would be added.

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import type { ControlPlaneAccess } from '../../test/support/control-plane-process.ts';
 import { freePorts } from '../../test/support/kept-program.ts';
-import { imageEnvironment } from '../export/whole-process.ts';
+import { imageArguments, imageEnvironment } from '../export/whole-process.ts';
 import { compileCache, processorSeconds, residentMiB } from '../process-figures.ts';
 import { ended } from '../simulator-process.ts';
 import type { Question, RequestFigures } from './observed-operator.ts';
@@ -59,7 +59,8 @@ export class OperatorProcess {
     const [port] = await freePorts(1);
     const health = `127.0.0.1:${port}`;
     const args = ['run', '--kubeconfig', access.adminKubeconfig, '--volume', `exports=${volume}`];
-    const child = spawn(process.execPath, [program, access.server, ...args, '--health-listen', health], {
+    const command = [...imageArguments, program, access.server, ...args, '--health-listen', health];
+    const child = spawn(process.execPath, command, {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       env: { ...process.env, ...imageEnvironment, NODE_COMPILE_CACHE: compileCache },
     });
