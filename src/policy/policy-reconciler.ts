@@ -11,7 +11,7 @@ import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Reconciler, Result } from '../controller/reconciler.ts';
 import { Fleets } from '../fleet/fleets.ts';
-import type { Host, ResourceKey } from '../host/host.ts';
+import type { Host, ResourceKey, ResourceSource } from '../host/host.ts';
 import { ClaimTurns } from './members/claim-turns.ts';
 import type { PolicyEnvironment } from './policy-environment.ts';
 import { type OnlyLook, PolicyRuntime } from './policy-runtime.ts';
@@ -38,6 +38,7 @@ export interface PolicyReconcilerOptions {
 export class PolicyReconciler implements Reconciler {
   readonly #options: PolicyReconcilerOptions;
   readonly #environment: PolicyEnvironment;
+  readonly #source: ResourceSource<CollectorVersionPolicy>;
   readonly #runtimes = new Map<string, PolicyRuntime>();
   readonly #metrics: PolicyMetrics;
   readonly #unsubscribe: readonly (() => void)[];
@@ -48,6 +49,7 @@ export class PolicyReconciler implements Reconciler {
     this.#options = options;
     const { host, clock, log, metrics } = options;
     const { enqueue } = options;
+    this.#source = host.resources('CollectorVersionPolicy');
     const turns = new ClaimTurns({
       policies: () => this.#source.list(),
       policy: (key) => this.#source.get(key),
@@ -109,10 +111,6 @@ export class PolicyReconciler implements Reconciler {
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
     this.#environment.fleets.reset();
-  }
-
-  get #source() {
-    return this.#options.host.resources('CollectorVersionPolicy');
   }
 
   /**
