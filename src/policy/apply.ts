@@ -152,6 +152,7 @@ export class Applier {
 
   #read({ bound: { account, listing }, ledger }: Ready, { watch, isAtRest, state: { analysis } }: Decision): void {
     listing.rest(this.#parts.owner.uid, { share: watch.sweepShare, isAtRest });
+    if (isAtRest) this.#parts.rest();
     for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
     if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
     this.#parts.messages.count(account.searches, analysis);

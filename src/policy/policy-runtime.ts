@@ -45,8 +45,6 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
   readonly binding: ServiceBinding;
   readonly kept: KeptLedger;
   readonly memberIndex: KeptMemberIndex;
-  readonly posting: Posting;
-  readonly tasks: TaskReadings;
   readonly messages: MessageCounter;
   readonly publisher: StatusPublisher;
   readonly duration = new UpgradeDuration();
@@ -55,6 +53,8 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
   readonly #gatherer: Gatherer;
   readonly #applier: Applier;
   readonly #onlyLook: OnlyLook | undefined;
+  #posting: Posting | undefined;
+  #tasks: TaskReadings | undefined;
   #newsTimer: Timer | undefined;
   #closed = false;
 
@@ -68,8 +68,6 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
     this.binding = new ServiceBinding(environment, this.owner, () => this.enqueue());
     this.kept = new KeptLedger({ store: host.ledgers, clock, owner: this.owner });
     this.memberIndex = new KeptMemberIndex(environment, uid);
-    this.posting = new Posting(environment, this.binding, this);
-    this.tasks = new TaskReadings(clock, this.binding, this);
     this.messages = new MessageCounter(clock, this);
     const intervalMs = settings.statusIntervalMs;
     this.publisher = new StatusPublisher({ host, clock, intervalMs, owner: this.owner, draining });
@@ -87,6 +85,22 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
     return this.#applier.apply(policy, gathered, decide(gathered.input));
   }
 
+  get posting(): Posting {
+    this.#posting ??= new Posting(this.environment, this.binding, this);
+    return this.#posting;
+  }
+
+  get tasks(): TaskReadings {
+    this.#tasks ??= new TaskReadings(this.environment.clock, this.binding, this);
+    return this.#tasks;
+  }
+
+  /** Frees the parts that only upgrades need, unless their requests are in flight. They are created again when they are used. */
+  rest(): void {
+    if (this.#posting?.isIdle) this.#posting = undefined;
+    if (this.#tasks?.isIdle) this.#tasks = undefined;
+  }
+
   /**
    * Marks copies of stored data as possibly outdated, so that they are read again. Attempts that wait to be sent are withdrawn
    * first.
@@ -98,23 +112,20 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
 
   /** Whether every upgrade POST was answered and its outcome is stored in the ledger and shown in status. */
   quiet(): boolean {
-    const { posting, publisher } = this;
-    return (
-      posting.inFlight.size === 0 && posting.received.size === 0 && !publisher.heldBack && !this.#applier.isOutdated
-    );
+    return this.#posting?.isIdle !== false && !this.publisher.heldBack && !this.#applier.isOutdated;
   }
 
   /**
    * Stops the runtime. The ownership table keeps the policy's attempts in flight and drops attempts that were never sent (U13).
    */
   close(): void {
-    const { posting, tasks, messages, binding, memberIndex } = this;
+    const { binding } = this;
     this.#closed = true;
-    for (const id of posting.neverSent()) binding.bound?.ownership.ended(id, this.owner.uid);
-    posting.close();
-    tasks.close();
-    messages.close();
-    memberIndex.close();
+    for (const id of this.#posting?.neverSent() ?? []) binding.bound?.ownership.ended(id, this.owner.uid);
+    this.#posting?.close();
+    this.#tasks?.close();
+    this.messages.close();
+    this.memberIndex.close();
     this.#newsTimer?.cancel();
     binding.close();
   }

@@ -23,4 +23,6 @@ export interface RuntimeParts {
   readonly publisher: StatusPublisher;
   readonly duration: UpgradeDuration;
   readonly calendar: KeptCalendar;
+  /** Frees the parts that only upgrades need. */
+  readonly rest: () => void;
 }

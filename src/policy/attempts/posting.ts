@@ -93,6 +93,11 @@ export class Posting {
     return this.#received;
   }
 
+  /** Whether no POST waits for its answer, and no outcome waits to be stored. */
+  get isIdle(): boolean {
+    return this.#inFlight.size === 0 && this.#received.size === 0;
+  }
+
   /**
    * Number of attempts that may be stored in the ledger now; 0 until most attempts of the last
    * batch were sent.

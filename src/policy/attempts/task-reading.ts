@@ -54,6 +54,11 @@ export class TaskReadings {
     return this.#reads;
   }
 
+  /** Whether no read waits for its answer, and no result waits for a decision. */
+  get isIdle(): boolean {
+    return this.#underWay.size === 0 && this.#readings.size === 0;
+  }
+
   acknowledge(taken: ReadonlyMap<string, TaskReading>): void {
     for (const [id, reading] of taken) if (this.#readings.get(id) === reading) this.#readings.delete(id);
   }

@@ -44,7 +44,7 @@ interface NewShard {
 export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
-  readonly #versions = new Map<string, string>();
+  readonly #versions = new SparseMap<string, string>();
   /**
    * Encoded entries of the head shard (the first file of the ledger): open attempts, and ended
    * attempts that no log shard contains in the same form.
