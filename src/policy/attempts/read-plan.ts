@@ -37,11 +37,8 @@ export function planReads(
   const isWaiting = pending.counts().pending > 0;
   const watch = planWatch({
     open: pending.open(),
-    row: (id) => listing.row(id),
-    pageOf: (id) => listing.pageOf(id),
-    pageReadMs: (page) => listing.pageReadMs(page),
+    listing,
     reads: observation.reads,
-    observes: (version) => listing.observes(version),
     typicalMs: observation.typicalMs,
     pressed: admission.pressed || !isWaiting,
     nowMs: now.monotonicMs,

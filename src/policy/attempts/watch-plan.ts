@@ -6,7 +6,7 @@
  * The plan contains the due reads and the time of the next check. This file sends no requests.
  */
 import { doubledMs } from '../../base/retry-delay.ts';
-import type { Row } from '../../fleet/fleet-rows.ts';
+import type { FleetListing } from '../../fleet/fleet-listing.ts';
 import type { Attempt, Entry } from '../ledger/ledger.ts';
 import type { PolicySettings } from '../settings.ts';
 import { evidenceFromMs } from './attempt.ts';
@@ -21,14 +21,8 @@ export interface TaskReads {
 
 export interface WatchInput {
   readonly open: Iterable<Entry>;
-  readonly row: (collectorId: string) => Row | undefined;
-  /** Page of the collector list that shows a collector; undefined when the position of the collector is unknown. */
-  readonly pageOf: (collectorId: string) => number | undefined;
-  /** Monotonic time in ms at which the last read of a page was sent. */
-  readonly pageReadMs: (page: number) => number | undefined;
+  readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
-  /** Whether listings of the service show collectors that run this version (U7). */
-  readonly observes: (version: string) => boolean;
   readonly typicalMs: number | undefined;
   /**
    * Whether other collectors wait for the end of open attempts. In that case, the ends of attempts
@@ -142,24 +136,24 @@ class PlanBuilder {
   }
 
   #considerAdopted(id: string, open: Attempt): void {
-    const { typicalMs = unknownTypicalMs, row, settings } = this.#input;
-    const seenMs = row(id)?.seenAtMs ?? 0;
+    const { typicalMs = unknownTypicalMs, listing, settings } = this.#input;
+    const seenMs = listing.row(id)?.seenAtMs ?? 0;
     const everyMs = Math.max(settings.graceMs, typicalMs / 2);
     this.#wantListing(id, Math.max(evidenceFromMs(open, settings) + typicalMs, seenMs + everyMs));
   }
 
   #considerAccepted(id: string, open: Attempt): void {
-    const { typicalMs, row, reads, nowMs, observes, pageOf, pageReadMs, settings } = this.#input;
+    const { typicalMs, listing, reads, nowMs, settings } = this.#input;
     if (typicalMs === undefined) {
       this.#unsampled.push({ id, sinceMs: open.sinceMs });
       return;
     }
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
-    const page = observes(open.toVersion) ? pageOf(id) : undefined;
+    const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
     // When a page hides collectors that run the old version, a collector that is missing on the
     // page has not been upgraded yet.
-    const seenMs = Math.max(row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (pageReadMs(page) ?? 0));
+    const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The upgrade takes longer than usual, so its task is read at growing intervals.
       const reads = read?.count ?? 0;
@@ -220,16 +214,16 @@ class PlanBuilder {
   }
 
   #wantListing(id: string, sentAfterMs: number): void {
-    if ((this.#input.row(id)?.seenAtMs ?? 0) >= sentAfterMs) return;
-    if (sentAfterMs > this.#input.nowMs) {
+    const { listing, nowMs } = this.#input;
+    if ((listing.row(id)?.seenAtMs ?? 0) >= sentAfterMs) return;
+    if (sentAfterMs > nowMs) {
       this.#wake(sentAfterMs);
       return;
     }
-    const { pageOf, pageReadMs } = this.#input;
-    const page = pageOf(id);
+    const page = listing.pageOf(id);
     // Only a sweep (a read of the whole collector list) can find this collector: its page was read
     // after the attempt and does not show the collector.
-    const inVain = page === undefined || (pageReadMs(page) ?? 0) >= sentAfterMs;
+    const inVain = page === undefined || (listing.pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));
   }

@@ -26,14 +26,21 @@ const reads = (of: Readonly<Record<string, Partial<TaskReads>>>): ReadonlyMap<st
   new Map(Object.entries(of).map(([id, one]) => [id, { count: 1, lastMs: 0, previousMs: undefined, ...one }]));
 
 /** Plans the reads for these ledger entries. A page of the list has ten collectors, so collectors 10 to 19 are on page 1. */
-function plan(entries: readonly Entry[], nowMs: number, more: Partial<WatchInput> = {}): WatchPlan {
+function plan(
+  entries: readonly Entry[],
+  nowMs: number,
+  more: Partial<WatchInput> & Partial<WatchInput['listing']> = {},
+): WatchPlan {
   return planWatch({
     open: entries,
-    row: (id) => row(id, 0),
-    pageOf: (id) => Math.floor(Number(id) / 10),
-    pageReadMs: () => undefined,
+    listing: {
+      row: (id) => row(id, 0),
+      pageOf: (id) => Math.floor(Number(id) / 10),
+      pageReadMs: () => undefined,
+      observes: () => true,
+      ...more,
+    },
     reads: new Map(),
-    observes: () => true,
     typicalMs,
     pressed: false,
     nowMs,
