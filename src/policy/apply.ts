@@ -61,13 +61,13 @@ export class Applier {
     this.#read(gathered, decision);
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
-    const isUntold = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
+    const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
     // A policy at rest whose status is already correct needs no timer. A change of the owner of one of its collectors triggers
     // the next decision (U9).
-    const confirmedMs = isUntold && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
+    const confirmedMs = keepsShown && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
-      if (isUntold || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
-      if (isUntold) return requeue(requeueAfterMs, false);
+      if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
+      if (keepsShown) return requeue(requeueAfterMs, false);
     }
     // The status may now show outdated counts of collectors. The next decision counts the
     // collectors again and has no changes to store, so its counts are correct.

@@ -20,7 +20,7 @@ import {
   ownWindowClosed,
   type Refusal,
   refusalOf,
-  type StagePlaces,
+  type StageLimit,
   stageNotReached,
 } from './start-rules.ts';
 
@@ -100,7 +100,7 @@ class Batch {
   readonly #post: Entry[] = [];
   readonly #listingsNeeded = new Map<string, number>();
   readonly #waits = new Map<string, Wait>();
-  readonly #places = new Map<number, StagePlaces | undefined>();
+  readonly #stageLimits = new Map<number, StageLimit | undefined>();
   #attempts: number;
   #isBrisk = false;
 
@@ -252,19 +252,19 @@ class Batch {
   }
 
   #known(): AdmissionState {
-    return { ...this.#input, batched: this.#post.length, stagePlaces: (stage) => this.#stagePlaces(stage) };
+    return { ...this.#input, batched: this.#post.length, stageLimit: (stage) => this.#stageLimit(stage) };
   }
 
   /**
    * Number of attempts in flight in a stage and the maximum of the stage (`maxInProgress`), computed again after each start in
    * the stage.
    */
-  #stagePlaces(stage: number): StagePlaces | undefined {
-    if (!this.#places.has(stage)) this.#places.set(stage, this.#countPlaces(stage));
-    return this.#places.get(stage);
+  #stageLimit(stage: number): StageLimit | undefined {
+    if (!this.#stageLimits.has(stage)) this.#stageLimits.set(stage, this.#countInFlight(stage));
+    return this.#stageLimits.get(stage);
   }
 
-  #countPlaces(stage: number): StagePlaces | undefined {
+  #countInFlight(stage: number): StageLimit | undefined {
     const { pending, state } = this.#input;
     const { name, maxInProgress, members, endedAtMs } = state.header.stages?.[stage] ?? {};
     // Late joiners of an ended stage are limited by `maxInProgress` of the policy only.
@@ -342,7 +342,7 @@ class Batch {
 
   #write(entry: Entry): void {
     this.#input.pending.set(entry.collectorId, entry);
-    this.#places.delete(this.#input.memberIndex.stageOf(entry.collectorId));
+    this.#stageLimits.delete(this.#input.memberIndex.stageOf(entry.collectorId));
     this.#post.push(entry);
   }
 }

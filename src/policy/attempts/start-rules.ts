@@ -93,7 +93,7 @@ export interface AdmissionInput {
   readonly calendar: MaintenanceCalendar;
 }
 
-export interface StagePlaces {
+export interface StageLimit {
   readonly name: string;
   readonly open: number;
   readonly most: number;
@@ -102,7 +102,7 @@ export interface StagePlaces {
 /** Attempts that this decision has started so far, and the other inputs of the rules for a single candidate. */
 export interface AdmissionState extends AdmissionInput {
   /** Number of attempts in flight in a stage and its `maxInProgress`; undefined when the stage sets no maximum. */
-  readonly stagePlaces: (stage: number) => StagePlaces | undefined;
+  readonly stageLimit: (stage: number) => StageLimit | undefined;
   /** Number of attempts that this decision has started so far. */
   readonly batched: number;
 }
@@ -117,8 +117,8 @@ const rulesForOne: readonly RuleForOne[] = [
   failedUnseen,
   driftUnconfirmed,
   perhapsBack,
-  noPlaceInStage,
-  noPlace,
+  stageLimitReached,
+  policyLimitReached,
   tooManyOpen,
   batchFull,
 ];
@@ -299,17 +299,17 @@ function unseen(
   return now.monotonicMs >= sentAfterMs ? { waitsFor, unseenSinceMs: sentAfterMs } : { waitsFor, untilMs: sentAfterMs };
 }
 
-function noPlaceInStage({ id }: Candidate, { stagePlaces, memberIndex, state }: AdmissionState): Refusal | undefined {
+function stageLimitReached({ id }: Candidate, { stageLimit, memberIndex, state }: AdmissionState): Refusal | undefined {
   if (state.rollback) return undefined;
   const stage = memberIndex.stageOf(id);
-  const places = stagePlaces(stage);
-  if (places === undefined || places.open < places.most) return undefined;
-  const waitsFor = `an upgrade to end: stage ${places.name} allows at most ${places.most} at once`;
+  const limit = stageLimit(stage);
+  if (limit === undefined || limit.open < limit.most) return undefined;
+  const waitsFor = `an upgrade to end: stage ${limit.name} allows at most ${limit.most} at once`;
   // The refusal applies to all remaining candidates when they belong to the same stage.
   return stage === state.current ? { waitsFor, forAll: true } : { waitsFor };
 }
 
-function noPlace(_: Candidate, { pending, spec, memberIndex }: AdmissionState): Refusal | undefined {
+function policyLimitReached(_: Candidate, { pending, spec, memberIndex }: AdmissionState): Refusal | undefined {
   const most = maxInProgressOf(spec, memberIndex.matched);
   if (pending.openCount < most) return undefined;
   return { waitsFor: `an upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };

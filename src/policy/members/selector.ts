@@ -39,10 +39,10 @@ export function anchorOf(selector: CollectorSelector): Anchor | undefined {
       .map(({ key, values = [] }) => anchorOn(key, values)),
     ...(matchNames.length > 0 ? [anchorOnNames(matchNames)] : []),
   ];
-  const isTelling = ({ field, prefixes }: Anchor) =>
+  const isSelective = ({ field, prefixes }: Anchor) =>
     prefixes.length === 0 && (field === 'name' || field === 'hostName');
   const usable = anchors.filter(({ texts, prefixes }) => !texts.includes('') && !prefixes.includes(''));
-  return usable.find(isTelling) ?? usable.find(({ prefixes }) => prefixes.length > 0) ?? usable[0];
+  return usable.find(isSelective) ?? usable.find(({ prefixes }) => prefixes.length > 0) ?? usable[0];
 }
 
 function anchorOn(key: string, texts: readonly string[]): Anchor {

@@ -7,7 +7,7 @@ import type { Gauge, Metrics } from '../../base/metrics.ts';
 import { StateSeries } from '../../controller/state-series.ts';
 import type { ResourceKey } from '../../host/host.ts';
 
-const standings = ['updated', 'inProgress', 'pending', 'failed', 'offline', 'newer', 'skipped', 'foreign'] as const;
+const states = ['updated', 'inProgress', 'pending', 'failed', 'offline', 'newer', 'skipped', 'foreign'] as const;
 
 export class PolicyMetrics {
   readonly #collectors: Gauge;
@@ -29,7 +29,7 @@ export class PolicyMetrics {
     const counts = status?.collectors;
     if (!isShown || !counts) return;
     const policy = { namespace, policy: name };
-    for (const state of standings) this.#collectors.set({ ...policy, state }, counts[state]);
+    for (const state of states) this.#collectors.set({ ...policy, state }, counts[state]);
   }
 
   /**
@@ -46,6 +46,6 @@ export class PolicyMetrics {
   }
 
   #hide({ namespace, name }: ResourceKey): void {
-    for (const state of standings) this.#collectors.remove({ namespace, policy: name, state });
+    for (const state of states) this.#collectors.remove({ namespace, policy: name, state });
   }
 }

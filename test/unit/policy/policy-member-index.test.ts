@@ -31,7 +31,7 @@ function apply(bench: PolicyBench, ...changes: readonly EntryChange[]): void {
   for (const { collectorId } of changes) bench.place(collectorId);
 }
 
-const standings = (memberIndex: PolicyMemberIndex) =>
+const memberStates = (memberIndex: PolicyMemberIndex) =>
   new Map([...memberIndex.ids()].map((id) => [id, memberIndex.stateNow(id)]));
 
 describe('members', () => {
@@ -73,7 +73,7 @@ describe('members', () => {
       fleetOf(2, () => ({ collectorVersion: target })),
     );
     bench.sync();
-    expect(standings(bench.memberIndex)).toEqual(new Map([['1', 'inProgress']]));
+    expect(memberStates(bench.memberIndex)).toEqual(new Map([['1', 'inProgress']]));
     apply(bench, { collectorId: '1', entry: endedEntry('updated') });
     expect(bench.memberIndex.counts).toEqual(counts({ updated: 1 }));
   });
@@ -117,10 +117,10 @@ describe('members', () => {
 
   test('U7: without a row they stay while an attempt is open, or while listings cannot show who is at the target', () => {
     const bench = new PolicyBench({ entries: [openEntry()] });
-    expect(standings(bench.memberIndex)).toEqual(new Map([['1', 'inProgress']]));
+    expect(memberStates(bench.memberIndex)).toEqual(new Map([['1', 'inProgress']]));
     bench.listing.isObservable = false;
     apply(bench, { collectorId: '1', entry: endedEntry('updated') });
-    expect(standings(bench.memberIndex)).toEqual(new Map([['1', 'updated']]));
+    expect(memberStates(bench.memberIndex)).toEqual(new Map([['1', 'updated']]));
     bench.listing.isObservable = true;
     bench.place('1');
     expect(bench.memberIndex.matched).toBe(0);
@@ -137,7 +137,7 @@ describe('members', () => {
   });
 });
 
-describe('standings follow what is seen later of the same row', () => {
+describe('memberStates follow what is seen later of the same row', () => {
   test('U11: a newer sign of life is the end of being offline', () => {
     const refused = endedEntry('offline', { lastSeenAliveMs: 100 }, { used: 0 });
     const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ lastSeenAliveMs: 100 })), entries: [refused] });
@@ -374,8 +374,8 @@ describe('after any history', () => {
           // An index that is built anew knows everything except which collectors ran the target before.
           const fresh = bench.freshMembers().index;
           const settled = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
-          expect(new Map([...standings(fresh)].filter(settled))).toEqual(
-            new Map([...standings(memberIndex)].filter(settled)),
+          expect(new Map([...memberStates(fresh)].filter(settled))).toEqual(
+            new Map([...memberStates(memberIndex)].filter(settled)),
           );
           expect([...fresh.ids()].sort()).toEqual([...memberIndex.ids()].sort());
         }

@@ -147,7 +147,7 @@ describe('of one collector', () => {
       batched: 0,
       state: quietState,
       calendar: new MaintenanceCalendar(undefined),
-      stagePlaces: () => undefined,
+      stageLimit: () => undefined,
       ...more,
     };
   }
@@ -273,20 +273,20 @@ describe('of one collector', () => {
       });
     });
 
-    test('a collector that is rolled back waits for no stage, nor for its places', () => {
+    test('a collector that is rolled back waits for no stage, nor for its limit', () => {
       const rollback = { candidates: [], there: [], underWay: 0, rolledBack: 0, left: [], offline: 0 };
       const { state } = staged([canary]);
-      const stagePlaces = () => ({ name: 'canary', open: 1, most: 1 });
-      const among = staged([canary], { state: { ...state, rollback }, stagePlaces });
+      const stageLimit = () => ({ name: 'canary', open: 1, most: 1 });
+      const among = staged([canary], { state: { ...state, rollback }, stageLimit });
       expect(refusalOf({ id: '2', because: 'rollback' }, among)).toBeUndefined();
     });
 
     test('a place of its own stage: those after it wait as well where that is under way', () => {
-      const stagePlaces = () => ({ name: 'rest', open: 1, most: 1 });
+      const stageLimit = () => ({ name: 'rest', open: 1, most: 1 });
       const waitsFor = 'an upgrade to end: stage rest allows at most 1 at once';
       const records = [ended, stageRecord('rest')];
-      expect(refusalOf(second, staged(records, { stagePlaces }))).toEqual({ waitsFor, forAll: true });
-      expect(refusalOf(first, staged(records, { stagePlaces }))).toEqual({ waitsFor });
+      expect(refusalOf(second, staged(records, { stageLimit }))).toEqual({ waitsFor, forAll: true });
+      expect(refusalOf(first, staged(records, { stageLimit }))).toEqual({ waitsFor });
     });
   });
 
