@@ -174,7 +174,7 @@ function condition(world: World, name: string) {
 }
 
 describe.each(mistakes)('$name', (mistake) => {
-  test('is told with what to do, is not hammered, and heals by itself', async () => {
+  test('is reported with a remedy, causes few requests, and recovers without a restart', async () => {
     const world = begin(mistake);
     expect(await world.until(() => world.ready('production')?.reason === mistake.reason, 5 * minuteMs)).toBe(true);
     expect(world.ready('production')?.message).toMatch(mistake.says);

@@ -191,7 +191,7 @@ function rollout() {
 describe.each([
   ['changed and changed back', changes],
   ['changed in parts and changed back', parts],
-])('%s in mid-rollout:', (_, table) => {
+])('%s during a rollout:', (_, table) => {
   test.each(Object.entries(table))('%s', async (_name, { to, meanwhile = 'goes on', atMost = 20, retargets }) => {
     const { world, status, tasks, at, write } = rollout();
     world.start();
@@ -241,7 +241,7 @@ function leavesOf({ properties, items }: Schema, path: string): readonly string[
   return items ? leavesOf(items, `${path}[]`) : [path];
 }
 
-test('every field of the CRD has its case', () => {
+test('every field of the CRD has a case in this file', () => {
   const crd = parse(readFileSync('crds/collector-version-policy.yaml', 'utf8'));
   const { spec } = crd.spec.versions[0].schema.openAPIV3Schema.properties as Readonly<Record<string, Schema>>;
   expect(Object.keys(changes).sort()).toEqual([...leavesOf(spec as Schema, '')].sort());

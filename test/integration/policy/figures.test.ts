@@ -27,10 +27,10 @@ const breaking = (duration: string, share = 0.5) => ({
   },
 });
 
-describe('H3: a rollout that its failures have stopped', () => {
+describe('H3: a rollout that failures stopped', () => {
   const spec = { failurePolicy: { maxFailures: 3, minSamples: 1, action: 'Pause' } };
 
-  test('shows the figures of the stop, and beside them those of now, as its stage does', async () => {
+  test('shows the figures of the stop and the present figures, which equal those of its stage', async () => {
     const { world, status, stage, untilReason } = staged({
       count: 40,
       scenario: breaking('1m..10m'),
@@ -56,7 +56,7 @@ describe('H3: a rollout that its failures have stopped', () => {
     }
   });
 
-  test('keeps the figures of now where the ledger has forgotten the attempts', async () => {
+  test('keeps the present figures when the ledger has forgotten the attempts', async () => {
     const { world, patch, status, untilReason } = staged({
       count: 20,
       scenario: breaking('1m..10m'),
@@ -76,7 +76,7 @@ describe('H3: a rollout that its failures have stopped', () => {
     expect(status()?.rollout?.stopped).toEqual(stopped);
   });
 
-  test('keeps the figures of the stop where the process is another', async () => {
+  test('keeps the figures of the stop in another process', async () => {
     const fleet = staged({ count: 20, scenario: breaking('1m..10m'), stages: [], spec });
     const { world, untilReason } = fleet;
     world.start();
@@ -90,8 +90,8 @@ describe('H3: a rollout that its failures have stopped', () => {
   });
 });
 
-describe('H3: while nothing new is started', () => {
-  test('as many upgrades are said to end as were sent', async () => {
+describe('H3: while no upgrade starts', () => {
+  test('the message counts as many upgrades in flight as were sent', async () => {
     const { world, tasks, patch } = staged({
       count: 60,
       stages: [],
@@ -119,7 +119,7 @@ describe('H3: versions and counts agree', () => {
     ['all is well', {}],
     ['answers are lost', { faults: { lost: { kind: 'reset', operations: ['createTask'], effect: true, share: 0.5 } } }],
     ['tasks cannot be read', { faults: { lost: { kind: 'status', status: 503, operations: ['getTask'] } } }],
-  ])('where %s', async (_, scenario) => {
+  ])('when %s', async (_, scenario) => {
     const { world, untilReason } = staged({
       count: 40,
       stages: [],
@@ -141,7 +141,7 @@ describe('H3: versions and counts agree', () => {
   });
 });
 
-test('H3: a stage of which a person has to look at failures is Failed, and does not soak', async () => {
+test('H3: a stage with failures that a person must examine is Failed, and does not soak', async () => {
   const { world, stage, status, untilReason } = staged({
     count: 10,
     scenario: breaking('2m', 1),

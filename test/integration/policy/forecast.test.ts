@@ -81,7 +81,7 @@ async function rollOut(rollout: Rollout): Promise<{ readonly totalMs: number; re
   return { totalMs: world.clock.monotonic(), requests };
 }
 
-describe('beside the engine', () => {
+describe('compared with the operator', () => {
   const usual = {
     count: 300,
     versions: 1,
@@ -114,7 +114,7 @@ describe('beside the engine', () => {
   });
 });
 
-describe('what the benchmark has measured with 10,000 collectors', () => {
+describe('compared with the benchmark of 10,000 collectors', () => {
   const members = Array.from({ length: 5 }, (_, index) => ({ version: `${index}`, zone: 'UTC', count: 2_000 }));
   test.each([
     [1_000, 2_727, 1.016],
@@ -137,7 +137,7 @@ describe('stages', () => {
     expect(second?.endMs).toBe(noonMs + (totalMs ?? 0));
   });
 
-  test('keep to their own limit, and to that of all', () => {
+  test('keep to their own maxInProgress and to that of the policy', () => {
     const alone = foretell([stage(40)], { maxInProgress: 10 });
     const own = foretell([stage(40, { maxInProgress: 10 })], { maxInProgress: 100 });
     const both = foretell([stage(40, { maxInProgress: 100 })], { maxInProgress: 10 });
@@ -146,13 +146,13 @@ describe('stages', () => {
     expect(alone.totalMs).toBeGreaterThan(4 * 3 * minuteMs);
   });
 
-  test('that a person approves, and those after them, say so', () => {
+  test('that need an approval, and later stages, are marked as after an approval', () => {
     const { stages } = foretell([stage(5), stage(5, { needsApproval: true }), stage(5)]);
     expect(stages.map(({ afterApproval }) => afterApproval)).toEqual([false, true, true]);
     expect(stages[1]?.startMs).toBe(stages[0]?.endMs);
   });
 
-  test('without anybody take no time, and have no soak', () => {
+  test('without members take no time and have no soak', () => {
     const { stages, requests } = foretell([stage(0, { soakMs: hourMs }), { ...stage(0), members: [] }]);
     expect(times(stages)).toEqual(Array(2).fill(['2026-11-20T12:00', '2026-11-20T12:00']));
     expect(requests.posts).toBe(0);
@@ -162,7 +162,7 @@ describe('stages', () => {
 describe('windows', () => {
   const nightly = calendar({ windows: [{ schedule: '0 22 * * *', duration: '10m' }] });
 
-  test('are named that are needed, and no more', () => {
+  test('are listed if upgrades start in them', () => {
     const said = foretell([stage(6_000)], { calendar: nightly });
     // A nightly window of 600 s allows four requests a second, some of which are reads. So at most 2,400 upgrades start per night.
     expect(times(said.windows)).toEqual([
@@ -173,13 +173,13 @@ describe('windows', () => {
     expect(times(said.stages)[0]).toEqual(['2026-11-20T12:00', expect.stringMatching(/^2026-11-22T22:/)]);
   });
 
-  test('leave a soak to continue while they are closed', () => {
+  test('do not interrupt a soak while they are closed', () => {
     const { stages, windows } = foretell([stage(10, { soakMs: 30 * hourMs }), stage(10)], { calendar: nightly });
     expect(windows.map(({ startMs }) => new Date(startMs).getUTCDate())).toEqual([20, 22]);
     expect(stages[1]?.startMs).toBeGreaterThan(Date.parse('2026-11-22T04:00Z'));
   });
 
-  test('by the zone of each collector open one after the other', () => {
+  test('in the time zones of collectors open one after the other', () => {
     const own = calendar({ windows: [{ schedule: '0 22 * * *', duration: '1h', timeZoneSource: 'Collector' }] });
     const members = ['America/New_York', 'Europe/Berlin', 'Mars/Olympus', undefined].map((zone) => ({
       zone,
@@ -193,7 +193,7 @@ describe('windows', () => {
     expect([said.requests.posts, said.unreadableZones]).toEqual([6, 6]);
   });
 
-  test('that never open are no end', () => {
+  test('that never open give a forecast without an end', () => {
     const never = calendar({ windows: [{ schedule: '0 22 * * *', duration: '30m' }], cutoff: '1h' });
     const { stages, totalMs, waitsForEver, requests } = foretell([stage(5), stage(5)], { calendar: never });
     expect(times(stages)).toEqual([['2026-11-20T12:00', undefined]]);
@@ -209,7 +209,7 @@ describe('windows', () => {
   });
 });
 
-test('no rollout is quicker than its requests, its places and its upgrades allow, and each collector is posted once', () => {
+test('no rollout is quicker than requests, maxInProgress and upgrades allow, and each collector gets one POST', () => {
   const share = fc.integer({ min: 1, max: 200 });
   const given = fc.record({
     counts: fc.array(fc.nat(300), { minLength: 1, maxLength: 4 }),

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { staged } from './staged-world.ts';
 
-test('a host that takes no ledger is asked again less and less often', async () => {
+test('writes of a ledger that fail are repeated with growing delays', async () => {
   const { world, tasks } = staged({ count: 40, stages: [] });
   let writes = 0;
   world.api.onRequest = ({ collection, method }) => {

@@ -62,12 +62,12 @@ describe('the header from status', () => {
     failed: 0,
   };
 
-  test('is not known when a ledger was written, or without a target', () => {
+  test('is undefined when a ledger was written, or without a target', () => {
     expect(shown({ ...known, noLedgerFor: undefined })).toBeUndefined();
     expect(shown({ ...known, targetVersion: undefined })).toBeUndefined();
   });
 
-  test('is of the rollout under way', () => {
+  test('describes the running rollout', () => {
     const rollout = { id: '3-19.1-1', startTime: '2026-11-02T00:00:00Z' };
     expect(
       shown({ ...known, rollout, history: [{ ...record, targetVersion: '19.0-1', id: '2-19.0-1' }] }),
@@ -80,7 +80,7 @@ describe('the header from status', () => {
     });
   });
 
-  test('is of the rollout that is complete, with its times', () => {
+  test('describes the completed rollout with its times', () => {
     expect(shown({ ...known, history: [record] })).toMatchObject({
       rolloutId: '2-19.1-1',
       startedAtMs: Date.parse(record.startTime),
@@ -88,7 +88,7 @@ describe('the header from status', () => {
     });
   });
 
-  test('has another selection than the policy when the spec is another', () => {
+  test('has an unknown selection when the spec has changed', () => {
     expect(shown({ ...known, history: [record] })).not.toHaveProperty('selection');
     expect(shown({ ...known, history: [record] }, 2)).toMatchObject({ rolloutId: '2-19.1-1', selection: '' });
   });
@@ -128,8 +128,8 @@ function inOrder(spec: object = {}, groups: object = {}) {
   };
 }
 
-describe('a policy that is in order from the start', () => {
-  test('has no ledger, and says so', async () => {
+describe('a policy whose collectors run the target from the start', () => {
+  test('has no ledger, and its status says that', async () => {
     const one = inOrder();
     await one.settle();
     expect(one.ledgers()).toEqual([]);
@@ -161,7 +161,7 @@ describe('a policy that is in order from the start', () => {
     },
   );
 
-  test('keeps its history when another target comes while no process runs', async () => {
+  test('keeps its history when its target changes while no process runs', async () => {
     const one = inOrder({ target: { version: middle } }, { web: { count: 3, name: 'web-#', version: middle } });
     await one.settle();
     one.world.replicas[0]?.kill();
@@ -175,7 +175,7 @@ describe('a policy that is in order from the start', () => {
     ]);
   });
 
-  test('upgrades the collectors of another selector that came while no process ran, and stays complete', async () => {
+  test('upgrades collectors that an edit selected while no process ran, and stays complete', async () => {
     const selector = (name: string) => ({ selector: { matchNames: [name] } });
     const one = inOrder(selector('web-*'), { db: { count: 2, name: 'db-#', version: before } });
     await one.settle();
@@ -188,7 +188,7 @@ describe('a policy that is in order from the start', () => {
     expect(one.status()?.history?.map(({ id, updated }) => [id, updated])).toEqual([[history[0]?.id, 3]]);
   });
 
-  test('begins again when its Secret leads to another service while no process runs', async () => {
+  test('begins another rollout when its Secret names another service', async () => {
     const one = inOrder();
     await one.settle();
     one.world.replicas[0]?.kill();
@@ -200,7 +200,7 @@ describe('a policy that is in order from the start', () => {
     expect(one.status()?.noLedgerFor).toBe(status?.noLedgerFor);
   });
 
-  test('does not take a ledger that was lost for one that was never written', async () => {
+  test('distinguishes a lost ledger from a ledger that was never written', async () => {
     const one = inOrder();
     await one.settle();
     one.change('web-1', { version: before });
@@ -217,7 +217,7 @@ describe('a policy that is in order from the start', () => {
 test.each([
   ['a stage', 'head, members-0-0', { strategy: { maxInProgress: 1000, order: 'Name', stages: [canary, rest] } }],
   ['a pause', 'head', { paused: true }],
-])('%s is remembered in a ledger, in the shards %s', async (_, shards, spec) => {
+])('%s needs a ledger with the shards %s', async (_, shards, spec) => {
   const one = inOrder(spec);
   one.world.start();
   await one.world.clock.advance(5 * minuteMs);
@@ -225,7 +225,7 @@ test.each([
   expect(one.status()).not.toHaveProperty('noLedgerFor');
 });
 
-test('a policy that waits for its Secret again keeps what its status says of the ledger', async () => {
+test('a policy that waits for its Secret keeps noLedgerFor in its status', async () => {
   const one = inOrder();
   await one.settle();
   const { noLedgerFor, history } = one.status() ?? {};

@@ -55,7 +55,7 @@ test.each([
   expect(await world.until(() => world.ready('production')?.status === 'True', 10 * minuteMs)).toBe(true);
 });
 
-test('a ledger that is gone: what status shows as running is taken for running', async () => {
+test('without its ledger, a policy counts the upgrades that status shows as running', async () => {
   const world = new World({
     scenario: {
       builds: ['19.100-1', '19.150-1', '19.200-1'],

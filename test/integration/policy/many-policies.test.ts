@@ -60,7 +60,7 @@ function isReady(world: World): () => boolean {
 afterEach(() => vi.restoreAllMocks());
 
 describe.each([50, 200])('%i policies of one collector each', (count) => {
-  test('come to their first status with a few reconciles and looks each, and so they do after a restart', async () => {
+  test('write their first status after a few reconciles and comparisons each, also after a restart', async () => {
     const { world: made, cost } = world(count);
     for (let start = 0; start < 2; start++) {
       const replica = made.start();
@@ -74,7 +74,7 @@ describe.each([50, 200])('%i policies of one collector each', (count) => {
     }
   });
 
-  test('are written twice to status, once to the events and never to the ledger, and not at all after a restart', async () => {
+  test('cost two status writes, one Event and no ledger each, and nothing after a restart', async () => {
     const { world: made } = world(count);
     const writes = () => {
       const requests = made.api.requests.filter(({ method }) => method === 'POST' || method === 'PUT');

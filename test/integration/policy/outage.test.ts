@@ -24,7 +24,7 @@ function withOutage(until: string, fault: object = { kind: 'reset' }) {
 }
 
 describe('H2: a service that does not answer', () => {
-  test('is a Warning at once, and a condition ten minutes later', async () => {
+  test('is a Warning Event at once, and a condition ten minutes later', async () => {
     const { world, told, outage, reason, status } = withOutage('2h');
     expect(await world.until(() => reason() === 'ServiceUnreachable', hourMs)).toBe(true);
     const beganMs = world.clock.now();
@@ -40,7 +40,7 @@ describe('H2: a service that does not answer', () => {
     expect(told.events.at(-1)).toMatchObject({ type: 'Warning', reason: 'Outage' });
   });
 
-  test('has an outage no more once it answers', async () => {
+  test('ends the outage when it answers', async () => {
     const { world, outage, reason, status } = withOutage('2h');
     expect(await world.until(() => outage() !== undefined, 2 * hourMs)).toBe(true);
     expect(await world.until(() => reason() === 'AllUpdated', 2 * hourMs)).toBe(true);
@@ -48,7 +48,7 @@ describe('H2: a service that does not answer', () => {
     expect(status()?.outageStartTime).toBeUndefined();
   });
 
-  test('that comes back within ten minutes has had none', async () => {
+  test('that answers within ten minutes causes no condition', async () => {
     const { world, told, reason } = withOutage('28m');
     expect(await world.until(() => reason() === 'ServiceUnreachable', hourMs)).toBe(true);
     await world.clock.advance(hourMs);
@@ -57,7 +57,7 @@ describe('H2: a service that does not answer', () => {
     ]);
   });
 
-  test('has been away since the first failure, whatever it fails with later, and across a restart', async () => {
+  test('has an outage since its first failure, also with other failures and after a restart', async () => {
     const later = { kind: 'status', status: 503, from: '25m', until: '2h' };
     const fleet = staged({
       count: 10,
@@ -76,7 +76,7 @@ describe('H2: a service that does not answer', () => {
     expect(findCondition(status()?.conditions, 'Outage')?.status).toBe('True');
   });
 
-  test('is caught by an alert of docs/cli.md, and nothing is without an outage', async () => {
+  test('triggers the alert of docs/cli.md, which stays silent without an outage', async () => {
     const { world, metrics, outage } = withOutage('2h');
     await world.clock.advance(15 * minuteMs);
     expect(firing(await metrics.render())).toEqual([]);
@@ -86,7 +86,7 @@ describe('H2: a service that does not answer', () => {
   });
 });
 
-describe('H2: since when an outage lasts', () => {
+describe('H2: the start of an outage', () => {
   const health = { ready: 'False', reason: 'ServiceUnreachable', message: 'Away.' } as const;
   const outage = { ...health, reconciling: true, stalled: false, outage: true };
   const now = '2026-11-01T12:00:00Z';

@@ -20,7 +20,7 @@ const inProgress = (world: World) => world.policy('production')?.status?.collect
 const running = (world: World) =>
   world.model.snapshot(world.service.nowMs()).collectors.filter(({ upgrading }) => upgrading).length;
 
-test('a paused rollout is still once what was in flight has ended, and its status no longer moves', async () => {
+test('a paused rollout is at rest after the upgrades in flight, and its status no longer changes', async () => {
   const world = rolling();
   const { operator } = world.start();
   // Some upgrades have ended, so the operator can measure the throughput.
@@ -43,7 +43,7 @@ test('a paused rollout is still once what was in flight has ended, and its statu
   expect(world.policy('production')?.metadata.resourceVersion).toBe(version);
 });
 
-test('U2: a process that ends in the middle of posting leaves a status that counts what runs', async () => {
+test('U2: a process that ends while it sends POSTs leaves a status that counts the running upgrades', async () => {
   const world = rolling();
   const replica = world.start();
   expect(await world.until(() => running(world) >= 2, minuteMs)).toBe(true);

@@ -51,7 +51,7 @@ const settled: readonly [string, Setting][] = [
 ];
 
 describe('H1: after a restart', () => {
-  test.each(settled)('%s stays with its times and figures, and there is no Event', async (reason, setting) => {
+  test.each(settled)('%s stays with its times and figures, without an Event', async (reason, setting) => {
     const fleet = await reached(reason, setting);
     const { before, told } = await restart(fleet);
     expect(told.verdicts().length).toBeLessThan(2);
@@ -60,7 +60,7 @@ describe('H1: after a restart', () => {
     expect(told.events).toEqual([]);
   });
 
-  test('the figures of a rollout under way never go back', async () => {
+  test('the figures of a running rollout never decrease', async () => {
     const fleet = staged({ count: 30, spec: { strategy: { maxInProgress: 2, order: 'Name' } } });
     fleet.world.start();
     expect(await fleet.world.until(() => (fleet.status()?.collectors?.updated ?? 0) >= 6, hourMs)).toBe(true);
@@ -75,7 +75,7 @@ describe('H1: after a restart', () => {
     expect(told.events).toEqual([]);
   });
 
-  test('another text of the policy is looked at anew', async () => {
+  test('an edited policy is evaluated again', async () => {
     const fleet = await reached('AllUpdated');
     fleet.world.replicas[0]?.kill();
     fleet.patch({ spec: { strategy: { maxInProgress: 1 } } });
@@ -85,7 +85,7 @@ describe('H1: after a restart', () => {
     expect(told.verdicts()).toEqual(['False/Progressing', 'True/AllUpdated']);
   });
 
-  test('a service that is away is reported as soon as it was asked', async () => {
+  test('an unreachable service is reported with the first request', async () => {
     const fleet = await reached('AllUpdated', {
       scenario: { faults: { away: { kind: 'status', status: 503, from: '20m' } } },
     });
@@ -98,7 +98,7 @@ describe('H1: after a restart', () => {
   });
 });
 
-describe('H1: what is not known to be otherwise stays, too', () => {
+describe('H1: the status stays until new evidence contradicts it', () => {
   test('when a replica takes over', async () => {
     const fleet = staged({ count: 10 });
     fleet.world.start({ leaderElection: true });
@@ -128,7 +128,7 @@ describe('H1: what is not known to be otherwise stays, too', () => {
     expect(told.events).toEqual([]);
   });
 
-  test('when a key is turned', async () => {
+  test('when an access key is replaced', async () => {
     const fleet = await reached('AllUpdated');
     const before = fleet.status();
     const told = record(fleet);
@@ -141,7 +141,7 @@ describe('H1: what is not known to be otherwise stays, too', () => {
     expect(told.events).toEqual([]);
   });
 
-  test('while the policies that go first have yet to claim their collectors', async () => {
+  test('while policies with precedence have not claimed their collectors yet', async () => {
     const fleet = staged({ count: 10, spec: { selector: {} } });
     const { world } = fleet;
     world.addPolicy('first', { target: { version: middle }, selector: { matchNames: ['web-*1'] }, priority: 5 });
@@ -158,7 +158,7 @@ describe('H1: what is not known to be otherwise stays, too', () => {
     expect([...told.events, ...others.events]).toEqual([]);
   });
 
-  test('but a pause is shown while another policy has yet to claim its collectors', async () => {
+  test('except for a pause, which is shown before other policies have claimed their collectors', async () => {
     const fleet = await reached('AllUpdated', { spec: { selector: {} } });
     const { world } = fleet;
     // The new policy cannot record the offered builds, so it cannot take ownership of collectors.
@@ -174,7 +174,7 @@ describe('H1: what is not known to be otherwise stays, too', () => {
     expect(world.ready('production')?.reason).toBe('Paused');
   });
 
-  test('when the service cannot be used: the collectors of another policy', async () => {
+  test('when the service cannot be used, for the collectors of another policy', async () => {
     const fleet = staged({
       count: 10,
       spec: { selector: {} },

@@ -102,41 +102,44 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     moments.map(([moment, after]) => [kind, moment, after] as const),
   );
 
-  test.each(cases)('of the ledgers alone: a stop (%s) since the backup, made %s, holds', async (kind, _, after) => {
-    const one = fleet({ groups: bad, spec: stops[kind] });
-    const { world, tasks, status, untilReason, annotate, versions } = one;
-    let backup = new Backup(world);
-    world.start();
-    if (after > 0) {
-      await world.until(() => tasks().length >= after, hourMs);
-      await world.clock.advance(15_000);
-      backup = new Backup(world);
-    }
-    if (kind === 'abort') {
-      await world.until(() => tasks().length >= 7, hourMs);
-      annotate(annotations.abort, `${status()?.rollout?.id}/now`);
-    }
-    expect(await untilReason(reasons[kind])).toBe(true);
-    await world.clock.advance(hourMs);
-    const count = tasks().length;
-    restore(one, how, () => backup.restoreLedgers());
-    await world.clock.advance(hourMs);
-    expect(tasks()).toHaveLength(count);
-    expect(status()?.rollout?.stopped?.reason).toBe(kind === 'rollback' ? 'RollingBack' : reasons[kind]);
-    expect(versions().told).toEqual(versions().true);
+  test.each(cases)(
+    'of the ledgers alone keeps a stop (%s) since the backup, which was made %s',
+    async (kind, _, after) => {
+      const one = fleet({ groups: bad, spec: stops[kind] });
+      const { world, tasks, status, untilReason, annotate, versions } = one;
+      let backup = new Backup(world);
+      world.start();
+      if (after > 0) {
+        await world.until(() => tasks().length >= after, hourMs);
+        await world.clock.advance(15_000);
+        backup = new Backup(world);
+      }
+      if (kind === 'abort') {
+        await world.until(() => tasks().length >= 7, hourMs);
+        annotate(annotations.abort, `${status()?.rollout?.id}/now`);
+      }
+      expect(await untilReason(reasons[kind])).toBe(true);
+      await world.clock.advance(hourMs);
+      const count = tasks().length;
+      restore(one, how, () => backup.restoreLedgers());
+      await world.clock.advance(hourMs);
+      expect(tasks()).toHaveLength(count);
+      expect(status()?.rollout?.stopped?.reason).toBe(kind === 'rollback' ? 'RollingBack' : reasons[kind]);
+      expect(versions().told).toEqual(versions().true);
 
-    // After a user's retry, the rollout continues to its end.
-    world.model.patch({ groups: { zbad: { upgrade: null } } }, world.service.nowMs());
-    const { id } = status()?.rollout ?? {};
-    annotate(annotations.retry, `${id}/again`);
-    await world.clock.advance(minuteMs);
-    // The running operator notices at its next write that its ledger is lost. By then another rollout has begun, and the operator stops it
-    // as well.
-    const now = status()?.rollout ?? { id };
-    if (now.id !== id) annotate(annotations.retry, now.id as string);
-    expect(await untilReason('AllUpdated')).toBe(true);
-    expect(versions()).toEqual({ true: { [target]: 12 }, told: { [target]: 12 } });
-  });
+      // After a user's retry, the rollout continues to its end.
+      world.model.patch({ groups: { zbad: { upgrade: null } } }, world.service.nowMs());
+      const { id } = status()?.rollout ?? {};
+      annotate(annotations.retry, `${id}/again`);
+      await world.clock.advance(minuteMs);
+      // The running operator notices at its next write that its ledger is lost. By then another rollout has begun, and the operator stops it
+      // as well.
+      const now = status()?.rollout ?? { id };
+      if (now.id !== id) annotate(annotations.retry, now.id as string);
+      expect(await untilReason('AllUpdated')).toBe(true);
+      expect(versions()).toEqual({ true: { [target]: 12 }, told: { [target]: 12 } });
+    },
+  );
 
   test.each([
     ['a pause', { paused: true }, 'Paused'],
@@ -169,7 +172,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     ['everything', (backup: Backup) => backup.restoreAll()],
   ] as const;
 
-  test.each(extents)('of %s: a rollout that continues upgrades nobody a second time', async (_, restored) => {
+  test.each(extents)('of %s upgrades no collector a second time', async (_, restored) => {
     const one = fleet({
       groups: { web: { count: 40, version: before } },
       spec: { strategy: { maxInProgress: 1, order: 'Name' } },
@@ -186,7 +189,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     expect(versions()).toEqual({ true: { [target]: 40 }, told: { [target]: 40 } });
   });
 
-  test.each(extents)('of %s: a collector that had failed is tried once more at most', async (_, restored) => {
+  test.each(extents)('of %s tries a failed collector at most once more', async (_, restored) => {
     const one = fleet({
       groups: { abad: { count: 6, version: before, ...fails }, web: { count: 6, version: before } },
     });
@@ -204,7 +207,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     expect(versions().told).toEqual(versions().true);
   });
 
-  test('of the ledgers alone: a soak since then begins again', async () => {
+  test('of the ledgers alone begins a soak that started since the backup again', async () => {
     const one = fleet({ spec: { strategy: { maxInProgress: 2, order: 'Name', stages } } });
     const { world, tasks, untilReason } = one;
     const backup = new Backup(world);
@@ -219,7 +222,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
   });
 });
 
-test('of everything: what had been stopped before the backup stays so', async () => {
+test('a restore of everything keeps a stop from before the backup', async () => {
   const one = fleet({
     groups: { abad: { count: 4, version: before, ...fails }, web: { count: 8, version: before } },
     spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Pause' } },
@@ -238,7 +241,7 @@ test('of everything: what had been stopped before the backup stays so', async ()
   expect(world.ready('production')?.reason).toBe('RolloutStopped');
 });
 
-test('a collector that had been seen dead in a soak is seen so again, although no list shows anything new of it (R3)', async () => {
+test('a restore keeps a death in a soak, although no listing shows anything new of the collector (R3)', async () => {
   const { world, tasks, annotate, untilReason } = fleet({
     spec: {
       strategy: {

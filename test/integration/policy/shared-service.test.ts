@@ -5,7 +5,7 @@ import { minuteMs } from '../../unit/policy/builders.ts';
 
 const posts = (world: World) => world.journal.filter(({ method }) => method === 'POST');
 
-test('two Secrets with the same access id and other settings read for themselves, and both come to an end', async () => {
+test('two Secrets with one access id and different settings have listings of their own, and both rollouts complete', async () => {
   const world = new World({
     scenario: {
       builds: ['19.100-1', '19.150-1', '19.200-1'],
@@ -31,7 +31,7 @@ test('two Secrets with the same access id and other settings read for themselves
   expect(posts(world)).toHaveLength(12);
 });
 
-test('U13: a collector belongs to one policy by the host, whatever the path of the address', async () => {
+test('U13: a collector belongs to one policy of the host, whatever the path of the address', async () => {
   const world = new World({
     scenario: {
       basePaths: ['/api', '/other'],
@@ -51,7 +51,7 @@ test('U13: a collector belongs to one policy by the host, whatever the path of t
   expect(world.policy('second')?.status?.collectors).toMatchObject({ matched: 6, foreign: 6 });
 });
 
-test('U13: what a policy selects is its own also while the build that it wants is not offered', async () => {
+test('U13: a policy owns its collectors also while its target is not offered', async () => {
   const world = new World({
     scenario: {
       builds: ['19.100-1', '19.150-1', '19.200-1'],
@@ -72,7 +72,7 @@ test('U13: what a policy selects is its own also while the build that it wants i
   expect(posts(world)).toHaveLength(6);
 });
 
-test('U2: a collector that is no longer selected is not posted, although it was written ahead', async () => {
+test('U2: no POST is sent for a collector that is no longer selected, although its attempt was written', async () => {
   const world = new World({
     scenario: {
       builds: ['19.100-1', '19.150-1', '19.200-1'],
@@ -93,7 +93,7 @@ test('U2: a collector that is no longer selected is not posted, although it was 
   expect(later.filter(({ collectorId }) => names.get(collectorId ?? '')?.startsWith('db-'))).toEqual([]);
 });
 
-test('U11: a build that is withdrawn stalls the policy at once, and what was refused meanwhile is tried once it is back', async () => {
+test('U11: a withdrawn build stalls the policy, and refused collectors are tried when the build returns', async () => {
   const builds = ['19.100-1', '19.150-1', '19.200-1'];
   const world = new World({
     scenario: { builds, groups: { web: { count: 60, version: '19.100-1' } }, upgrade: { duration: '2m' } },
@@ -113,7 +113,7 @@ test('U11: a build that is withdrawn stalls the policy at once, and what was ref
   expect(world.policy('production')?.status?.collectors).toMatchObject({ matched: 60, updated: 60 });
 });
 
-test('U5: a POST that never gets an answer does not keep its place for ever', async () => {
+test('U5: a POST without an answer does not count as in flight for ever', async () => {
   const world = new World({
     scenario: {
       builds: ['19.100-1', '19.150-1', '19.200-1'],

@@ -20,7 +20,7 @@ function fleet(): World {
 const tasks = (world: World) =>
   world.journal.filter(({ method, path }) => method === 'POST' && path.includes('upgrade'));
 
-test('nothing starts before a build is old enough, and then by itself, also after another process took over', async () => {
+test('a rollout starts when a build reaches minAge, also after a takeover', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', minAge: '5h' } });
   const beganMs = world.clock.now();
@@ -47,7 +47,7 @@ test('nothing starts before a build is old enough, and then by itself, also afte
   expect(world.policy('production')?.status?.targetVersion).toBe('19.200-1');
 });
 
-test('a policy that has a target keeps it while a newer build grows up, and then continues', async () => {
+test('a policy keeps its target until a newer build reaches minAge', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } });
   world.start();
@@ -64,7 +64,7 @@ test('a policy that has a target keeps it while a newer build grows up, and then
   expect(await world.until(runs('19.300-1'), hourMs)).toBe(true);
 });
 
-test('a run that ends does not wait for the days until a build is old enough', async () => {
+test('a directory run does not wait until a build reaches minAge', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', minAge: '168h' } });
   const { operator } = world.start();
@@ -76,7 +76,7 @@ test('a run that ends does not wait for the days until a build is old enough', a
   expect(world.ready('production')?.reason).toBe('WaitingForBuildAge');
 });
 
-test('a build that the service withdraws meanwhile counts anew when it is back', async () => {
+test('the age of a withdrawn build counts again from its return', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', minAge: '5h' } });
   world.start();
@@ -93,7 +93,7 @@ test('a build that the service withdraws meanwhile counts anew when it is back',
   expect(await world.until(() => tasks(world).length > 0, 2 * hourMs)).toBe(true);
 });
 
-test('a target that is withdrawn, and no other is old enough: it waits for one, and is not stalled', async () => {
+test('a policy whose target is withdrawn waits for another build to reach minAge, and is not stalled', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', minAge: '5h' } });
   world.start();
@@ -108,7 +108,7 @@ test('a target that is withdrawn, and no other is old enough: it waits for one, 
   expect(world.policy('production')?.status?.targetVersion).toBe('19.300-1');
 });
 
-test('paused comes before the wait for an age', async () => {
+test('a pause is reported before the wait for minAge', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', minAge: '5h' }, paused: true });
   world.start();
