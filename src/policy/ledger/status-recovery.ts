@@ -77,13 +77,12 @@ export function adoptCourse(
   written?: LedgerHeader,
 ): LedgerHeader {
   if (status?.rollout?.id !== header.rolloutId) return header;
-  const stages = adoptStages(status, header);
-  const stop = adoptStop(status, header);
-  if (!stop) return stages;
-  if (written?.rolloutId === header.rolloutId) return { ...stages, handled: { ...written.handled }, stop };
+  const adopted = withShownState(status, header);
+  if (adopted.stop === header.stop) return adopted;
+  if (written?.rolloutId === header.rolloutId) return { ...adopted, handled: { ...written.handled } };
   const { [annotations.retry]: retry, [annotations.abort]: abort } = metadata.annotations;
   const handled = { ...header.handled, ...(retry !== undefined && { retry }), ...(abort !== undefined && { abort }) };
-  return { ...stages, handled, stop };
+  return { ...adopted, handled };
 }
 
 /**
@@ -98,7 +97,11 @@ export function adoptLostCourse(
   header: LedgerHeader,
 ): LedgerHeader {
   const isLost = rolloutNumber(status?.rollout?.id) > (before?.rolloutNumber ?? 0);
-  if (!status || !isLost || status.targetVersion !== header.target) return header;
+  return status && isLost && status.targetVersion === header.target ? withShownState(status, header) : header;
+}
+
+/** Header with the stop and the lost stages that status shows. */
+function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const stages = adoptStages(status, header);
   const stop = adoptStop(status, header);
   return stop ? { ...stages, stop } : stages;

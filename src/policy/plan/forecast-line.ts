@@ -31,8 +31,6 @@ interface Batch {
 export class ForecastLine {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
-  /** Number of collectors whose upgrade never starts, because their time zone cannot be read. */
-  readonly unreadable: number;
   #waiting = 0;
   /** Index of the first batch of collectors of which one may start before `#closedUntilMs`. */
   #first = 0;
@@ -40,7 +38,7 @@ export class ForecastLine {
 
   constructor(members: readonly ForecastMembers[], place: Place) {
     this.#place = place;
-    this.unreadable = this.#fill(members);
+    this.#fill(members);
   }
 
   /** Number of collectors that wait for the start of their upgrade. */
@@ -89,27 +87,16 @@ export class ForecastLine {
     return undefined;
   }
 
-  /**
-   * Groups the members into batches of the same version, split where time zones give different start times. Returns the number of
-   * members that never start.
-   */
-  #fill(members: readonly ForecastMembers[]): number {
-    const { calendar } = this.#place;
-    let unreadable = 0;
-    const byKey = new Map<string, number>();
-    for (const { version = '', zone, count = 1 } of members) {
-      if (calendar.byCollector && calendar.verdict(0, zone).kind === 'zoneUnreadable') {
-        unreadable += count;
-        continue;
-      }
-      const ownZone = calendar.byCollector ? zone : undefined;
-      const key = JSON.stringify([version, ownZone ?? '']);
-      const index = byKey.get(key) ?? byKey.size;
-      byKey.set(key, index);
-      const before = this.#batches[index]?.count ?? 0;
-      this.#batches[index] = { zone: ownZone, count: before + count, waiting: before + count };
+  /** Groups the members into batches of the same version, split where time zones give different start times. */
+  #fill(members: readonly ForecastMembers[]): void {
+    const { byCollector } = this.#place.calendar;
+    const groups = Map.groupBy(members, ({ version = '', zone = '' }) =>
+      JSON.stringify([version, byCollector && zone]),
+    );
+    for (const group of groups.values()) {
+      const count = group.reduce((sum, one) => sum + (one.count ?? 1), 0);
+      this.#batches.push({ zone: byCollector ? group[0]?.zone : undefined, count, waiting: count });
       this.#waiting += count;
     }
-    return unreadable;
   }
 }

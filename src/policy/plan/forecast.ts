@@ -82,11 +82,6 @@ export interface Forecast {
   readonly requests: ForecastRequests;
   /** Maintenance windows in which at least one upgrade starts, in order of time. */
   readonly windows: readonly Span[];
-  /**
-   * Number of collectors without a readable time zone, when a maintenance window uses the time zones of collectors. The upgrades
-   * of these collectors never start.
-   */
-  readonly unreadableZones: number;
 }
 
 export interface ForecastRequests {
@@ -114,7 +109,6 @@ class Simulation {
   #posts = 0;
   #readRequests = 0;
   #sweeps = 0;
-  #unreadable = 0;
 
   constructor(input: ForecastInput) {
     this.#input = input;
@@ -153,7 +147,6 @@ class Simulation {
       windows: [...this.#windows.values()].sort(
         (left, right) => left.startMs - right.startMs || left.endMs - right.endMs,
       ),
-      unreadableZones: this.#unreadable,
     };
   }
 
@@ -165,7 +158,6 @@ class Simulation {
     const { calendar, listed, pageRows } = this.#input;
     const line = new ForecastLine(members, { calendar, listed, pageRows });
     const places = Math.min(this.#input.maxInProgress, maxInProgress, policySettings.maxOpen);
-    this.#unreadable += line.unreadable;
     this.#followUp(underWay);
     while (line.waiting > 0 || this.#reads.open > 0) {
       this.#passUntil(this.#freeMs, line.waiting > 0 || !isLast);

