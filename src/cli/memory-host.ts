@@ -41,7 +41,7 @@ export class MemoryHost implements Host {
   readonly events: EventSink = { publish() {} };
   readonly leadership = alwaysLeading;
   readonly #resources: Map<string, AnyResource>;
-  readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
+  readonly #listeners = new Set<(kind: KindName, key: ResourceKey) => void>();
   readonly #settings: OperatorSettings;
 
   constructor({ resources, secrets, ledgers = noLedgers, settings = notPaused }: MemoryHostOptions) {
@@ -66,9 +66,9 @@ export class MemoryHost implements Host {
       list: () => [...this.#resources.values()].filter((resource) => resource.kind === kind) as ResourceOf<K>[],
       get: (metadata) => this.#resources.get(identify({ kind, metadata })) as ResourceOf<K> | undefined,
       subscribe: (listener) => {
-        const listeners = this.#listeners.get(kind) ?? new Set();
-        this.#listeners.set(kind, listeners.add(listener));
-        return () => listeners.delete(listener);
+        const ofKind = (changed: KindName, key: ResourceKey) => changed === kind && listener(key);
+        this.#listeners.add(ofKind);
+        return () => this.#listeners.delete(ofKind);
       },
     };
   }
@@ -78,7 +78,7 @@ export class MemoryHost implements Host {
     const resourceVersion = String(Number(metadata.resourceVersion) + 1);
     const written = { ...resource, metadata: { ...metadata, resourceVersion } };
     this.#resources.set(identify(resource), written);
-    for (const listener of this.#listeners.get(kind) ?? []) listener(metadata);
+    for (const listener of this.#listeners) listener(kind, metadata);
     return written;
   }
 

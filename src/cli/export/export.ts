@@ -6,7 +6,7 @@
  * process ends, also after a signal, but not after SIGKILL or a crash of the machine.
  */
 
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -158,13 +158,9 @@ async function reportEnd(
 
 /** Words for fields in messages: names of manifest fields, or names of flags if there is no manifest. */
 function wordingOf(sink: ExportSink | undefined): ExportWording {
-  const fieldName = sink === undefined ? resourceWording.fieldName : flagNameOf;
+  const flagName = (field: WordedField) => flagOf(`spec.${field}`) ?? `spec.${field}`;
+  const fieldName = sink === undefined ? resourceWording.fieldName : flagName;
   return { startedAs: 'process', rowsGoTo: sink?.kind === 'stdout' ? 'stdout' : 'files', fieldName };
-}
-
-function flagNameOf(field: WordedField): string {
-  const path = `spec.${field}`;
-  return flagOf(path) ?? path;
 }
 
 const ports = { clock: systemClock, random: systemRandom };
@@ -216,20 +212,8 @@ function theOne(
  */
 function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandContext): void {
   const folder = path.resolve(cwd, directory);
-  if (isAbsent(folder))
-    throw new UsageError(`--volume ${name}: the folder ${folder} does not exist: create it, or name another one`);
-}
-
-/**
- * Returns whether the folder does not exist. Returns false if that cannot be checked: the export then reports the error
- * when it writes.
- */
-function isAbsent(folder: string): boolean {
-  try {
-    return statSync(folder, { throwIfNoEntry: false }) === undefined;
-  } catch {
-    return false;
-  }
+  if (existsSync(folder)) return;
+  throw new UsageError(`--volume ${name}: the folder ${folder} does not exist: create it, or name another one`);
 }
 
 function makeFolder(directory: string): void {
@@ -247,14 +231,10 @@ function makeFolder(directory: string): void {
  * stdout has ended.
  */
 function temporaryFolder(): string {
-  const folder = madeTemporaryFolder();
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-function madeTemporaryFolder(): string {
   try {
-    return mkdtempSync(path.join(tmpdir(), 'logfleet-export-'));
+    const folder = mkdtempSync(path.join(tmpdir(), 'logfleet-export-'));
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    return folder;
   } catch (error) {
     throw new UsageError(
       `cannot create a temporary folder for the rows: ${(error as Error).message}; name another folder with TMPDIR`,

@@ -78,15 +78,14 @@ function isInconclusive({ stopped }: Rollout, name: string): boolean {
 }
 
 /**
- * Returns a suffix that distinguishes this approval from former ones. It is needed after a retry, or after a stage that
- * ended without a result, since both cancel former approvals.
+ * Returns a suffix that distinguishes this approval from former ones. A retry cancels former approvals, and so does a
+ * stage that ended without a result.
  */
-function markOf(rollout: Rollout, name: string): string {
+function suffixOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;
-  if (stopped && isInconclusive(rollout, name)) return `/${stopped.time}`;
-  const last = actions.findLast(({ action, stage }) => action === 'Retry' || (action === 'Approve' && stage === name));
-  const isAgain = actions.some(({ action, stage }) => action === 'Approve' && stage === name);
-  return isAgain && last?.action === 'Retry' ? `/${last.time}` : '';
+  const retry = actions.findLast(({ action }) => action === 'Retry');
+  const time = isInconclusive(rollout, name) ? stopped?.time : retry?.time;
+  return time === undefined ? '' : `/${time}`;
 }
 
 function named(name: string, { id }: Rollout, stages: readonly StageStatus[]): StageStatus {
@@ -104,7 +103,7 @@ function approve(
 ): PersonAction {
   const { id } = rollout;
   const { name, state } = stage;
-  const value = `${id}/${name}${markOf(rollout, name)}`;
+  const value = `${id}/${name}${suffixOf(rollout, name)}`;
   if (resource.metadata.annotations[annotations.approve] === value) {
     return { annotation: undefined, report: `stage ${name} of rollout ${id} is already approved.` };
   }

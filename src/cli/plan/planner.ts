@@ -8,6 +8,7 @@
 import type { Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { unlessAborted } from '../../base/aborted.ts';
 import { assert } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
@@ -104,32 +105,23 @@ class Planning {
     const { clock, timeoutMs, signal, wanted } = this.#options;
     if (wanted.length === 0) return { outlooks: [], others: [] };
     const stop = new AbortController();
-    const onAbort = () => this.#ended.reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) onAbort();
     const timer = clock.after(timeoutMs, () => this.#ended.resolve());
     const running = this.#controller.run(stop.signal);
     try {
-      await this.#ended.promise;
+      await unlessAborted(signal, this.#ended.promise);
     } finally {
       timer.cancel();
-      signal.removeEventListener('abort', onAbort);
       stop.abort(new Error('the plan is made'));
       await this.#reconciler.close();
       await running;
     }
-    const isWanted = (policy: CollectorVersionPolicy) =>
-      wanted.some((key) => keyText(key) === keyText(policy.metadata));
-    const all = [...this.#options.host.resources('CollectorVersionPolicy').list()];
-    return {
-      outlooks: wanted.map((key) => this.#outlookOf(key)),
-      others: all
-        .filter((policy) => !isWanted(policy))
-        .flatMap((policy) => {
-          const error = this.#troubles.get(keyText(policy.metadata))?.error;
-          return error ? [problemOf(policy, error)] : [];
-        }),
-    };
+    const names = new Set(wanted.map(keyText));
+    const others = [...this.#options.host.resources('CollectorVersionPolicy').list()].flatMap((policy) => {
+      const name = keyText(policy.metadata);
+      const error = this.#troubles.get(name)?.error;
+      return error && !names.has(name) ? [problemOf(policy, error)] : [];
+    });
+    return { outlooks: wanted.map((key) => this.#outlookOf(key)), others };
   }
 
   #look(policy: CollectorVersionPolicy, gathered: Ready | Unready): void {

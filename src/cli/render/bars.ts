@@ -57,16 +57,6 @@ export function renderLegend(counts: CollectorCounts, width: number, paint: Pain
 }
 
 /**
- * Counts of collectors by state, such as `80 updated, 6 in progress, 2 failed`. States without collectors are left out.
- */
-export function renderCounts(counts: CollectorCounts): string {
-  const parts = collectorStates
-    .filter(({ member }) => counts[member] > 0)
-    .map(({ member, label }) => `${counts[member]} ${label}`);
-  return parts.length === 0 ? 'none' : parts.join(', ');
-}
-
-/**
  * Divides the `cells` of a bar in proportion to `amounts`, by the largest remainder. Each amount above 0 gets a cell
  * while there are enough. The extra cell is taken from the largest amount. So one failed collector of ten thousand is
  * visible.

@@ -99,25 +99,18 @@ export function renderCell(column: PrinterColumn, resource: unknown, nowMs: numb
   return value === undefined || value === null ? '' : String(value);
 }
 
-const step = /\.([A-Za-z_][\w-]*)|\[\?\(@\.(\w+)\s*==\s*["']([^"']*)["']\)\]/y;
+const step = /\.([A-Za-z_][\w-]*)|\[\?\(@\.(\w+)\s*==\s*["']([^"']*)["']\)\]/g;
 
 function valueAt(path: string, resource: unknown): unknown {
-  step.lastIndex = 0;
-  let value = resource;
-  while (step.lastIndex < path.length) {
-    const match = step.exec(path);
-    assert(match, `crds/ has a printer column with the path ${path}, which is not understood here`);
-    const [, member, filterMember, filterValue] = match;
-    value =
-      member === undefined ? found(value, filterMember as string, filterValue as string) : memberOf(value, member);
-  }
-  return value;
+  const steps = [...path.matchAll(step)];
+  const isKnown = steps.map(([text]) => text).join('') === path;
+  assert(isKnown, `crds/ has a printer column with the path ${path}, which is not understood here`);
+  return steps.reduce<unknown>((value, [, member, filterMember = '', wanted = '']) => {
+    if (member !== undefined) return memberOf(value, member);
+    return Array.isArray(value) ? value.find((element) => memberOf(element, filterMember) === wanted) : undefined;
+  }, resource);
 }
 
 function memberOf(value: unknown, member: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[member] : undefined;
-}
-
-function found(value: unknown, member: string, wanted: string): unknown {
-  return Array.isArray(value) ? value.find((one) => memberOf(one, member) === wanted) : undefined;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { apportion, renderBar, renderCounts, renderLegend } from '../../../../src/cli/render/bars.ts';
+import { apportion, renderBar, renderLegend } from '../../../../src/cli/render/bars.ts';
 import { paintWith } from '../../../../src/cli/render/text.ts';
 import { rollingStatus } from '../sample-policy.ts';
 
@@ -62,10 +62,5 @@ describe('the legend', () => {
       '█ updated 180  ▓ in progress 6  ░ pending 9',
       '× failed 2  ○ offline 3',
     ]);
-  });
-
-  it('in words', () => {
-    expect(renderCounts(counts)).toBe('180 updated, 6 in progress, 9 pending, 2 failed, 3 offline');
-    expect(renderCounts(none)).toBe('none');
   });
 });
