@@ -10,10 +10,10 @@ import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { counted } from '../../base/number-text.ts';
 import type { CommandContext } from '../context.ts';
 import type { ApproveOptions, TargetOptions } from '../options.ts';
-import { commandLine, resumeStep } from '../render/next-steps.ts';
+import { commandLine } from '../render/next-steps.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
 import { UsageError } from '../usage-error.ts';
-import { actOnPolicy, nothingToDo, type PersonAction } from './person-action.ts';
+import { actOnPolicy, nothingToDo, type PersonAction, renderPaused } from './person-action.ts';
 import { rolloutOf } from './rollout-request.ts';
 
 export function approveCommand(
@@ -22,8 +22,7 @@ export function approveCommand(
   context: CommandContext,
   open: OpenResources = openResources,
 ): Promise<number> {
-  const why = () => ', which has no stages';
-  return actOnPolicy(target, options, context, open, why, (resource) => {
+  return actOnPolicy(target, options, context, open, (resource) => {
     const rollout = rolloutOf(resource, 'approve');
     const stages = resource.status?.stages ?? [];
     const wanted = stage === undefined ? awaiting(resource, rollout, stages) : named(stage, rollout, stages);
@@ -108,8 +107,7 @@ function approve(
     return { annotation: undefined, report: `stage ${name} of rollout ${id} is already approved.` };
   }
   const annotation = { name: annotations.approve, value };
-  const paused = resumeStep(resource, options);
-  const also = paused === undefined ? '' : ` It is paused. To resume: ${paused}`;
+  const also = renderPaused(resource, options);
   switch (state) {
     case 'AwaitingApproval': {
       const effect =

@@ -4,12 +4,12 @@
  * not undo it.
  */
 
-import type { AnyResource, CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
+import type { AnyResource, CollectorVersionPolicy } from '../../api/kinds.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { counted } from '../../base/number-text.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
-import { referenceOf } from '../render/next-steps.ts';
+import { commandLine, referenceOf, resumeStep } from '../render/next-steps.ts';
 import { findResource, type OpenResources, parseReference } from '../resources/resource-access.ts';
 import type { Annotation, ResourceReader } from '../resources/resource-reader.ts';
 import { UsageError } from '../usage-error.ts';
@@ -48,19 +48,26 @@ export async function act(
   }
 }
 
-/** Like `act`, for policies only. For an export it throws a `UsageError` with the clause `why`, which follows "sx/errors is an export". */
+/** Like `act`, for policies only. Throws a `UsageError` for an export. */
 export function actOnPolicy(
   target: string,
   options: TargetOptions,
   context: CommandContext,
   open: OpenResources,
-  why: (resource: SearchExport) => string,
   decide: (policy: CollectorVersionPolicy) => PersonAction,
 ): Promise<number> {
   return act(target, options, context, open, (resource) => {
     if (resource.kind === 'CollectorVersionPolicy') return decide(resource);
-    throw new UsageError(`${referenceOf(resource.kind, resource.metadata)} is an export${why(resource)}`);
+    throw new UsageError(
+      `${target} is an export, which has no rollout. It retries by itself; to end it, delete its manifest or run: ${commandLine('pause', resource, options)}`,
+    );
   });
+}
+
+/** Sentence that the resource is paused, with the step that resumes it. Empty if it is not paused. */
+export function renderPaused(resource: AnyResource, options: TargetOptions): string {
+  const resume = resumeStep(resource, options);
+  return resume === undefined ? '' : ` It is paused. To resume: ${resume}`;
 }
 
 /** Returns the error of a command that has nothing to do. `message` says why, and what to do instead. */

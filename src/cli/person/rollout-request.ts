@@ -6,15 +6,15 @@
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { Rollout } from '../../api/generated/collector-version-policy.ts';
-import type { CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
+import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
-import { commandLine, resumeStep } from '../render/next-steps.ts';
+import { commandLine } from '../render/next-steps.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
-import { actOnPolicy, nothingToDo, renderInProgress } from './person-action.ts';
+import { actOnPolicy, nothingToDo, renderInProgress, renderPaused } from './person-action.ts';
 
 export function retryCommand(
   target: string,
@@ -23,8 +23,7 @@ export function retryCommand(
   open: OpenResources = openResources,
   clock: Clock = systemClock,
 ): Promise<number> {
-  const why = () => ', which retries by itself: correct the problem in its condition';
-  return actOnPolicy(target, options, context, open, why, (resource) => {
+  return actOnPolicy(target, options, context, open, (resource) => {
     const { id } = rolloutOf(resource, 'retry');
     const failed = resource.status?.collectors?.failed ?? 0;
     if (!resource.status?.rollout?.stopped && !hasFailures(resource)) {
@@ -41,29 +40,17 @@ export function abortCommand(
   open: OpenResources = openResources,
   clock: Clock = systemClock,
 ): Promise<number> {
-  return actOnPolicy(
-    target,
-    options,
-    context,
-    open,
-    (resource) => whyNoAbort(resource, options),
-    (resource) => {
-      const { id } = rolloutOf(resource, 'abort');
-      const retry = commandLine('retry', resource, options);
-      const over = overBy(resource);
-      if (over !== undefined) {
-        throw nothingToDo(resource, `rollout ${id} ${over}: set another target, or continue with: ${retry}`);
-      }
-      const running = renderInProgress(resource);
-      const report = `aborted rollout ${id}${running}. Upgraded collectors stay upgraded. Set another target, or continue with: ${retry}`;
-      return { annotation: request(annotations.abort, id, clock), report };
-    },
-  );
-}
-
-/** Clause that says why an export cannot be aborted, and what to do instead. */
-function whyNoAbort(resource: SearchExport, options: TargetOptions): string {
-  return `: delete its manifest to end it, or pause it with: ${commandLine('pause', resource, options)}`;
+  return actOnPolicy(target, options, context, open, (resource) => {
+    const { id } = rolloutOf(resource, 'abort');
+    const retry = commandLine('retry', resource, options);
+    const over = overBy(resource);
+    if (over !== undefined) {
+      throw nothingToDo(resource, `rollout ${id} ${over}: set another target, or continue with: ${retry}`);
+    }
+    const running = renderInProgress(resource);
+    const report = `aborted rollout ${id}${running}. Upgraded collectors stay upgraded. Set another target, or continue with: ${retry}`;
+    return { annotation: request(annotations.abort, id, clock), report };
+  });
 }
 
 /**
@@ -84,8 +71,7 @@ function request(name: string, rolloutId: string, clock: Clock) {
 
 function renderRetry(resource: CollectorVersionPolicy, id: string, failed: number, options: TargetOptions): string {
   const again = failed === 0 ? '' : `${counted(failed, 'failed collector')} ${failed === 1 ? 'is' : 'are'} retried`;
-  const paused = resumeStep(resource, options);
-  const also = paused === undefined ? '' : ` It is paused. To resume: ${paused}`;
+  const also = renderPaused(resource, options);
   if (resource.status?.rollout?.stopped)
     return `rollout ${id} continues${again === '' ? '' : `, and ${again}`}.${also}`;
   return `${again === '' ? 'failed collectors are retried' : again} in rollout ${id}.${also}`;

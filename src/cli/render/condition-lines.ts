@@ -1,13 +1,8 @@
 /** Renders the conditions of a resource of any kind as text. */
+import type { SearchExportStatus } from '../../api/generated/search-export.ts';
 import { printable, renderAgeSince } from './text.ts';
 
-interface ShownCondition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: string;
-  readonly message: string;
-  readonly lastTransitionTime: string;
-}
+type ShownCondition = NonNullable<SearchExportStatus['conditions']>[number];
 
 /** Part of a resource's status that every kind has. */
 export interface WithConditions {

@@ -89,7 +89,7 @@ function renderStageState({ state, soakedUntil }: StageStatus, nowMs: number): s
 function renderCounts(stage: StageStatus): string {
   const { members, updated, failed, state } = stage;
   const failures = renderFailures(stage);
-  const left = isOver[state] ? members - updated - failed : 0;
+  const left = overStates.includes(state) ? members - updated - failed : 0;
   return `${updated}/${members}${failures === undefined ? '' : `, ${failures}`}${left > 0 ? `, ${left} left out` : ''}`;
 }
 
@@ -104,18 +104,10 @@ function renderFailures({ failed, failedAttempts = 0 }: StageStatus): string | u
 }
 
 /**
- * True for states of a stage in which no more upgrades start. Its remaining collectors are offline, hosted or left out
+ * States of a stage in which no more upgrades start. Its remaining collectors are offline, hosted or left out
  * for another reason.
  */
-const isOver: Readonly<Record<StageStatus['state'], boolean>> = {
-  Pending: false,
-  AwaitingApproval: false,
-  Progressing: false,
-  Soaking: true,
-  Failed: true,
-  Completed: true,
-  Stopped: false,
-};
+const overStates: readonly StageStatus['state'][] = ['Soaking', 'Failed', 'Completed'];
 
 /**
  * Bar of a stage's collectors, `[███×░░]`, with exactly `width` columns. In a stage that starts no more upgrades, the
@@ -128,7 +120,7 @@ export function renderStageBar(
 ): string {
   const room = Math.max(0, width - 2);
   const [done = 0, lost = 0, rest = 0] = apportion([updated, failed, Math.max(0, members - updated - failed)], room);
-  const mark = isOver[state] ? '·' : '░';
+  const mark = overStates.includes(state) ? '·' : '░';
   const inside = paint('green', '█'.repeat(done)) + paint('red', '×'.repeat(lost)) + paint('dim', mark.repeat(rest));
   return `[${inside}${' '.repeat(room - done - lost - rest)}]`;
 }

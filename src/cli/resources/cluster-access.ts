@@ -5,7 +5,7 @@
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, failure } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
@@ -54,12 +54,19 @@ export class ClusterReader implements ResourceReader {
   }
 
   async list(kind: KindName, namespace: string | undefined, signal?: AbortSignal): Promise<readonly AnyResource[]> {
+    const path = resourcePath(kind, namespace);
     const resources: AnyResource[] = [];
     let token: string | undefined;
     do {
-      const page = await this.#page(kind, namespace, token, signal);
-      resources.push(...page.resources);
-      token = page.token;
+      const query = { limit: String(pageLimit), ...(token === undefined ? {} : { continue: token }) };
+      const call = { method: 'GET' as const, path, query, ...(signal && { signal }) };
+      const answer = await this.#client.call(call).catch((cause: unknown) => {
+        if (!hasCode(cause, 'host.gone')) throw cause;
+        throw failure('stall', 'cli.kindNotInstalled', notInstalled(kind, this.place), { cause });
+      });
+      const page = readPage(answer, path);
+      resources.push(...page.items.map((item) => decodeWhole(kind, item)).filter((found) => found !== undefined));
+      token = page.continueToken;
     } while (token !== undefined);
     return resources.sort(byNamespaceAndName);
   }
@@ -115,29 +122,6 @@ export class ClusterReader implements ResourceReader {
   close(): Promise<void> {
     return this.#client.close();
   }
-
-  async #page(
-    kind: KindName,
-    namespace: string | undefined,
-    token: string | undefined,
-    signal: AbortSignal | undefined,
-  ) {
-    const query = { limit: String(pageLimit), ...(token === undefined ? {} : { continue: token }) };
-    const call = { method: 'GET' as const, path: resourcePath(kind, namespace), query };
-    let answer: unknown;
-    try {
-      answer = await this.#client.call(signal === undefined ? call : { ...call, signal });
-    } catch (error) {
-      throw hasCode(error, 'host.gone') ? missingKind(kind, this.place, error) : error;
-    }
-    const { items, continueToken } = readPage(answer, call.path);
-    const resources = items.map((item) => decodeWhole(kind, item)).filter((resource) => resource !== undefined);
-    return { resources, token: continueToken };
-  }
-}
-
-function missingKind(kind: KindName, place: string, cause: unknown): LogfleetError {
-  return failure('stall', 'cli.kindNotInstalled', notInstalled(kind, place), { cause });
 }
 
 /** Decodes a resource like `decodeResource`, but keeps the metadata that only people read. */

@@ -19,11 +19,7 @@ export interface HealthServerOptions {
   readonly metrics: { readonly contentType: string; render(): Promise<string> };
 }
 
-export interface HealthServer {
-  readonly host: string;
-  readonly port: number;
-  close(): Promise<void>;
-}
+export type HealthServer = Awaited<ReturnType<typeof startHealthServer>>;
 
 interface Answer {
   readonly status: number;
@@ -32,7 +28,7 @@ interface Answer {
 }
 
 /** Starts the server. Resolves when it listens. Throws `cli.listen` if the address cannot be used. */
-export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
+export async function startHealthServer(options: HealthServerOptions) {
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) => {
     void respond(options, request, response);
   });

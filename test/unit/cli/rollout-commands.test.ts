@@ -102,14 +102,11 @@ const written = (name: string, value: string) => [
   { key: 'logging/production', annotation: { name: `logfleet.dev/${name}`, value } },
 ];
 
-it.each([
-  ['approve', ', which has no stages'],
-  ['retry', ', which retries by itself: correct the problem in its condition'],
-  ['abort', ': delete its manifest to end it, or pause it with: logfleet pause sx/errors'],
-] as const)('%s refuses an export', async (name, why) => {
+it.each(['approve', 'retry', 'abort'] as const)('%s refuses an export', async (name) => {
   const reader = new MemoryReader([sampleExport()]);
   const done = commands[name]('sx/errors', {}, recordingContext(), async () => reader, new VirtualClock(nowMs));
-  await expect(done).rejects.toMatchObject({ code: 'cli.usage', message: `sx/errors is an export${why}` });
+  const message = expect.stringMatching(/^sx\/errors is an export, .* run: logfleet pause sx\/errors$/);
+  await expect(done).rejects.toMatchObject({ code: 'cli.usage', message });
   expect(reader.annotated).toEqual([]);
 });
 
