@@ -282,8 +282,3 @@ export function verificationDocument(url: string, verification: Verification): o
     differences,
   };
 }
-
-/** Document about an export that could not be verified, for programs. */
-export function problemDocument(url: string, problem: string): object {
-  return { manifest: url, proven: false, problem };
-}

@@ -4,7 +4,7 @@
  * the manifest.
  */
 
-import { aborted } from '../../base/aborted.ts';
+import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
 import { counted } from '../../base/number-text.ts';
@@ -20,62 +20,70 @@ import { renderProgressBar } from '../render/bars.ts';
 import { Screen } from '../render/screen.ts';
 import { paintWith, renderBytes } from '../render/text.ts';
 import { placesOfExports } from './manifest-place.ts';
-import { problemDocument, renderVerification, verificationDocument } from './verification-view.ts';
+import { renderVerification, verificationDocument } from './verification-view.ts';
 
 /** Runs `logfleet verify`. Resolves to exit status 1 if any export differs from its manifest or is incomplete. */
 export async function verifyCommand(text: string, options: VerifyOptions, context: CommandContext): Promise<number> {
+  const { stdout, stderr } = context;
   const places = placesOfExports(text, options, context);
   const isOne = places.length === 1;
-  const documents: object[] = [];
-  const notProven: string[] = [];
+  const results: Result[] = [];
   for (const [index, place] of places.entries()) {
-    const proof = await proofOf(place, context, isOne);
-    if (!proof) return exitStatus.interrupted;
-    if (!isProof(proof)) notProven.push(proof.url);
-    if (options.output === 'json') documents.push(documentOf(proof));
-    else if (proof.kind === 'problem') context.stderr.write(`logfleet verify: ${proof.message}\n`);
-    else showProof(proof, context.stdout, index > 0);
+    const result = await resultOf(place, context, isOne);
+    results.push(result);
+    if (options.output === 'json') continue;
+    if (result.problem !== undefined) stderr.write(`logfleet verify: ${result.problem}\n`);
+    else stdout.write([...(index > 0 ? [''] : []), ...result.lines].map((line) => `${line}\n`).join(''));
   }
+  const notProven = results.filter(({ isProven }) => !isProven).map(({ url }) => url);
   const isProven = notProven.length === 0;
   if (options.output === 'json') {
-    const document = isOne ? documents[0] : { proven: isProven, exports: documents };
-    context.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
+    const documents = results.map(({ document }) => document);
+    stdout.write(`${JSON.stringify(isOne ? documents[0] : { proven: isProven, exports: documents }, undefined, 2)}\n`);
   } else if (!isOne) {
     const counts = `${counted(places.length, 'export')}: ${places.length - notProven.length} proven`;
     // With several exports the reports are long, so the summary repeats the addresses of the failed exports.
     const which = isProven ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
-    context.stdout.write(`\n${counts}${which}\n`);
+    stdout.write(`\n${counts}${which}\n`);
   }
   return isProven ? exitStatus.ok : exitStatus.failed;
 }
 
-type Proof =
-  | { readonly kind: 'read'; readonly url: string; readonly verification: Verification }
-  /** Result for an export that could not be verified, because it is not complete or is damaged. */
-  | { readonly kind: 'problem'; readonly url: string; readonly message: string };
+interface Result {
+  readonly url: string;
+  readonly isProven: boolean;
+  /** The result for programs. */
+  readonly document: object;
+  /** The result for people. */
+  readonly lines: readonly string[];
+  /** Reason why the export could not be verified: it is not complete, or is damaged. */
+  readonly problem?: string;
+}
 
-/** Verifies one export. Returns undefined if a signal interrupts the verification. */
-async function proofOf(
-  place: DestinationSettings,
-  context: CommandContext,
-  isOne: boolean,
-): Promise<Proof | undefined> {
+/** Verifies one export. Rejects with the reason of the signal if it interrupts the verification. */
+async function resultOf(place: DestinationSettings, context: CommandContext, isOne: boolean): Promise<Result> {
   const ports = { clock: systemClock, random: systemRandom, environment: context.env };
   const destination = await openDestination(place, ports);
   const progress = new VerifyView(context.stderr, systemClock);
   const url = `${destination.url}/${layout.manifest}`;
   try {
     const verifying = verify(destination, (moment) => progress.show(moment));
-    // After an interrupt, errors of files that are still being read are ignored.
-    verifying.catch(() => {});
-    const verification = await Promise.race([verifying, aborted(context.signal).then(() => undefined)]);
-    return verification && { kind: 'read', url, verification };
+    const verification = await unlessAborted(context.signal, verifying);
+    const { isTTY, colour, columns } = context.stdout;
+    const width = isTTY ? columns() : Number.POSITIVE_INFINITY;
+    return {
+      url,
+      isProven: verification.differences.length === 0 && verification.manifest.complete,
+      document: verificationDocument(url, verification),
+      lines: renderVerification(url, verification, { width, colour }),
+    };
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
     // With several exports, the others are still verified. A single export that does not exist is an error of the command.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
     // Error messages name files relative to the folder of the export, so the address of the folder is added.
-    return { kind: 'problem', url, message: `${url}: ${error.message}` };
+    const problem = `${url}: ${error.message}`;
+    return { url, isProven: false, document: { manifest: url, proven: false, problem }, lines: [], problem };
   } finally {
     progress.end();
     await destination.close();
@@ -84,26 +92,6 @@ async function proofOf(
 
 /** Codes of errors that concern the export itself, not the arguments of the command. */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
-
-function isProof(proof: Proof): boolean {
-  if (proof.kind === 'problem') return false;
-  return proof.verification.differences.length === 0 && proof.verification.manifest.complete;
-}
-
-function documentOf(proof: Proof): object {
-  if (proof.kind === 'problem') return problemDocument(proof.url, proof.message);
-  return verificationDocument(proof.url, proof.verification);
-}
-
-function showProof(
-  { url, verification }: Extract<Proof, { readonly kind: 'read' }>,
-  stdout: Output,
-  followsAnother: boolean,
-): void {
-  const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
-  const lines = renderVerification(url, verification, { width, colour: stdout.colour });
-  stdout.write([...(followsAnother ? [''] : []), ...lines].map((line) => `${line}\n`).join(''));
-}
 
 /** Names of the export's files, relative to the folder of the export. */
 const layout = new ExportLayout('');
