@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /*
- * Starts logfleet with a Node that can run it. logfleet is TypeScript that Node 24 runs as it stands; whoever calls this may
- * have an older one first on the PATH, so this file is plain JavaScript for any Node from 14 on.
+ * Starts logfleet with a Node that can run TypeScript. The first Node on the PATH may be older than 24, so this file is plain
+ * JavaScript for Node 14 and newer.
  *
- * A Node 24 goes on in this very process. An older one starts the checkout's own (the npm package `node`), passes signals on
- * to it, and ends as it ends.
+ * Node 24 runs logfleet in this process. An older Node starts the Node of the checkout (the npm package `node`), forwards signals to it,
+ * and ends with its exit status.
  */
 import { spawn } from 'child_process';
 import { accessSync, constants, existsSync } from 'fs';
@@ -23,7 +23,7 @@ if (!existsSync(new URL('node_modules/commander/package.json', root))) {
 } else {
   const node = ownNode();
   if (node) startWith(node);
-  else refuse(`this is Node ${process.versions.node}, and it needs ${neededMajor}: ${wayToNode()}`);
+  else refuse(`this is Node ${process.versions.node}, and it needs ${neededMajor}: ${nodeAdvice()}`);
 }
 
 function refuse(reason) {
@@ -31,13 +31,13 @@ function refuse(reason) {
   process.exitCode = 1;
 }
 
-/** How the checkout comes to a Node of its own. Its package needs its install script, which npm may have been told to leave. */
-function wayToNode() {
+/** Command that installs a Node in the checkout. npm can be configured to omit the install script of its package. */
+function nodeAdvice() {
   const hasPackage = existsSync(new URL('node_modules/node/package.json', root));
   return `run "${hasPackage ? 'npm rebuild node --ignore-scripts=false' : 'npm ci'}" in ${checkout}, which installs one there`;
 }
 
-/** The checkout's own Node, also where npm was told to run no install scripts but has the platform's package. */
+/** Path of the Node in the checkout: that of the install script, or of the package for this platform. */
 function ownNode() {
   const system = process.platform === 'win32' ? 'win' : process.platform;
   const platformPackage = `node-${system}-${process.arch}`;

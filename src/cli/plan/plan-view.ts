@@ -84,7 +84,7 @@ function factsOf(plan: RolloutPlan): readonly Fact[] {
   const needed = plan.stages.filter(({ approval, upgrades }) => approval === 'needed' && upgrades.length > 0);
   const approvals = needed.map(({ name }) => name).join(', ');
   const { posts = 0, looks = 0, sweeps = 0 } = forecast?.requests ?? {};
-  const each = `${posts} to start upgrades, ${looks} to see them end, ${sweeps} to look at the fleet`;
+  const each = `${posts} to start upgrades, ${looks} to see them end, ${sweeps} to list the fleet`;
   const isIdle = countUpgrades(plan) === 0;
   return [
     ['Upgrades', describeCounts(plan)],

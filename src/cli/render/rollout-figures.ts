@@ -83,7 +83,7 @@ function firstShown(stages: readonly StageStatus[], most: number): number {
 function renderStageState({ state, soakedUntil }: StageStatus, nowMs: number): string {
   if (state !== 'Soaking' || soakedUntil === undefined) return state;
   const leftMs = Date.parse(soakedUntil) - nowMs;
-  return leftMs > 0 ? `${state}, ${renderAge(leftMs)} left` : `${state}, a last look`;
+  return leftMs > 0 ? `${state}, ${renderAge(leftMs)} left` : `${state}, a last listing`;
 }
 
 function renderCounts(stage: StageStatus): string {

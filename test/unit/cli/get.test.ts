@@ -97,7 +97,7 @@ describe('get', () => {
     expect(await told(new MemoryReader([unseen]), { kind: 'sx' })).toContain('logfleet verify FOLDER');
   });
 
-  it('reports the searched place and ends with 0 without resources', async () => {
+  it('names the searched place and ends with 0 if there are no resources', async () => {
     const { status, stdout, stderr } = await run(new MemoryReader([elsewhere]), { kind: 'cvp' });
     expect({ status, stdout, stderr }).toEqual({
       status: 0,
@@ -405,7 +405,7 @@ describe('get --watch', () => {
   });
 
   it.each([undefined, { columns: 100, rows: 60 }])(
-    'says at once what keeps it from following, and since when',
+    'reports immediately why changes cannot be followed, and for how long',
     async (terminal) => {
       const reader = new MemoryReader([production]);
       const given = { kind: 'cvp', name: 'production', options: watch, ...(terminal && { terminal }) };
@@ -426,7 +426,7 @@ describe('get --watch', () => {
   );
 
   it.each([undefined, { columns: 100, rows: 60 }])(
-    'says when nobody works on what it shows any more',
+    'reports when no process works on the shown resources any more',
     async (terminal) => {
       const reader = new MemoryReader([production]);
       let note: string | undefined;

@@ -272,7 +272,7 @@ describe('retry', () => {
   });
 
   it.each(['RefusedByService: too old', 'RefusedByService', 'NotPermitted', 'Contested'])(
-    'goes by who is left alone as %s where `Ready` tells of something else first',
+    'retries a refused collector (%s) if Ready has another reason',
     async (reason) => {
       const refused = policy({ ...failing(0), skippedReasons: [{ reason, count: 1 }] });
       expect((await run('retry', refused)).annotated).toEqual(written('retry', `${id}/${now}`));

@@ -33,7 +33,7 @@ describe('renderAge formats ages like kubectl', () => {
     expect(renderAge(ageMs)).toBe(text);
   });
 
-  it('from a time until now, if there is a time', () => {
+  it('shows the age of a time, or <unknown>', () => {
     expect(renderAgeSince('2026-11-02T11:59:00Z', Date.UTC(2026, 10, 2, 12))).toBe('60s');
     expect(renderAgeSince(undefined, 0)).toBe('<unknown>');
     expect(renderAgeSince('yesterday', 0)).toBe('<unknown>');

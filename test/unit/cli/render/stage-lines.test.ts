@@ -28,7 +28,7 @@ describe('renderStages', () => {
 
   it('counts down a soak, and shows when only the last listing is missing', () => {
     expect(shown([stage('a', 'Soaking', { soakedUntil: ago(-90) })])[0]).toContain('Soaking, 90s left');
-    expect(shown([stage('a', 'Soaking', { soakedUntil: ago(0) })])[0]).toContain('Soaking, a last look');
+    expect(shown([stage('a', 'Soaking', { soakedUntil: ago(0) })])[0]).toContain('Soaking, a last listing');
     expect(shown([stage('a', 'Soaking')])[0]).toMatch(/^a {2}Soaking {2}\[/);
     expect(shown([stage('a', 'Completed', { soakedUntil: ago(-90) })])[0]).not.toContain('90s');
   });
