@@ -255,10 +255,7 @@ class Batch {
     return { ...this.#input, batched: this.#post.length, stageLimit: (stage) => this.#stageLimit(stage) };
   }
 
-  /**
-   * Number of attempts in flight in a stage and the maximum of the stage (`maxInProgress`), computed again after each start in
-   * the stage.
-   */
+  /** Limit of a stage. Its attempts in flight are counted again after each start in the stage. */
   #stageLimit(stage: number): StageLimit | undefined {
     if (!this.#stageLimits.has(stage)) this.#stageLimits.set(stage, this.#countInFlight(stage));
     return this.#stageLimits.get(stage);

@@ -93,15 +93,18 @@ export interface AdmissionInput {
   readonly calendar: MaintenanceCalendar;
 }
 
+/** Attempts of one stage, compared with the stage's `maxInProgress`. */
 export interface StageLimit {
   readonly name: string;
+  /** Number of attempts in flight. */
   readonly open: number;
+  /** Maximum number of attempts in flight. */
   readonly most: number;
 }
 
 /** Attempts that this decision has started so far, and the other inputs of the rules for a single candidate. */
 export interface AdmissionState extends AdmissionInput {
-  /** Number of attempts in flight in a stage and its `maxInProgress`; undefined when the stage sets no maximum. */
+  /** Limit of a stage; undefined when the stage sets no maximum. */
   readonly stageLimit: (stage: number) => StageLimit | undefined;
   /** Number of attempts that this decision has started so far. */
   readonly batched: number;
