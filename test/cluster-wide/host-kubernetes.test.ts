@@ -10,7 +10,7 @@ import type { OwnerRef } from '../../src/host/host.ts';
 import { ApiClient } from '../../src/host/kubernetes/api-client.ts';
 import { leasePath, ledgerPath, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { connectToCluster } from '../../src/host/kubernetes/cluster-connection.ts';
-import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
+import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 import { type Installation, install, installs, releasedLease } from '../support/installation.ts';
 import { recordingContext } from '../unit/cli/recording-context.ts';
@@ -52,7 +52,7 @@ interface Operator {
 async function operate(installation: Installation, identity = 'operator-0'): Promise<Operator> {
   const { api } = await connectToCluster({ kubeconfig: installation.kubeconfig });
   const outcomes = new Outcomes();
-  const host = createKubernetesHost({
+  const host = new KubernetesHost({
     api,
     namespaces: installation.serves,
     operatorNamespace: installation.namespace,

@@ -19,7 +19,7 @@ import type {
   WatchRequest,
   WatchResponse,
 } from '../../src/host/kubernetes/kube-api.ts';
-import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
+import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
 import { connectWith } from '../../src/service/connect.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
@@ -78,7 +78,7 @@ export class SimulatedProcess {
     const random: Random = seededRandom(options.seed);
     const metrics = noMetrics;
     const surroundings = { clock, random, log, metrics };
-    this.host = createKubernetesHost({
+    this.host = new KubernetesHost({
       ...surroundings,
       api: new ProcessApi(this, this.#client, this.#gate, observer, clock),
       namespaces: 'all',

@@ -13,7 +13,7 @@ import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import { Operator, type OperatorOptions } from '../../src/cli/operator.ts';
-import { createKubernetesHost, type KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
+import { KubernetesHost } from '../../src/host/kubernetes/kubernetes-host.ts';
 import type { PolicySettings } from '../../src/policy/settings.ts';
 import { connectWith } from '../../src/service/connect.ts';
 import { InProcessTransport } from './in-process-transport.ts';
@@ -171,7 +171,7 @@ export class World extends ServiceWorld {
     const log = this.#options.log ?? silentLogger;
     const metrics = options.metrics ?? noMetrics;
     const { clock, random } = this;
-    const host = createKubernetesHost({
+    const host = new KubernetesHost({
       api,
       namespaces: 'all',
       operatorNamespace: 'logfleet-system',

@@ -4,7 +4,7 @@ import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
 import { systemRandom } from '../../base/random.ts';
-import { createKubernetesHost } from '../../host/kubernetes/kubernetes-host.ts';
+import { KubernetesHost } from '../../host/kubernetes/kubernetes-host.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
 import { createLogger } from '../logging.ts';
@@ -22,7 +22,7 @@ export async function runInCluster(
   const { api, namespace } = await chooseCluster(options, cwd, 'run on a directory of manifests with logfleet run DIR');
   const log = createLogger(options, stderr.isTTY ? 'text' : 'json', stderr, stderr);
   const common = { clock: systemClock, random: systemRandom, log, metrics };
-  const host = createKubernetesHost({
+  const host = new KubernetesHost({
     ...common,
     api,
     namespaces: options.namespaces ?? 'all',

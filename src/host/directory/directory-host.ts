@@ -9,7 +9,7 @@
 
 import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
+import { renderFinding } from '../../api/finding.ts';
 import { kinds } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
@@ -19,7 +19,7 @@ import type { SecretText } from '../../base/secret-text.ts';
 import type { EventSink, Host, OwnerRef, SecretReader } from '../host.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
-import { type FoundSettings, runningSettings } from './directory-settings.ts';
+import { runningSettings } from './directory-settings.ts';
 import { isAbsent, makeFolder, removeLeftovers } from './durable-file.ts';
 import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
@@ -38,27 +38,6 @@ export interface DirectoryHostOptions {
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
 }
 
-export interface DirectoryHost extends Host {
-  /** Current problems with the manifests. */
-  problems(): readonly PlacedFinding[];
-  /** Reads the manifests immediately. Resolves when the cached resources contain the changes. */
-  refresh(): Promise<void>;
-  /**
-   * Manifest directory of the resource with this uid, spelled as in the options, or undefined if no such resource
-   * exists.
-   */
-  directoryOf(owner: OwnerRef): string | undefined;
-  /** Messages about resources whose manifest was deleted, or returned, since this host was opened. */
-  notices(): readonly string[];
-  /** Settings files that currently pause all resources. */
-  pausing(): readonly FoundSettings[];
-  /**
-   * Stops watching the manifests, finishes pending writes and releases the locks of the directories. Call it after the
-   * controllers have ended.
-   */
-  close(): Promise<void>;
-}
-
 /**
  * Opens the manifest directories. Resolves when all resources are loaded. Fails with `host.directory` if a path is not
  * a directory, with `host.locked` if another process uses the directory, and with `host.disk` if the state cannot be
@@ -69,7 +48,7 @@ export async function createDirectoryHost(options: DirectoryHostOptions): Promis
   const locks = await acquireAll(directories, options);
   try {
     for (const directory of directories) await prepareState(new StateDirectory(directory));
-    const host = new OpenDirectoryHost(directories, locks, options);
+    const host = new DirectoryHost(directories, locks, options);
     await host.open();
     return host;
   } catch (error) {
@@ -78,7 +57,7 @@ export async function createDirectoryHost(options: DirectoryHostOptions): Promis
   }
 }
 
-class OpenDirectoryHost extends DirectoryContents implements DirectoryHost {
+export class DirectoryHost extends DirectoryContents implements Host {
   readonly ledgers: LedgerFiles;
   readonly leadership: DirectoryLeadership;
   readonly secrets: SecretReader;
@@ -110,6 +89,7 @@ class OpenDirectoryHost extends DirectoryContents implements DirectoryHost {
     this.subscribeSettings(() => this.#logSettings());
   }
 
+  /** Messages about resources whose manifest was deleted, or returned, since this host was opened. */
   notices(): readonly string[] {
     return this.#notices;
   }
@@ -128,6 +108,7 @@ class OpenDirectoryHost extends DirectoryContents implements DirectoryHost {
     }
   }
 
+  /** Finishes pending writes and releases the locks. Call it after the controllers have ended. */
   override async close(): Promise<void> {
     this.#watch.close();
     await super.close();

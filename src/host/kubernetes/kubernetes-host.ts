@@ -53,26 +53,6 @@ interface KubernetesHostOptions {
   readonly metrics: Metrics;
 }
 
-export interface KubernetesHost extends Host {
-  /** Starts to follow resources and to compete for the Lease. */
-  start(): void;
-  /**
-   * Delivers the last Events, releases the Lease and closes all connections. Call it when no work that needs leadership is running, because
-   * the next leader may start immediately.
-   */
-  stop(): Promise<void>;
-  /** True while all background loops of this host run. An unreachable API server does not make the host unhealthy. */
-  healthy(): boolean;
-  /** True after all followed resources were listed once. */
-  ready(): boolean;
-  /** Messages about kinds whose resources could not be listed yet, with reason and remedy. */
-  unready(): readonly string[];
-}
-
-export function createKubernetesHost(options: KubernetesHostOptions): KubernetesHost {
-  return new ClusterHost(options);
-}
-
 type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion'>;
 
 /** A kind of resource that the operator follows: its cache and the reflectors that fill the cache. */
@@ -83,7 +63,7 @@ interface Followed<K extends KindName> {
   readonly lastFailure: () => unknown;
 }
 
-class ClusterHost implements KubernetesHost {
+export class KubernetesHost implements Host {
   readonly ledgers: KubernetesLedgerStore;
   readonly events: EventRecorder;
   readonly secrets: KubernetesSecretReader;
@@ -156,6 +136,7 @@ class ClusterHost implements KubernetesHost {
     return this.#settings.subscribe(listener);
   }
 
+  /** Starts to follow resources and to compete for the Lease. */
   start(): void {
     if (this.#running.length > 0) return;
     this.#running.push(this.#settings.run(this.#ended.signal));
@@ -163,6 +144,10 @@ class ClusterHost implements KubernetesHost {
     this.#election?.start();
   }
 
+  /**
+   * Delivers the last Events, releases the Lease and closes all connections. Call it when no work that needs leadership is
+   * running, because the next leader may start immediately.
+   */
   async stop(): Promise<void> {
     this.#ended.abort(new Error('the host has been stopped'));
     this.#entries.close();
@@ -172,6 +157,7 @@ class ClusterHost implements KubernetesHost {
     await this.#client.close();
   }
 
+  /** True while all background loops of this host run. An unreachable API server does not make the host unhealthy. */
   healthy(): boolean {
     if (this.#running.length === 0 || this.#ended.signal.aborted) return true;
     const reflectors = [...this.#followed.values()].flatMap((each) => each.reflectors);
@@ -181,10 +167,12 @@ class ClusterHost implements KubernetesHost {
     return loops.every(({ steppedAtMs }) => now - steppedAtMs < longestStepMs);
   }
 
+  /** True after all followed resources were listed once. */
   ready(): boolean {
     return this.unready().length === 0;
   }
 
+  /** Messages about kinds whose resources could not be listed yet, with reason and remedy. */
   unready(): readonly string[] {
     return [...this.#followed]
       .filter(([, { cache }]) => !cache.synced())

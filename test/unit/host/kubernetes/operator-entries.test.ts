@@ -5,7 +5,7 @@ import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
-import { createKubernetesHost, type KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
+import { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
 import { answerMs, askAgainMs } from '../../../../src/host/kubernetes/operator-entries.ts';
 import { createPolicy, createWorld, policies, surroundings, type World } from './world.ts';
 
@@ -22,7 +22,7 @@ class Installation {
       set: (_labels: object, value: number) => void this.gauges.set(name, value),
       remove() {},
     });
-    this.host = createKubernetesHost({
+    this.host = new KubernetesHost({
       ...surroundings(world),
       random: seededRandom(namespace.length),
       metrics: { ...noMetrics, gauge } as typeof noMetrics,

@@ -7,7 +7,7 @@ import { seededRandom } from '../../../../src/base/random.ts';
 import type { OwnerRef } from '../../../../src/host/host.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
 import { leasePath, operatorLeaseName, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
-import { createKubernetesHost, type KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
+import { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
 import { MemoryApiServer, type MemoryApiServerOptions } from '../../../support/memory-api-server.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 
@@ -36,7 +36,7 @@ export function clientOf(world: World, name = 'operator'): ApiClient {
 
 /** A host that already watches policies, as a controller requests at its start. */
 export function hostOf(world: World, namespaces: 'all' | readonly string[] = 'all'): KubernetesHost {
-  const host = createKubernetesHost({
+  const host = new KubernetesHost({
     ...surroundings(world),
     api: world.server.client('operator'),
     namespaces,
