@@ -30,7 +30,7 @@ import {
   requestsOfSegments,
   type SegmentCount,
 } from './first-segments.ts';
-import { countFinely } from './slice-counts.ts';
+import { countSlices } from './slice-counts.ts';
 
 /** Only `planExport` writes to the destination. */
 export type PlanningTools = Pick<SearchTools, 'task' | 'quirks' | 'log'>;
@@ -267,7 +267,7 @@ class RangePlanning {
     // The counting query covers the whole range of the export. It is therefore expected to take at least as long as the search that was
     // cut.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
-    const counts = await countFinely(range, limit, { order, jobs, wishes });
+    const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
       // The count of rows found is reduced by one. The oldest row found then lies before the newest segment and proves that the segment is

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { denseRuns, slicesOf } from '../../../src/export/plan/slice-counts.ts';
+import { slicesOf } from '../../../src/export/plan/slice-counts.ts';
 import { sliceLength } from '../../../src/export/search/slice-length.ts';
 
 const hourMs = 3_600_000;
@@ -63,20 +63,4 @@ describe('records of slices', () => {
   ])('that are something else count nothing: %o', (records) => {
     expect(slicesOf(records, interval)).toBeUndefined();
   });
-});
-
-test('slices with as many rows as the limit are counted once more, together where they follow each other', () => {
-  const slices = [
-    { startMs: 0, rows: 10 },
-    { startMs: 10, rows: 11 },
-    { startMs: 20, rows: 9 },
-    { startMs: 30, rows: 12 },
-    { startMs: 50, rows: 30 },
-  ];
-  expect(denseRuns({ kind: 'counted', slices, lengthMs: 10 }, 10, 55)).toEqual([
-    { fromMs: 0, toMs: 20, rows: 21 },
-    { fromMs: 30, toMs: 40, rows: 12 },
-    { fromMs: 50, toMs: 55, rows: 30 },
-  ]);
-  expect(denseRuns({ kind: 'counted', slices, lengthMs: 1 }, 10, 55)).toEqual([]);
 });
