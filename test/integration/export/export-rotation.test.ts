@@ -49,7 +49,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   expect(world.jobsActive()).toBe(0);
 });
 
-test('a key that no longer works ends what runs with it, and all is searched anew', async () => {
+test('searches with a revoked key end, and start again with the new key', async () => {
   const world = await searching();
   change(world, second);
   const { model, service, journal, clock } = world.world;
@@ -81,7 +81,7 @@ test.each<[string, Readonly<Record<string, string>>, number]>([
   expect(world.rows()).toHaveLength(600);
 });
 
-test('with another service, what is being planned of the one before is given up', async () => {
+test('a change of the service aborts the running planning', async () => {
   const world = new ExportWorld({ scenario: { ...scenario, search: { duration: '150s' } } });
   world.add();
   world.start();

@@ -39,7 +39,7 @@ async function exported(world: ExportWorld, spec: object = {}): Promise<Readonly
   return requests;
 }
 
-describe('an export of ten times the limit takes at most a tenth more requests than it has to', () => {
+describe('an export of ten times the limit needs at most 10 percent more requests than the minimum', () => {
   test.each([
     ['2s', evenly(messages)],
     ['9500ms', evenly(messages)],
@@ -54,7 +54,7 @@ describe('an export of ten times the limit takes at most a tenth more requests t
     expect(world.rows()).toEqual(corpus.map(({ raw }) => raw).sort());
   });
 
-  test('its newest segment is proven by the count that planned it, all others by their jobs (E6)', async () => {
+  test('the count of the plan proves its newest segment, and search jobs prove the others (E6)', async () => {
     const world = new ExportWorld({ messages: evenly(messages), scenario: service });
     await exported(world);
     const manifest = [...world.store.objects].find(([name]) => name.endsWith('/manifest.json'))?.[1] ?? Buffer.of();
@@ -65,7 +65,7 @@ describe('an export of ten times the limit takes at most a tenth more requests t
   });
 });
 
-test('an export of what one search returns takes no request more but those of its digest', async () => {
+test('an export of one search needs no additional requests except those of its digest', async () => {
   const scenario = withSearch({ duration: '1s' });
   const searched = { createJob: 1, getJob: 1, listMessages: 10, deleteJob: 1 };
   const counted = new ExportWorld({ messages: evenly(990), scenario });
@@ -75,7 +75,7 @@ test('an export of what one search returns takes no request more but those of it
   expect(await exported(proven)).toEqual({ total: 17, ...both });
 });
 
-test('by receipt time it takes little more, and all of its searches but the first are whole', async () => {
+test('an export by receipt time needs few additional requests, and only its first search is cut', async () => {
   const world = new ExportWorld({ messages: evenly(messages), scenario: withSearch({ duration: '4s' }) });
   const requests = await exported(world, { byReceiptTime: true });
   // Each interval needs one aggregation, which takes four or five requests.

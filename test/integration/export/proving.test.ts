@@ -51,14 +51,14 @@ describe('a digest', () => {
     expect(verdicts(world)).toBe(1);
   });
 
-  test('is not made where counts are to do', async () => {
+  test('is not made with proof: Count', async () => {
     const world = new ExportWorld({ messages: messages(600), scenario: { search } });
     await exported(world, { proof: 'Count' });
     expect(world.manifest().proof).toMatchObject([{ level: 'Search', figures: { rows: 600 } }]);
     expect([verdicts(world), world.jobsCreated]).toEqual([0, 1]);
   });
 
-  test('reveals a row that came late, which is searched again and is there', async () => {
+  test('detects a late row, and the interval is searched again', async () => {
     const late = { received: startMs + 5_000 };
     const world = new ExportWorld({ messages: messages(600, [late]), scenario: { search } });
     await exported(world);
@@ -72,7 +72,7 @@ describe('a digest', () => {
     expect(files).toHaveLength(1);
   });
 
-  test('searches only those slices again in which something differs', async () => {
+  test('causes another search only of the intervals that differ', async () => {
     const limited = { ...search, messageLimit: 200 };
     const late = { received: startMs + 16_000 };
     const world = new ExportWorld({ messages: messages(600, [late]), scenario: { search: limited } });
@@ -85,7 +85,7 @@ describe('a digest', () => {
     expect(again.length).toBeGreaterThan(0);
   });
 
-  test('counts rows that the service has twice as often, once it has confirmed them by their ids', async () => {
+  test('accepts rows that the service stores twice, after a count by their ids', async () => {
     const [first] = messages(1);
     const world = new ExportWorld({ messages: [...messages(600), first as Message], scenario: { search } });
     await exported(world);
@@ -95,13 +95,13 @@ describe('a digest', () => {
     ]);
   });
 
-  test('is of a lower level where no row has a size', async () => {
+  test('proves the level Count when no row has a size', async () => {
     const world = new ExportWorld({ messages: messages(600), scenario: { search } });
     await exported(world, { query: '* | fields _raw' });
     expect(world.manifest().proof).toMatchObject([{ level: 'Count', compared: ['oldestMs', 'newestMs'] }]);
   });
 
-  test('that the service refuses stalls the export, and says what to set instead', async () => {
+  test('stalls the export when the service refuses it', async () => {
     const answer = { kind: 'status', status: 400, code: 'parse.error' } as const;
     const refused = { ...answer, operations: ['createJob'], queries: ['*sum(_size)*'] } as const;
     const world = new ExportWorld({ messages: messages(600), scenario: { search, faults: { refused } } });
@@ -114,7 +114,7 @@ describe('a digest', () => {
     expect(world.manifest().proof).toMatchObject([{ level: 'Search' }]);
   });
 
-  test('of a range whose ends are inclusive leaves out what lies at the end (E10)', async () => {
+  test('excludes rows at an inclusive end (E10)', async () => {
     const atEnd = { at: startMs - hourMs, received: startMs - hourMs };
     const inclusive = { ...search, toInclusive: true };
     const world = new ExportWorld({ messages: messages(600, [atEnd]), scenario: { search: inclusive } });
@@ -154,7 +154,7 @@ describe('a digest', () => {
   });
 });
 
-test('what differs in each round is incomplete: it waits for a person, or is kept and flagged', async () => {
+test('a range that differs in each round is incomplete: it waits for a user, or is kept with a flag', async () => {
   // Another message becomes searchable during each round of the proof, so that each digest differs from the exported rows.
   const trickle = Array.from({ length: 400 }, (_, index) => ({ received: startMs + 3_000 * index }));
   const world = new ExportWorld({ messages: messages(100, trickle), scenario: { search } });

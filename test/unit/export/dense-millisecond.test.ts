@@ -48,7 +48,7 @@ describe('a dense millisecond', () => {
     expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
   });
 
-  test('is divided further where a search by the last digit finds a number of rows that looks like a limit', async () => {
+  test('is divided further when a search by the last digit finds a number of rows that looks like a limit', async () => {
     // Ten thousand rows have ids that end in 0.
     const messages = Array.from({ length: 12_000 }, (_, index) => ({
       at: denseMs,
@@ -63,7 +63,7 @@ describe('a dense millisecond', () => {
     expect(world.countOf('createJob')).toBe(22);
   });
 
-  test('is divided further where searches of round size were cut in silence', async () => {
+  test('is divided further when the service cuts searches without reporting it', async () => {
     const crowded = Array.from({ length: 24_000 }, (_, index) => ({
       at: denseMs,
       raw: `${index}`,
@@ -78,7 +78,7 @@ describe('a dense millisecond', () => {
     expect(world.countOf('createJob')).toBe(2 + 10 + 20);
   });
 
-  test.each([1, 4])('is searched by as many jobs side by side as an export may have: %d', async (atOnce) => {
+  test.each([1, 4])('is searched by at most %d concurrent search jobs', async (atOnce) => {
     const world = worldOf(100);
     world.searchesAtOnce = atOnce;
     let most = 0;
@@ -91,7 +91,7 @@ describe('a dense millisecond', () => {
     expect(most).toBe(atOnce);
   });
 
-  test('is not divided once enough was scanned', async () => {
+  test('is not searched when the limit of scanned bytes is reached', async () => {
     const world = worldOf(100);
     world.isScannedOut = true;
     expect(await world.search(millisecond)).toEqual({ kind: 'stopped', reason: 'MaxBytesScanned' });
@@ -100,7 +100,7 @@ describe('a dense millisecond', () => {
     expect(await world.leftovers()).toEqual([]);
   });
 
-  test('at the end of an interval is committed by itself', async () => {
+  test('is committed separately at the end of an interval', async () => {
     const before = { at: denseMs - 500, raw: 'before', fields: { _messageid: '1' } };
     const world = worldOf(100, {}, { messages: [...crowd, before] });
     const record = await world.committed({ fromMs: hour.fromMs, toMs: denseMs + 1 });
@@ -108,7 +108,7 @@ describe('a dense millisecond', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('of receipt is committed as well', async () => {
+  test('is committed for a search by receipt time', async () => {
     const messages = crowd.map((message, index) => ({ ...message, at: denseMs - index, received: denseMs }));
     const world = worldOf(100, {}, { messages, request: { byReceiptTime: true } });
     const record = await world.committed(millisecond);
@@ -117,21 +117,21 @@ describe('a dense millisecond', () => {
     expect(await world.leftovers(record.files.map(({ name }) => name))).toEqual([]);
   });
 
-  test('is committed with rows once that the service has twice, and counts so (E9)', async () => {
+  test('is committed with rows once that the service stores and counts twice (E9)', async () => {
     const world = worldOf(100, {}, { messages: [...crowd, ...crowd.slice(0, 7)] });
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ received: count + 7, written: count, duplicates: 7, count: { rows: count + 7 } });
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('that is too dense for the last two digits is reported, and no row of it is committed', async () => {
+  test('is reported, without a commit, when two digits are not enough', async () => {
     const world = worldOf(3);
     expect(await world.search(millisecond)).toMatchObject({ kind: 'incomplete', reason: 'MillisecondTooDense' });
     expect(await world.leftovers()).toEqual([]);
     expect(world.simulated.counters().jobsActive).toBe(0);
   });
 
-  test('that is kept has what one search returned, flagged', async () => {
+  test('is kept, with a flag, with the rows that one search returned', async () => {
     const world = worldOf(3);
     world.policy = 'Keep';
     const record = await world.committed(millisecond);
@@ -162,7 +162,7 @@ describe('a dense millisecond', () => {
 
   const error = { kind: 'pendingError', message: 'a shard is away', queries: ['*4"'] } as const;
 
-  test('is searched again where one of its searches brings errors, and reported where it does so again (E5)', async () => {
+  test('is searched again after an error of one of its searches, and reported after another one (E5)', async () => {
     const broken = worldOf(100, { error });
     expect(await broken.search(millisecond)).toMatchObject({ kind: 'again', isFailure: true });
     const outcome = await broken.search(millisecond, { failedBefore: 1 });
@@ -175,7 +175,7 @@ describe('a dense millisecond', () => {
     expect(await broken.leftovers(record.files.map(({ name }) => name))).toEqual([]);
   });
 
-  test('is searched again where rows differ from their count once, as by one that comes late (E5, E11)', async () => {
+  test('is searched again when the rows differ from the count (E5, E11)', async () => {
     const world = worldOf(100);
     const { jobs } = world;
     let opened = 0;
@@ -188,7 +188,7 @@ describe('a dense millisecond', () => {
     expect(await world.complaints(await world.committed(millisecond, { failedBefore: 1 }))).toEqual([]);
   });
 
-  test('that lacks rows where a status was lost is searched again, however often (E5)', async () => {
+  test('is searched again each time when rows are missing and a status answer was lost (E5)', async () => {
     const lost = { kind: 'stall', effect: true, operations: ['getJob'], queries: ['*4"'], nth: [1] } as const;
     const world = worldOf(100, { lost });
     const { jobs } = world;
@@ -203,7 +203,7 @@ describe('a dense millisecond', () => {
     ['brings errors', { kind: 'pendingError', message: 'a shard is away', operations: ['getJob'] }],
     ['is lost', { kind: 'cancelJob', operations: ['getJob'] }],
     ['cannot be created', { kind: 'status', status: 503, operations: ['createJob'] }],
-  ] as const)('is committed although one of its searches %s, which is made again', async (_how, fault) => {
+  ] as const)('is committed when one of its searches %s and is repeated', async (_how, fault) => {
     const once = { ...fault, operations: [...fault.operations], queries: ['*4"'], nth: [1] };
     const world = worldOf(100, { once });
     const record = await world.committed(millisecond);
@@ -213,7 +213,7 @@ describe('a dense millisecond', () => {
     expect(world.countOf('createJob')).toBe(13);
   });
 
-  test('leaves nothing behind when it is stopped', async () => {
+  test('leaves no job and no file when the search is stopped', async () => {
     const world = worldOf(100);
     const search = world.begin(millisecond);
     world.clock.after(8_000, () => search.stop('ShutDown'));

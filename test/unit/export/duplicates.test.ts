@@ -15,7 +15,7 @@ describe.each([
   ['InOrder that keeps digests of what is beyond some bytes', () => new InOrder(60)],
   ['AnyOrder', () => new AnyOrder()],
 ])('%s (E9)', (_, make) => {
-  test('knows a row that comes again', () => {
+  test('recognizes a repeated row', () => {
     expect(answers(make(), [row(5, '1'), row(5, '2'), row(5, '1'), row(5, '2'), row(5, '2')])).toEqual([
       false,
       false,
@@ -25,16 +25,16 @@ describe.each([
     ]);
   });
 
-  test('takes no row with other bytes for the same, whatever its id', () => {
+  test('distinguishes rows with the same id and other bytes', () => {
     const rows = [row(5, '1', 'a'), row(5, '1', 'b'), row(5, '1', 'c'), row(5, '1', 'b'), row(5, '1', 'a')];
     expect(answers(make(), rows)).toEqual([false, false, false, true, true]);
   });
 
-  test('takes no row with another id for the same', () => {
+  test('distinguishes rows with other ids', () => {
     expect(answers(make(), [row(5, '1'), row(5, '-1'), row(4, '1')])).toEqual([false, false, false]);
   });
 
-  test('does not depend on bytes that are written over', () => {
+  test('copies the bytes that it compares', () => {
     const duplicates = make();
     const one = row(5, '1', 'first');
     const place = Buffer.from(one.bytes);
@@ -49,7 +49,7 @@ describe.each([
     expect(duplicates.isSure).toBe(true);
   });
 
-  test('knows all of thousands of rows in a millisecond', () => {
+  test('recognizes thousands of rows of a millisecond', () => {
     const rows = Array.from({ length: 3_000 }, (_, number) => row(5, `${number}`, 'x'.repeat(number % 50)));
     const duplicates = make();
     expect(answers(duplicates, rows)).not.toContain(true);
@@ -60,13 +60,13 @@ describe.each([
 describe('rows out of order', () => {
   const rows = [row(5, '1'), row(4, '2'), row(5, '1')];
 
-  test('may come again unnoticed where the order is relied on, which is said', () => {
+  test('may be repeated unnoticed by InOrder, which reports that', () => {
     const duplicates = new InOrder();
     expect(answers(duplicates, rows)).toEqual([false, false, false]);
     expect(duplicates.isSure).toBe(false);
   });
 
-  test('are known where it is not', () => {
+  test('are recognized by AnyOrder', () => {
     const duplicates = new AnyOrder();
     expect(answers(duplicates, rows)).toEqual([false, false, true]);
     expect(duplicates.isSure).toBe(true);

@@ -25,13 +25,13 @@ describe('failures', () => {
     [{ kind: 'stall' }, 30_000],
     [{ kind: 'retryAfter', delayMs: 7_000 }, 7_000],
     [{ kind: 'retryAfter', delayMs: 0 }, 1_000],
-  ])('wait as their handling says: %j', (handling, expected) => {
+  ])('delay retries according to their handling: %j', (handling, expected) => {
     const { delays, waitMs } = world();
     delays.failed(failure(handling));
     expect(waitMs()).toBe(expected);
   });
 
-  test('in a row wait longer each time, up to a minute', async () => {
+  test('delay retries longer each time, up to a minute', async () => {
     const { clock, delays, waitMs } = world();
     const waits: number[] = [];
     for (let times = 0; times < 8; times++) {
@@ -42,7 +42,7 @@ describe('failures', () => {
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
   });
 
-  test('that name a delay of nothing wait longer each time, too', async () => {
+  test('with Retry-After 0 delay retries longer each time', async () => {
     const { clock, delays, waitMs } = world();
     const waits: number[] = [];
     for (let times = 0; times < 4; times++) {
@@ -53,13 +53,13 @@ describe('failures', () => {
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000]);
   });
 
-  test('that come together count as one', () => {
+  test('that are concurrent count as one', () => {
     const { delays, waitMs } = world();
     for (let times = 0; times < 4; times++) delays.failed(failure());
     expect(waitMs()).toBe(1_000);
   });
 
-  test('are over once something succeeds, but are known until then', async () => {
+  test('end when something succeeds', async () => {
     const { clock, delays } = world();
     const error = failure();
     delays.failed(error);
@@ -70,7 +70,7 @@ describe('failures', () => {
     expect(delays.lastError).toBeUndefined();
   });
 
-  test('of one interval delay it longer than all others, until it is done', async () => {
+  test('of one interval delay it longer than others', async () => {
     const { clock, delays, intervalWaitMs } = world();
     for (let times = 0; times < 4; times++) {
       delays.searchFailed(order, failure());
@@ -100,7 +100,7 @@ test.each([
   expect(waits).toEqual(expected);
 });
 
-test('an interval is searched again at once, but not for ever', async () => {
+test('an interval is searched again at once, and with a delay after several repetitions', async () => {
   const { clock, delays, intervalWaitMs } = world();
   const waits: number[] = [];
   for (let times = 0; times < 6; times++) {
@@ -111,7 +111,7 @@ test('an interval is searched again at once, but not for ever', async () => {
   expect(waits).toEqual([0, 0, 1_000, 2_000, 4_000, 8_000]);
 });
 
-test('what cannot be proven waits for a person, whatever succeeds meanwhile', () => {
+test('an unproven interval waits for a user, also when other intervals succeed', () => {
   const { delays } = world();
   const unproven = {
     order,

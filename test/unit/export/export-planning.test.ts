@@ -125,8 +125,8 @@ class PlanningWorld {
 
 const limitOf = (messageLimit: number): Scenario => ({ search: { duration: '1s', messageLimit } });
 
-describe('a range that one search returns', () => {
-  test('is one segment, and costs no request more', async () => {
+describe('a range with fewer rows than a search returns', () => {
+  test('becomes one segment without additional requests', async () => {
     const world = new PlanningWorld(evenly(200), limitOf(250));
     const { plan, first } = await world.plan();
     expect(plan).toEqual({ boundariesMs: [world.fromMs, world.toMs] });
@@ -138,13 +138,13 @@ describe('a range that one search returns', () => {
     expect(await readPlan(world.destination, world.task.layout)).toEqual(plan);
   });
 
-  test('is one segment, too, when it has no rows', async () => {
+  test('becomes one segment when it has no rows', async () => {
     const world = new PlanningWorld([], limitOf(250));
     expect(world.rowsOf(await world.plan())).toEqual([0]);
   });
 });
 
-describe('a range that the message limit cuts', () => {
+describe('a range with more rows than a search returns', () => {
   test.each(['forcePaused', 'doneWithWarning'] as const)(
     'is counted by slices, and cut into searches just below the limit (%s)',
     async (atMessageLimit) => {
@@ -180,7 +180,7 @@ describe('a range that the message limit cuts', () => {
     expect(rows.filter((count) => count >= 100)).toEqual([300]);
   });
 
-  test('is not counted where little is left: the segment goes on behind the cut', async () => {
+  test('is not counted when the rest fits into one search', async () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(600));
     const planned = await world.plan();
     expect(world.rowsOf(planned)).toEqual([1_000]);
@@ -221,7 +221,7 @@ describe('a range that the message limit cuts', () => {
     expect(rows.every((count) => count < 100)).toBe(true);
   });
 
-  test('is counted again where a status of the count is lost (E5)', async () => {
+  test('is counted again when the answer to a status request was lost (E5)', async () => {
     const world = new PlanningWorld(evenly(1_000), {
       ...limitOf(100),
       faults: { lost: { kind: 'reset', effect: true, operations: ['getJob'], queries: ['*timeslice*'], nth: [1] } },
@@ -230,7 +230,7 @@ describe('a range that the message limit cuts', () => {
     expect(world.requests().filter((operation) => operation === 'createJob')).toHaveLength(3);
   });
 
-  test('by receipt time is cut by what is counted at message times, with some room', async () => {
+  test('is divided by counts of message time, with an allowance, for a search by receipt time', async () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100), { byReceiptTime: true });
     const planned = await world.plan();
     expect(world.rowsOf(planned)).toEqual([21, ...Array(11).fill(89)]);
@@ -238,7 +238,7 @@ describe('a range that the message limit cuts', () => {
     expect(planned.first?.opened.countedRows).toBeUndefined();
   });
 
-  test('is cut evenly where no second job gets its turn, so that the first goes on', async () => {
+  test('is divided into equal parts when no second search job can be created', async () => {
     const world = new PlanningWorld(evenly(1_000), { ...limitOf(100), limits: { activeJobs: 1 } });
     const planned = await world.plan();
     expect(world.rowsOf(planned).length).toBeGreaterThan(8);
@@ -256,8 +256,8 @@ describe('a range that the message limit cuts', () => {
   });
 });
 
-describe('what is not settled yet (E11)', () => {
-  test('is waited for where it is little', async () => {
+describe('a range that is newer than the settle delay (E11)', () => {
+  test('is waited for when only seconds are missing', async () => {
     const world = new PlanningWorld(evenly(100), limitOf(250), {}, settleDelayMs - 8_000);
     const planned = world.begin();
     await world.simulated.clock.advance(5_000);
@@ -268,7 +268,7 @@ describe('what is not settled yet (E11)', () => {
     expect(world.waits.at(-1)?.settlesAtMs).toBeUndefined();
   });
 
-  test('is waited for until half of the range is settled, and that is said', async () => {
+  test('is waited for until half of it is settled, and the view shows the time', async () => {
     const world = new PlanningWorld(evenly(60), limitOf(250), {}, -45 * 60_000);
     const planned = world.begin();
     await world.simulated.clock.advance(1_000);
@@ -283,13 +283,13 @@ describe('what is not settled yet (E11)', () => {
   test.each([
     ['a query that is refused', { query: '* | where' }, {}, { reason: 'QueryRefused' }],
     ['credentials that are', {}, { role: { kind: 'status', status: 401 } }, { reason: 'Unauthorized' }],
-  ] as const)('keeps nobody from hearing of %s', async (_, request, faults, error) => {
+  ] as const)('is tested at once, so that users learn of %s', async (_, request, faults, error) => {
     const world = new PlanningWorld([], { faults }, request, -24 * hourMs);
     await expect(world.plan()).rejects.toMatchObject(error);
     expect(world.simulated.clock.monotonic()).toBeLessThan(60_000);
   });
 
-  test('shows what it waits for where no search gets its turn that would try it out, too', async () => {
+  test('shows the time also when no search job is free for the test search', async () => {
     const world = new PlanningWorld([], {}, {}, -45 * 60_000);
     const { jobs } = world.simulated.budget;
     const admit = jobs.admit.bind(jobs);
@@ -306,7 +306,7 @@ describe('what is not settled yet (E11)', () => {
     expect(world.waits.at(-1)?.isTried).toBe(true);
   });
 
-  test('is a segment of its own where the other part is no less', async () => {
+  test('becomes a separate segment when at least half of the range is settled', async () => {
     const world = new PlanningWorld(evenly(60), limitOf(250), {}, -60_000);
     const { plan, first } = await world.plan();
     const settledMs = world.createdAtMs() - settleDelayMs;
@@ -316,7 +316,7 @@ describe('what is not settled yet (E11)', () => {
     expect(first?.order.toMs).toBeGreaterThan(settledMs - 5_000);
   });
 
-  test('is waited for until the other part is no less, or all of it where the query cannot be split (E8)', async () => {
+  test('is waited for until half of it is settled, or all of it if the query cannot be split (E8)', async () => {
     const world = new PlanningWorld([], limitOf(250), {}, -hourMs);
     const { plan } = await world.plan();
     const [fromMs = 0, settledMs = 0, toMs = 0] = plan.boundariesMs;
@@ -327,7 +327,7 @@ describe('what is not settled yet (E11)', () => {
     expect(whole.createdAtMs()).toBeGreaterThanOrEqual(whole.toMs + settleDelayMs);
   });
 
-  test('goes by the clock of the service where that is behind, as its first answer shows', async () => {
+  test('follows the clock of the service when that clock is behind', async () => {
     const world = new PlanningWorld(evenly(60), limitOf(250));
     world.serviceBehindMs = 20 * 60_000;
     const { plan } = await world.plan();
@@ -343,7 +343,7 @@ describe('fields of messages are described in the plan, for files with columns',
   const query = '* | parse regex "(?<word>\\w+)"';
   const csv: Partial<ExportRequest> = { query, output: { ...output, format: 'CSV' } };
 
-  test('by a page with a single row', async () => {
+  test('by a page with one row', async () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100), csv);
     const { plan } = await world.plan();
     expect(plan.describedFields).toContainEqual({ name: 'word', fieldType: 'string' });
@@ -351,15 +351,15 @@ describe('fields of messages are described in the plan, for files with columns',
     expect(world.requests().filter((operation) => operation === 'listMessages')).toHaveLength(1);
   });
 
-  test('without a request where there is no row', async () => {
+  test('without a request when there is no row', async () => {
     const world = new PlanningWorld([], limitOf(100), csv);
     expect((await world.plan()).plan.describedFields).toEqual([]);
     expect(world.requests()).toEqual(['createJob', 'getJob']);
   });
 });
 
-describe('jobs that were opened', () => {
-  test('are closed where another plan stands (E2)', async () => {
+describe('search jobs of the planning', () => {
+  test('are closed when another process has written a different plan (E2)', async () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100));
     const standing = { boundariesMs: [world.fromMs, world.toMs - 1_000, world.toMs] };
     await settlePlan(world.destination, world.task.layout, standing);
@@ -369,7 +369,7 @@ describe('jobs that were opened', () => {
     expect(world.simulated.counters()).toMatchObject({ jobsActive: 0, jobsLostToSilence: 0 });
   });
 
-  test('go on where the plan that stands is cut likewise, as after an answer that was lost', async () => {
+  test('are used when the existing plan has the same segments', async () => {
     const world = new PlanningWorld(evenly(10), limitOf(100));
     world.destination.strike = (call) => (call === 'create' ? { failure: 'exists', hasEffect: true } : undefined);
     const planned = await world.plan();
@@ -377,14 +377,14 @@ describe('jobs that were opened', () => {
     expect(world.simulated.counters().jobsActive).toBe(1);
   });
 
-  test('are closed where the plan cannot be written', async () => {
+  test('are closed when the plan cannot be written', async () => {
     const world = new PlanningWorld(evenly(10), limitOf(100));
     world.destination.strike = (call) => (call === 'create' ? { failure: 'denied' } : undefined);
     expect(await world.simulated.failure(world.begin())).toMatchObject({ code: 'destination.denied' });
     expect(world.simulated.counters().jobsActive).toBe(0);
   });
 
-  test.each([500, 2_030, 3_500])('are closed when it is given up after %d ms', async (afterMs) => {
+  test.each([500, 2_030, 3_500])('are closed when the planning is aborted after %d ms', async (afterMs) => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100));
     const failure = world.simulated.failure(world.begin());
     world.simulated.clock.after(afterMs, () => world.stop.abort(new Error('given up')));
@@ -393,13 +393,13 @@ describe('jobs that were opened', () => {
     expect(world.jobs?.views).toEqual([]);
   });
 
-  test('are shown while they are alive', async () => {
+  test('are shown while they are open', async () => {
     const world = new PlanningWorld(evenly(1_000), limitOf(100));
     await world.plan();
     expect([...new Set(world.purposes)]).toEqual(['Rows', 'Rows and Count', '']);
   });
 
-  test('go on as the one search of the range where that takes very long', async () => {
+  test('become the only search of the range when they take very long', async () => {
     const world = new PlanningWorld(evenly(100), { search: { duration: '5h', messageLimit: 80 } });
     const planned = await world.plan();
     expect(world.rowsOf(planned)).toEqual([100]);

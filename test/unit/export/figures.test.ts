@@ -54,7 +54,7 @@ describe('the pace', () => {
     ).toMatchObject({ rowsPerSecond: 0, leftMs: undefined });
   });
 
-  test('is that of the last minute, and what is left is by the last ten', () => {
+  test('has the rate of the last minute, and estimates the rest by the last ten', () => {
     const samples = Array.from({ length: 13 }, (_, index) => [index * 10, index / 100, index * 1_000] as const);
     expect(paceOf(samples)).toEqual({ rowsPerSecond: 100, bytesPerSecond: 10_000, leftMs: 880_000 });
     const [faster, seconds] = [[...samples, [130, 0.13, 24_000]] as const, 130];
@@ -62,7 +62,7 @@ describe('the pace', () => {
     expect(paceOf(faster).leftMs).toBeCloseTo((0.87 * seconds * 1_000) / 0.13);
   });
 
-  test('begins anew where less stands there than before', () => {
+  test('starts again when the number of rows decreases', () => {
     expect(
       paceOf([
         [0, 0, 5_000],
@@ -73,7 +73,7 @@ describe('the pace', () => {
     ).toBe(100);
   });
 
-  test('keeps few samples however often it is told', () => {
+  test('keeps few samples', () => {
     const samples = Array.from({ length: 20_001 }, (_, index) => [index / 100, index / 40_000, index] as const);
     expect(paceOf(samples)).toMatchObject({ rowsPerSecond: 100, leftMs: expect.closeTo(200_000, -4) });
   });

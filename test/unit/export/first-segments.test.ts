@@ -50,7 +50,7 @@ describe('first segments', () => {
     );
   });
 
-  test('can each be returned by one search that does not look cut, but for single slices (E4)', () => {
+  test('fit into one search that does not look cut, except for single slices (E4)', () => {
     fc.assert(
       fc.property(inputs, (input) => {
         const segments = firstSegments(input);
@@ -65,7 +65,7 @@ describe('first segments', () => {
     );
   });
 
-  test('are as few as can be: two neighbours do not fit into one search', () => {
+  test('are as few as possible: two neighbours do not fit into one search', () => {
     fc.assert(
       fc.property(inputs, (input) => {
         const segments = firstSegments(input);
@@ -95,7 +95,7 @@ describe('first segments', () => {
     expect(segments.map(({ fromMs }) => fromMs)).toEqual([-5, 20, 30]);
   });
 
-  test('the newest one is made of the rows that are found, whose number may look like a limit', () => {
+  test('the newest segment has the rows that are already found, even if their number looks like a limit', () => {
     const input = inputOf([7_000, 5_000, 5_000, 5_000, 5_000], 20_000, 20_000);
     expect(firstSegments(input).map(({ rows }) => rows)).toEqual([7_000, 20_000]);
     expect(firstSegments({ ...input, foundRows: 0 }).map(({ rows }) => rows)).not.toContain(20_000);
@@ -106,7 +106,7 @@ describe('first segments', () => {
     expect(segments.map(({ rows }) => rows)).toEqual([15_100, 10_500]);
   });
 
-  test('there are no more than a plan holds, however many rows there are', () => {
+  test('are at most as many as a plan can hold', () => {
     const rows = Array<number>(3 * maxSegments).fill(9);
     const segments = firstSegments(inputOf(rows, 10));
     expect(segments.length).toBeLessThanOrEqual(maxSegments);
@@ -135,7 +135,7 @@ test.each([
 });
 
 describe('even segments', () => {
-  test('cover an interval whose rows are a guess, each with no more than the limit', () => {
+  test('divide an interval with an estimated number of rows', () => {
     expect(evenSegments({ fromMs: 0, toMs: 100, rows: 250 }, 100)).toEqual([
       { fromMs: 0, toMs: 33, rows: 84 },
       { fromMs: 33, toMs: 66, rows: 84 },
@@ -149,7 +149,7 @@ describe('even segments', () => {
     expect(evenSegments({ fromMs: 0, toMs: 10, rows: 0 }, 100)).toEqual([{ fromMs: 0, toMs: 10, rows: 0 }]);
   });
 
-  test('are sixteen where nothing is known of the rows', () => {
+  test('are sixteen when the number of rows is unknown', () => {
     expect(blindSegments({ fromMs: 0, toMs: 1_000, rows: 100 })).toHaveLength(16);
     expect(blindSegments({ fromMs: 7, toMs: 9, rows: 100 }).map(({ rows }) => rows)).toEqual([50, 50]);
   });

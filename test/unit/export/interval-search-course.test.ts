@@ -24,7 +24,7 @@ describe('an inclusive end (E10)', () => {
   const atEnd = { at: startMs, raw: 'at the end' };
   const scenario = { search: { toInclusive: true } } as const;
 
-  test('shows by a row there, which is left out, and is sent as an earlier one from then on', async () => {
+  test('is detected by a row at the end, and later searches request an earlier end', async () => {
     const world = new SearchWorld({ scenario, messages: [...evenly(600), atEnd] });
     const record = await world.committed();
     expect(record).toMatchObject({ received: 601, written: 600, outside: 1, count: { rows: 601, source: 'Job' } });
@@ -34,7 +34,7 @@ describe('an inclusive end (E10)', () => {
     expect(next).toMatchObject({ received: 600, outside: 0 });
   });
 
-  test('is heeded by the count of what was cut', async () => {
+  test('applies to the count of a cut interval', async () => {
     const search = { toInclusive: true, messageLimit: 250, status: { bucketLength: '2h' } } as const;
     const world = new SearchWorld({ scenario: { search }, messages: [...evenly(600), atEnd] });
     const record = await world.committed();
@@ -42,7 +42,7 @@ describe('an inclusive end (E10)', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('has the interval searched anew where its rows took the room of all others', async () => {
+  test('causes another search when rows at the end displaced all others', async () => {
     const many = Array.from({ length: 300 }, (_, index) => ({ at: startMs, raw: `${index} at the end` }));
     const search = { toInclusive: true, messageLimit: 250 } as const;
     const world = new SearchWorld({ scenario: { search }, messages: [...evenly(200), ...many] });
@@ -52,10 +52,10 @@ describe('an inclusive end (E10)', () => {
   });
 });
 
-describe('a search that is ended from outside', () => {
+describe('a search that is stopped', () => {
   const slow = { search: { duration: '60s' } } as const;
 
-  test('leaves nothing behind, wherever it is', async () => {
+  test('leaves no job and no file at any step', async () => {
     const whole = new SearchWorld({ scenario: slow });
     await whole.committed();
     const spanMs = whole.clock.monotonic();
@@ -72,7 +72,7 @@ describe('a search that is ended from outside', () => {
     }
   });
 
-  test.each(['open', 'write', 'finish'] as const)('leaves nothing behind during the %s of a part', async (call) => {
+  test.each(['open', 'write', 'finish'] as const)('leaves no file during the %s of a file', async (call) => {
     const world = new SearchWorld();
     const search = world.begin();
     world.destination.strike = (each) => {
@@ -84,7 +84,7 @@ describe('a search that is ended from outside', () => {
     expect(await world.leftovers()).toEqual([]);
   });
 
-  test('commits a record that is being written', async () => {
+  test('commits a record whose write has begun', async () => {
     const world = new SearchWorld();
     const search = world.begin();
     world.destination.strike = (call) => {
@@ -96,7 +96,7 @@ describe('a search that is ended from outside', () => {
     expect(await world.records()).toHaveLength(1);
   });
 
-  test('near the end of its eight hours commits what it has as of a cut one (E13)', async () => {
+  test('commits the rows it has shortly before eight hours (E13)', async () => {
     const world = new SearchWorld({ scenario: { search: { duration: '5m' } } });
     const search = world.begin();
     world.clock.after(150_000, () => search.endAsCut());
@@ -109,7 +109,7 @@ describe('a search that is ended from outside', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('near the end of its eight hours waits for statuses of one that is done: they may bring errors (E5)', async () => {
+  test('waits shortly before eight hours for the last status answers of a finished job (E5)', async () => {
     const world = new SearchWorld();
     const { clock, jobs } = world;
     let texts: readonly string[] = [];
@@ -137,7 +137,7 @@ describe('a search that is ended from outside', () => {
   });
 });
 
-test('somebody else who was first is taken over, and our own files go (E3)', async () => {
+test('adopts the record of another process and deletes its own files (E3)', async () => {
   const theirs = new SearchWorld();
   const existing = await theirs.committed({ fromMs: startMs - hourMs / 2 });
   const ours = new SearchWorld({ destination: theirs.destination, token: 2 });
@@ -146,7 +146,7 @@ test('somebody else who was first is taken over, and our own files go (E3)', asy
   expect(await ours.records()).toEqual([existing]);
 });
 
-test('what is shown of it follows its jobs', async () => {
+test('the view of a search shows its jobs', async () => {
   const lost = { kind: 'stall', effect: true, operations: ['getJob'], nth: [1] } as const;
   const world = new SearchWorld({ scenario: { search: { duration: '30s' }, faults: { lost } } });
   const seen = new Set<string>();

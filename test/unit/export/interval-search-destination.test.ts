@@ -61,7 +61,7 @@ describe('a destination that fails', () => {
     },
   );
 
-  test('in removing what is not wanted is not what the search fails with', async () => {
+  test('that cannot remove a file does not change the error of the search', async () => {
     const world = new SearchWorld({ request: { output: smallParts } });
     world.destination.strike = (call, name) => {
       if (call === 'remove') return { failure: 'denied' };
@@ -91,7 +91,7 @@ test('a slow destination delays the pages, which continue where they stopped', a
 });
 
 describe('a record that cannot be written (E3)', () => {
-  test.each([false, true])('for a while is written once that has passed (with effect: %s)', async (hasEffect) => {
+  test.each([false, true])('because of a temporary failure is written later (with effect: %s)', async (hasEffect) => {
     const world = new SearchWorld();
     failing(world, 'create', { times: 3, hasEffect });
     const record = await world.committed();
@@ -100,13 +100,13 @@ describe('a record that cannot be written (E3)', () => {
     expect(world.countOf('createJob')).toBe(1);
   });
 
-  test('for its answer was lost stands, and its files with it', async () => {
+  test('because its answer was lost counts, and its files stay', async () => {
     const world = new SearchWorld();
     world.destination.strike = (call) => (call === 'create' ? { failure: 'exists', hasEffect: true } : undefined);
     expect(await world.complaints(await world.committed())).toEqual([]);
   });
 
-  test('keeps its files as long as nobody knows whether it stands, and the next search takes it over', async () => {
+  test('keeps its files while its existence is unknown, and the next search adopts it', async () => {
     const world = new SearchWorld();
     failing(world, 'create', { times: 100, hasEffect: true });
     expect(await world.search()).toMatchObject({ kind: 'failed', error: { code: 'destination.away' } });
@@ -118,7 +118,7 @@ describe('a record that cannot be written (E3)', () => {
     expect(await world.complaints(existing)).toEqual([]);
   });
 
-  test.each(['full', 'denied'] as const)('since the destination is %s takes its files along', async (failure) => {
+  test.each(['full', 'denied'] as const)('because the destination is %s loses its files', async (failure) => {
     const world = new SearchWorld();
     failing(world, 'create', { failure });
     expect(await world.search()).toMatchObject({ kind: 'failed', error: { code: `destination.${failure}` } });
@@ -137,7 +137,7 @@ describe('a record that cannot be written (E3)', () => {
     },
   );
 
-  test('when it is given up stays open, and so do its files', async () => {
+  test('when the search is stopped may exist, so its files stay', async () => {
     const world = new SearchWorld();
     failing(world, 'create', { times: 100 });
     const search = world.begin();
@@ -167,7 +167,7 @@ describe('the forms of files', () => {
 describe('records (4.4)', () => {
   const query = '* | timeslice 2m | count by _timeslice';
 
-  test('are written as rows, once the search is done', async () => {
+  test('are written as rows after the search has ended', async () => {
     const world = new SearchWorld({
       scenario: { search: { pages: { maxRecords: 7 } } },
       request: { query, results: 'Records' },
@@ -181,13 +181,13 @@ describe('records (4.4)', () => {
     expect(await world.leftovers(record.files.map(({ name }) => name))).toEqual([]);
   });
 
-  test('are as many as their messages are round, and whole all the same', async () => {
+  test('are complete although the number of messages is round', async () => {
     const world = new SearchWorld({ request: { query: '* | count', results: 'Records' } });
     world.quirks.searched({ ...(await sample()), isLimitReached: true, messageCount: 600 });
     expect(await world.committed()).toMatchObject({ written: 1, count: { rows: 1, source: 'Job' } });
   });
 
-  test('show nothing of the limit of messages, whatever their search is warned of (E4)', async () => {
+  test('do not show the message limit, even with a warning (E4)', async () => {
     const world = new SearchWorld({ request: { query, results: 'Records' } });
     const { jobs } = world;
     const open: SearchJobs['open'] = async (...given) => {
@@ -201,7 +201,7 @@ describe('records (4.4)', () => {
     expect(world.quirks.smallestLimit).toBeUndefined();
   });
 
-  test('of a query that has none are refused for a person to mend', async () => {
+  test('of a query without an aggregation are refused', async () => {
     const world = new SearchWorld({ request: { results: 'Records' } });
     expect(await world.search()).toMatchObject({
       kind: 'failed',
@@ -210,14 +210,14 @@ describe('records (4.4)', () => {
     expect(await world.leftovers()).toEqual([]);
   });
 
-  test('that do not come are searched again, and then incomplete', async () => {
+  test('that are missing are searched again, and are then incomplete', async () => {
     const scenario = { faults: { none: { kind: 'shortPage', rows: 0, operations: ['listRecords'] } } } as const;
     const world = new SearchWorld({ scenario, request: { query, results: 'Records' } });
     expect(await world.search()).toMatchObject({ kind: 'again', isFailure: true });
     expect(await world.search({}, { failedBefore: 1 })).toMatchObject({ kind: 'incomplete', reason: 'CountDiffers' });
   });
 
-  test('of a search that was given up are half made, and not kept', async () => {
+  test('of a search that was ended early are not kept', async () => {
     const world = new SearchWorld({
       scenario: { search: { duration: '5m' } },
       request: { query, results: 'Records' },

@@ -9,7 +9,7 @@ import type { PageRow } from '../../../src/service/pages/page-row.ts';
 import { evenly, hour, hourMs, SearchWorld, startMs } from './search-world.ts';
 
 describe('a whole interval', () => {
-  test('is committed with all its rows, for a creation, a status, a page and a deletion (E3, E6)', async () => {
+  test('is committed with four requests: creation, status, page and deletion (E3, E6)', async () => {
     const world = new SearchWorld({ scenario: { search: { duration: '4s' } } });
     const record = await world.committed();
     expect(record).toMatchObject({
@@ -24,7 +24,7 @@ describe('a whole interval', () => {
     expect(world.requests.slice(5)).toEqual(['createJob', 'getJob', 'listMessages', 'deleteJob']);
   });
 
-  test('of nothing is committed without a file', async () => {
+  test('is committed without a file when it has no rows', async () => {
     const world = new SearchWorld({ messages: [] });
     const record = await world.committed();
     expect(record).toMatchObject({ received: 0, written: 0, files: [], count: { rows: 0, source: 'Job' } });
@@ -32,7 +32,7 @@ describe('a whole interval', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('goes into as many parts as it takes', async () => {
+  test('is written into several files when one is too small', async () => {
     const output = { format: 'NDJSON', compression: 'None', fields: [], csv: { formulaGuard: true } } as const;
     const world = new SearchWorld({ request: { output: { ...output, maxPartBytes: 10_000 } } });
     const record = await world.committed();
@@ -41,7 +41,7 @@ describe('a whole interval', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('has rows once that come twice (E9)', async () => {
+  test('has rows once that pages repeat (E9)', async () => {
     const twins = [100, 100, 200, 200, 200].map((at) => ({
       at: hour.fromMs + at,
       raw: 'the same',
@@ -53,7 +53,7 @@ describe('a whole interval', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('is read again when a row comes twice in the place of another, which no figure shows (E9)', async () => {
+  test('is read again when a repeated row may have replaced another row (E9)', async () => {
     const world = new SearchWorld();
     const { jobs } = world;
     let readings = 0;
@@ -83,7 +83,7 @@ describe('a whole interval', () => {
     expect(await world.complaints(await world.committed())).toEqual([]);
   });
 
-  test('is searched again when its pages lack rows, and is incomplete when they do so again (E6)', async () => {
+  test('is searched again when its pages lack rows, and is incomplete the second time (E6)', async () => {
     const scenario = { faults: { empty: { kind: 'shortPage', rows: 0 } } } as const;
     const world = new SearchWorld({ scenario });
     expect(await world.search()).toMatchObject({ kind: 'again', isFailure: true });
@@ -97,8 +97,8 @@ describe('a whole interval', () => {
   });
 });
 
-describe('a search that brought errors, or may have (E5)', () => {
-  test('is made again, and is incomplete the second time, whatever is to be kept', async () => {
+describe('a search with errors, or with a lost status answer (E5)', () => {
+  test('is repeated, and is incomplete the second time, also with incompletePolicy Keep', async () => {
     const world = new SearchWorld({
       scenario: { faults: { away: { kind: 'pendingError', message: 'a shard is away' } } },
     });
@@ -113,7 +113,7 @@ describe('a search that brought errors, or may have (E5)', () => {
 
   const lost = { kind: 'stall', effect: true, operations: ['getJob'], nth: [1] } as const;
 
-  test('counts when an aggregation counts the same', async () => {
+  test('is committed when an aggregation counts the same number of rows', async () => {
     const world = new SearchWorld({ scenario: { faults: { lost } } });
     const record = await world.committed();
     expect(record).toMatchObject({ ...hour, written: 600, count: { rows: 600, source: 'Aggregate' } });
@@ -130,7 +130,7 @@ describe('a search that brought errors, or may have (E5)', () => {
     });
   });
 
-  test('is made again when that aggregation brings errors while its records are read', async () => {
+  test('is repeated when the aggregation reports errors while its records are read', async () => {
     const queries = ['*| count'];
     const slow = { kind: 'delay', delay: '20s', operations: ['listRecords'] } as const;
     // The first status shows that the search job is done. The second status request only keeps the job alive.
@@ -149,7 +149,7 @@ describe('a search that brought errors, or may have (E5)', () => {
     expect(await world.leftovers()).toEqual([]);
   });
 
-  test('is made again when it does not, or where the query cannot be counted so (E8)', async () => {
+  test('is repeated when the aggregation counts another number, or when the query cannot be counted (E8)', async () => {
     const scenario = { faults: { lost, short: { kind: 'shortPage', rows: 0, operations: ['listRecords'] } } } as const;
     const world = new SearchWorld({ scenario: { faults: { lost } }, request: { query: '* | limit 1000' } });
     expect(await world.search()).toMatchObject({ kind: 'again', isFailure: false });
@@ -159,14 +159,14 @@ describe('a search that brought errors, or may have (E5)', () => {
     expect(await uncounted.leftovers()).toEqual([]);
   });
 
-  test('is made again when the count brings errors itself', async () => {
+  test('is repeated when the count reports errors', async () => {
     const error = { kind: 'pendingError', message: 'a shard is away', queries: ['*| count'] } as const;
     const world = new SearchWorld({ scenario: { faults: { lost, error } } });
     expect(await world.search()).toMatchObject({ kind: 'again', isFailure: true });
     expect(world.countOf('createJob')).toBe(2);
   });
 
-  test('is counted by another job when that one lost a status, too', async () => {
+  test('is counted by another search job when the count lost a status answer', async () => {
     const counting = { ...lost, queries: ['*| count'], nth: [1] } as const;
     const world = new SearchWorld({ scenario: { faults: { counting, lost } } });
     const record = await world.committed();
@@ -175,7 +175,7 @@ describe('a search that brought errors, or may have (E5)', () => {
   });
 });
 
-describe('a search that was cut at the limit (E4)', () => {
+describe('a search that reached the message limit (E4)', () => {
   const cut = (atMessageLimit: 'forcePaused' | 'done' | 'doneWithWarning', more: object = {}) => ({
     search: { messageLimit: 250, atMessageLimit, pages: { maxMessages: 50 }, ...more },
   });
@@ -196,7 +196,7 @@ describe('a search that was cut at the limit (E4)', () => {
     },
   );
 
-  test('is counted where there are no whole buckets, behind its oldest millisecond', async () => {
+  test('is counted without its oldest millisecond when no bucket is complete', async () => {
     const world = new SearchWorld({ scenario: cut('forcePaused', withoutBuckets) });
     const record = await world.committed();
     expect(record).toMatchObject({ received: 250, written: 249, left: 1, count: { rows: 249, source: 'Aggregate' } });
@@ -206,7 +206,7 @@ describe('a search that was cut at the limit (E4)', () => {
     expect(rest).toMatchObject({ received: 250, toMs: record.fromMs });
   });
 
-  test('is taken for cut at the smallest limit that the service has shown', async () => {
+  test('counts as cut at the smallest limit that the service has shown', async () => {
     const world = new SearchWorld({ scenario: cut('done') });
     world.quirks.searched({ ...progressAtLimit(), messageCount: 250 });
     const record = await world.committed();
@@ -215,7 +215,7 @@ describe('a search that was cut at the limit (E4)', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('is taken for cut at a round count', async () => {
+  test('counts as cut at a round number of rows', async () => {
     const scenario = { search: { messageLimit: 10_000, atMessageLimit: 'done' } } as const;
     const world = new SearchWorld({ scenario, messages: evenly(12_000) });
     const record = await world.committed();
@@ -223,7 +223,7 @@ describe('a search that was cut at the limit (E4)', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('leaves all rows of its oldest millisecond, however many it has', async () => {
+  test('leaves all rows of its oldest millisecond to the next search', async () => {
     const oldest = Array.from({ length: 90 }, (_, index) => ({ at: startMs - 1_000, raw: `${index} of them` }));
     const newer = Array.from({ length: 200 }, (_, index) => ({ at: startMs - 1 - index, raw: `message ${index}` }));
     const world = new SearchWorld({ scenario: cut('forcePaused', withoutBuckets), messages: [...newer, ...oldest] });
@@ -232,7 +232,7 @@ describe('a search that was cut at the limit (E4)', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('leaves them also when they are more than is held back', async () => {
+  test('leaves large rows of its oldest millisecond to the next search', async () => {
     const large = 'x'.repeat(1_000_000);
     const oldest = Array.from({ length: 9 }, (_, index) => ({ at: startMs - 1_000, raw: `${index}${large}` }));
     const scenario = { search: { messageLimit: 16, atMessageLimit: 'forcePaused', ...withoutBuckets } } as const;
@@ -242,7 +242,7 @@ describe('a search that was cut at the limit (E4)', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('is incomplete where the query cannot be split, and kept, flagged, where that is wanted (E8)', async () => {
+  test('is incomplete when the query cannot be split, and is kept with a flag on request (E8)', async () => {
     const world = new SearchWorld({ scenario: cut('forcePaused'), request: { query: '* | limit 1000' } });
     expect(await world.search()).toMatchObject({ kind: 'incomplete', reason: 'LimitReached' });
     expect(await world.leftovers()).toEqual([]);
@@ -255,7 +255,7 @@ describe('a search that was cut at the limit (E4)', () => {
     });
   });
 
-  test('by receipt time is halved before a page is read', async () => {
+  test('is halved by receipt time before a page is read', async () => {
     const world = new SearchWorld({ scenario: cut('forcePaused'), request: { byReceiptTime: true } });
     expect(await world.search()).toEqual({
       kind: 'narrowed',
@@ -267,7 +267,7 @@ describe('a search that was cut at the limit (E4)', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('is read whole and counted where its buckets have rows twice, and twice where the count has them so, too (E9)', async () => {
+  test('is read completely and counted when its histogram counts repeated rows (E9)', async () => {
     const twins = Array.from({ length: 5 }, () => ({ at: startMs - 500, raw: 'same', fields: { _messageid: '7' } }));
     const scenario = cut('forcePaused', { status: { bucketLength: '10m' } });
     const world = new SearchWorld({ scenario, messages: [...twins, ...evenly(600)] });

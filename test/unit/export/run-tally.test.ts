@@ -14,7 +14,7 @@ function tally(writtenFromMs?: number, byReceiptTime = false, sliceMs?: number):
 }
 
 describe('rows of a search', () => {
-  test('that is whole are written as they come', () => {
+  test('that was not cut are all written', () => {
     const rows = tally();
     expect([row(199, 1), row(150, 2), row(150, 3), row(100, 4)].map((one) => rows.take(one))).toEqual(
       Array(4).fill(true),
@@ -60,7 +60,7 @@ describe('rows of a search', () => {
     });
   });
 
-  test('have no sum of bytes where one of them has no size', () => {
+  test('have no sum of bytes if a row has no size', () => {
     const rows = tally();
     for (const one of [row(180, 7), { ...row(150, 3), size: undefined }]) rows.take(one);
     expect(rows.figures().messages).toEqual({ oldestMs: 150, newestMs: 180 });
@@ -75,7 +75,7 @@ describe('rows of a search', () => {
     expect(rows.figures().repeated?.length).toBe(named);
   });
 
-  test('outside are dropped, and those at the end known (E10)', () => {
+  test('outside of the interval are dropped, and rows at its end are counted (E10)', () => {
     const rows = tally();
     expect([row(201, 1), row(200, 2), row(199, 3), row(99, 4)].map((one) => rows.take(one))).toEqual([
       false,
@@ -87,13 +87,13 @@ describe('rows of a search', () => {
     expect(rows.figures().strayMs).toBe(201);
   });
 
-  test('that come again are dropped and counted (E9)', () => {
+  test('that are repeated are dropped and counted (E9)', () => {
     const rows = tally();
     expect([row(150, 1), row(150, 1)].map((one) => rows.take(one))).toEqual([true, false]);
     expect(rows.figures()).toMatchObject({ received: 2, written: 1, duplicates: 1 });
   });
 
-  test('with which a page begins are known to have come before, and to be those of an overlap when they are said to (E9)', () => {
+  test('at the start of a page that are repeated count as overlapping on request (E9)', () => {
     const rows = tally();
     for (const one of [row(150, 1), row(149, 2)]) rows.take(one);
     rows.beginPage();
@@ -114,13 +114,13 @@ describe('rows of a search', () => {
     expect(rows.figures()).toMatchObject({ received: 3, written: 2, left: 1, oldestMs: 149 });
   });
 
-  test('out of order are said to be', () => {
+  test('out of order are reported', () => {
     const rows = tally();
     for (const one of [row(150, 1), row(120, 2), row(150, 1)]) rows.take(one);
     expect(rows.figures()).toMatchObject({ isDisordered: true, areDuplicatesSure: false });
   });
 
-  test('belong where they were received, by receipt time', () => {
+  test('belong to the interval of their receipt time in a search by receipt time', () => {
     const rows = tally(undefined, true);
     expect([row(500, 1, 199), row(150, 2, 200), row(20, 3, 100)].map((one) => rows.take(one))).toEqual([
       true,
@@ -130,7 +130,7 @@ describe('rows of a search', () => {
     expect(rows.figures()).toMatchObject({ written: 2, outside: 1, atEnd: 1, oldestMs: 100, isDisordered: false });
   });
 
-  test('without a receipt time are an error where it is searched by', () => {
+  test('without a receipt time are an error in a search by receipt time', () => {
     const { receiptTimeMs: _, ...rest } = row(150, 7);
     const bare = { ...rest, receiptTimeMs: undefined };
     expect(() => tally(undefined, true).take(bare)).toThrow(/Message 7 has no _receipttime/);

@@ -28,7 +28,7 @@ describe('records of slices', () => {
       [names[1] as string, count],
     ]);
 
-  test('are put in order and cut at the beginning; those at an inclusive end do not count (E10)', () => {
+  test('are sorted, begin at the start of the interval, and end before an inclusive end (E10)', () => {
     const records = [record('1020', '3'), record('1000', '7'), record('1030', '0'), record('1040', '1')];
     expect(slicesOf(records, interval)).toEqual([
       { startMs: 1_005, rows: 7 },
@@ -36,17 +36,17 @@ describe('records of slices', () => {
     ]);
   });
 
-  test('that begin before the interval are one, as of rows that were received later (2.5)', () => {
+  test('that begin before the interval are added up (2.5)', () => {
     const records = [record('900', '2'), record('1000', '7'), record('1020', '3')];
     expect(slicesOf(records, interval)?.[0]).toEqual({ startMs: 1_005, rows: 9 });
   });
 
-  test('that begin before the interval are one with that which begins where it does', () => {
+  test('that begin before the interval are added to the slice at its start', () => {
     const records = [record('900', '2'), record('1005', '7'), record('1020', '3')];
     expect(slicesOf(records, interval)?.[0]).toEqual({ startMs: 1_005, rows: 9 });
   });
 
-  test('may have computed figures, and names in another case (10.3)', () => {
+  test('may have figures with an exponent, and names in another case (10.3)', () => {
     expect(slicesOf([record('1.01E3', '2.0E1', ['_timeSlice', '_Count'])], interval)).toEqual([
       { startMs: 1_010, rows: 20 },
     ]);
