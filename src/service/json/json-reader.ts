@@ -227,7 +227,7 @@ export class JsonReader {
 
   #startScalar(byte: number): Token {
     if (this.#expecting > expecting.itemOrEnd) throw this.#unexpected(byte);
-    const number = startNumber(byte);
+    const number = continueNumber(0, byte);
     if (number >= 0) this.#within = within.number + number;
     else if (literals.has(byte)) {
       this.#within = within.literal;
@@ -295,7 +295,7 @@ export class JsonReader {
       const state = this.#within - within.number;
       const next = continueNumber(state, byte);
       if (next < 0) {
-        if (!isWholeNumber(state)) throw this.#wrongByte(this.at, 'a digit');
+        if (!numberStates[state]?.isWhole) throw this.#wrongByte(this.at, 'a digit');
         this.#endValue();
         return token.number;
       }
@@ -345,78 +345,27 @@ export const tokenNames: Readonly<Record<Token, string>> = {
   [token.arrayEnd]: 'the end of an array',
 };
 
-/** State machine for JSON numbers (RFC 8259, 6), byte by byte, so that it can pause anywhere: `-0.5e+10`. */
-/**
- * State of the number reader after the bytes so far, by the grammar `- 0 | 1-9 digits . digits e ±
- * digits`.
- */
-export const numberState = {
-  minus: 0,
-  zero: 1,
-  integer: 2,
-  point: 3,
-  fraction: 4,
-  exponent: 5,
-  exponentSign: 6,
-  exponentDigits: 7,
-} as const;
+const digits = '0123456789';
 
 /**
- * State of the number reader after the first byte of a number, or -1 if no number begins with this
- * byte.
+ * Grammar of numbers (RFC 8259, 6). For each state: whether the number may end in it, and the characters that may follow, each with
+ * the state that it leads to.
  */
-export function startNumber(byte: number): number {
-  if (byte === char.minus) return numberState.minus;
-  if (byte === char.zero) return numberState.zero;
-  return isDigit(byte) ? numberState.integer : -1;
-}
+const numberStates: readonly { readonly isWhole: boolean; readonly next: Readonly<Record<string, number>> }[] = [
+  { isWhole: false, next: { '-': 1, '0': 2, '123456789': 3 } },
+  { isWhole: false, next: { '0': 2, '123456789': 3 } },
+  { isWhole: true, next: { '.': 4, eE: 6 } },
+  { isWhole: true, next: { [digits]: 3, '.': 4, eE: 6 } },
+  { isWhole: false, next: { [digits]: 5 } },
+  { isWhole: true, next: { [digits]: 5, eE: 6 } },
+  { isWhole: false, next: { '+-': 7, [digits]: 8 } },
+  { isWhole: false, next: { [digits]: 8 } },
+  { isWhole: true, next: { [digits]: 8 } },
+];
 
-/**
- * State of the number reader after one more byte, or -1 if the byte does not belong to the number.
- */
-export function continueNumber(state: number, byte: number): number {
-  switch (state) {
-    case numberState.minus:
-      return byte === char.minus ? -1 : startNumber(byte);
-    case numberState.zero:
-      return afterInteger(byte);
-    case numberState.integer:
-      return isDigit(byte) ? numberState.integer : afterInteger(byte);
-    case numberState.point:
-      return isDigit(byte) ? numberState.fraction : -1;
-    case numberState.fraction:
-      if (isDigit(byte)) return numberState.fraction;
-      return isExponent(byte) ? numberState.exponent : -1;
-    case numberState.exponent:
-      if (byte === char.plus || byte === char.minus) return numberState.exponentSign;
-      return isDigit(byte) ? numberState.exponentDigits : -1;
-    default:
-      return isDigit(byte) ? numberState.exponentDigits : -1;
-  }
-}
-
-/** Whether a number is complete if it ends in this state of the number reader. */
-export function isWholeNumber(state: number): boolean {
-  switch (state) {
-    case numberState.zero:
-    case numberState.integer:
-    case numberState.fraction:
-    case numberState.exponentDigits:
-      return true;
-    default:
-      return false;
-  }
-}
-
-function afterInteger(byte: number): number {
-  if (byte === char.point) return numberState.point;
-  return isExponent(byte) ? numberState.exponent : -1;
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= char.zero && byte <= char.nine;
-}
-
-function isExponent(byte: number): boolean {
-  return (byte | 0x20) === char.e;
+/** State of a number after one more byte, or -1 if the byte does not belong to the number. */
+function continueNumber(state: number, byte: number): number {
+  const character = String.fromCharCode(byte);
+  const next = Object.entries(numberStates[state]?.next ?? {});
+  return next.find(([characters]) => characters.includes(character))?.[1] ?? -1;
 }

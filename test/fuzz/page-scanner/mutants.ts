@@ -34,13 +34,9 @@ export const mutants: readonly Mutant[] = [
     ['a line feed is no space', "' \\t\\n\\r'", "' \\t\\r'"],
   ]),
   ...mutantsOf('service/json/json-reader.ts', [
-    ['a number may begin with zeros', 'return afterInteger(byte);', 'return isDigit(byte) ? 1 : afterInteger(byte);'],
-    [
-      'a fraction needs no digit',
-      'case numberState.fraction:\n    case numberState.exponentDigits:\n      return true',
-      'case numberState.fraction:\n    case numberState.point:\n    case numberState.exponentDigits:\n      return true',
-    ],
-    ['an exponent has no plus', 'byte === char.plus || ', ''],
+    ['a number may begin with zeros', "true, next: { '.': 4", "true, next: { [digits]: 3, '.': 4"],
+    ['a fraction needs no digit', 'false, next: { [digits]: 5 }', 'true, next: { [digits]: 5 }'],
+    ['an exponent has no plus', "'+-': 7", "'-': 7"],
     ['an escape is forgotten between chunks', 'this.#within = state;', 'this.#within = within.string;'],
     ['an escape has three digits', 'within.digits + 4', 'within.digits + 3'],
     [
@@ -51,7 +47,7 @@ export const mutants: readonly Mutant[] = [
     ['an array may end as an object', ' && this.#isObject[this.depth - 1] === isObject', ''],
     ['a page may end anywhere', 'return this.#expecting === expecting.nothing;', 'return true;'],
     ['tokens stay where they were in the chunk before', 'this.tokenStart += moved;', ''],
-    ['a number may end anywhere', 'if (!isWholeNumber(state))', 'if (false)'],
+    ['a number may end anywhere', 'if (!numberStates[state]?.isWhole)', 'if (false)'],
     ['letters of a literal are not looked at', 'this.#bytes[this.at] !== literal.charCodeAt(place)', 'false'],
   ]),
   ...mutantsOf('service/pages/page-content.ts', [
@@ -99,7 +95,6 @@ export const mutants: readonly Mutant[] = [
     ['members need no comma', '(member > 0 && bytes[at] !== char.comma)', 'false'],
     ['names need no colon', ' || bytes[nameEnd + 1] !== char.colon', ''],
     ['names need no quotes', 'bytes[name] !== char.quote || ', ''],
-    ['a name ends at any mark', 'bytes[nameEnd] !== char.quote || ', ''],
     ['only strings are expected', ' || bytes[nameEnd + 2] !== char.quote', ''],
     ['a value may be cut', 'if (close < 0) return -1;', ''],
     ['names are not compared', ' || !isRepeated(nameView, member * maxNameBytes, view, at, length)', ''],
@@ -115,7 +110,6 @@ export const mutants: readonly Mutant[] = [
     ['names in capitals are not known', '.toLowerCase()', ''],
     ['the first of two counts', 'this.kind = kind;', 'if (this.kind !== token.more) return;\n    this.kind = kind;'],
     ['escapes in values are text', '(JSON.parse(value) as string)', 'value.slice(1, -1)'],
-    ['an id has only low bytes', "text(bytes, row) ?? ''", "text(bytes, row) ?? '', 'latin1'"],
     ['numbers are no values', 'if (this.kind === token.number) return value;', ''],
     ['a size may be below zero', 'amount !== undefined && amount >= 0', 'amount !== undefined'],
     ['the largest id is refused', 'return order <= 0;', 'return order < 0;'],

@@ -170,6 +170,7 @@ describe('E9: a row without a readable time or id', () => {
     ['an id of 65 bits', `"_messageid":"9223372036854775808",${time}`, start + 14, /_messageid/],
     ['an id of 65 bits below zero', `"_messageid":"-9223372036854775809",${time}`, start + 14, /_messageid/],
     ['a fraction for an id', `"_messageid":1.5,${time}`, start + 14, /_messageid/],
+    ['an id with an escape of another character', `"_messageid":"\\u102d1",${time}`, start + 14, /_messageid/],
     ['an object for an id', `"_messageid":{"a":1},${time}`, start + 14, /_messageid/],
     ['a wrong time of receipt', `"_receipttime":"x",${time},${id}`, start + 16, /_receipttime/],
   ])('%s', (_name, members, offset, message) => {
@@ -220,6 +221,7 @@ describe('invalid pages', () => {
   // Rows that are followed by another row are read in a faster way.
   test.each([
     ['"a":"x\\,"b":"c"', 7],
+    ['"a\\:"b","c":"d"', 3],
     ['"a":"x\n,"b":"c"', 6],
     ['"a":"\\u00g0","b":"c"', 9],
     ['"a":"x" "b":"c"', 8],
