@@ -15,11 +15,17 @@ import type { Counter, Gauge, Histogram, Metrics } from './metrics.ts';
 /** Sampling interval of the event-loop delay in ms. The default of 10 ms would use most of the CPU time of an idle operator. */
 const loopPrecisionMs = 500;
 
-type AnyMetric = PrometheusCounter | PrometheusGauge | PrometheusHistogram;
+interface MetricOptions {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  /** Upper bounds of the buckets of a histogram. */
+  readonly buckets?: number[];
+  readonly registers: Registry[];
+}
 
 export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
-  readonly #metrics = new Map<string, AnyMetric>();
 
   /** Adds metrics about the process itself: memory, CPU, and delay of the event loop. */
   collectProcessMetrics(): void {
@@ -37,44 +43,24 @@ export class PrometheusMetrics implements Metrics {
   }
 
   counter(name: string, help: string, labelNames: readonly string[]): Counter {
-    const counter = this.#metric(
-      name,
-      PrometheusCounter,
-      () => new PrometheusCounter({ name, help, labelNames: [...labelNames], registers: [this.#registry] }),
-    );
+    const counter = this.#metric(PrometheusCounter, { name, help, labelNames });
     return { add: (labels, amount = 1) => counter.inc(labels, amount) };
   }
 
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge {
-    const gauge = this.#metric(
-      name,
-      PrometheusGauge,
-      () => new PrometheusGauge({ name, help, labelNames: [...labelNames], registers: [this.#registry] }),
-    );
+    const gauge = this.#metric(PrometheusGauge, { name, help, labelNames });
     return { set: (labels, value) => gauge.set(labels, value), remove: (labels) => gauge.remove(labels) };
   }
 
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram {
-    const histogram = this.#metric(
-      name,
-      PrometheusHistogram,
-      () =>
-        new PrometheusHistogram({
-          name,
-          help,
-          labelNames: [...labelNames],
-          buckets: [...buckets],
-          registers: [this.#registry],
-        }),
-    );
+    const histogram = this.#metric(PrometheusHistogram, { name, help, labelNames, buckets: [...buckets] });
     return { observe: (labels, value) => histogram.observe(labels, value) };
   }
 
-  #metric<M extends AnyMetric>(name: string, kind: new (...options: never[]) => M, create: () => M): M {
-    const existing = this.#metrics.get(name);
-    assert(existing === undefined || existing instanceof kind, `metric ${name} is asked for as two different types`);
-    const metric = (existing as M | undefined) ?? create();
-    this.#metrics.set(name, metric);
-    return metric;
+  #metric<M extends object>(kind: new (options: MetricOptions) => M, options: Omit<MetricOptions, 'registers'>): M {
+    const existing: unknown = this.#registry.getSingleMetric(options.name);
+    if (existing === undefined) return new kind({ ...options, registers: [this.#registry] });
+    assert(existing instanceof kind, `metric ${options.name} is asked for as two different types`);
+    return existing;
   }
 }
