@@ -2,8 +2,8 @@
  * Chooses the proxy for an origin from the environment variables `HTTPS_PROXY` and `NO_PROXY`. Lower-case variables
  * take precedence. Loopback addresses never use a proxy. The environment is passed as data.
  *
- * The library proxy-from-env is not used: it reads the environment of the process, and its `NO_PROXY` supports neither
- * networks such as 10.0.0.0/8 nor subdomains.
+ * proxy-from-env and the `EnvHttpProxyAgent` of undici are not used: their `NO_PROXY` has no networks such as 10.0.0.0/8, which
+ * clusters often except. undici's agent also opens connections itself, but a request must take its slot on an open connection (B1).
  */
 import { BlockList, isIP } from 'node:net';
 import { unescape as unescaped } from 'node:querystring';

@@ -374,8 +374,8 @@ export class FleetListing {
    */
   #notify(isForAll: boolean): void {
     const concerned = this.rows.members.takeConcerned();
-    const told = isForAll ? this.#users.keys() : new Set([...this.#attentive, ...concerned]);
-    for (const id of [...told]) this.#users.get(id)?.onNews();
+    const notified = isForAll ? this.#users.keys() : new Set([...this.#attentive, ...concerned]);
+    for (const id of [...notified]) this.#users.get(id)?.onNews();
   }
 
   /** Notifies policies after a successful read. When the read ends a problem, policies at rest are notified as well. */
@@ -579,7 +579,7 @@ function sameBuilds(before: readonly Build[] | undefined, after: readonly Build[
   );
 }
 
-export interface Sweep {
+interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
@@ -592,6 +592,6 @@ export interface Sweep {
   readonly proven: boolean;
 }
 
-export function sweepOf(view: View, startedAtMs: number): Sweep {
+function sweepOf(view: View, startedAtMs: number): Sweep {
   return { view, startedAtMs, seen: new Set(), lists: [[], []], offset: 0, build: 0, proven: false };
 }
