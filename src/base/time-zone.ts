@@ -102,12 +102,7 @@ export class TimeZone {
    * day.
    */
   steadyOffsetMs(localMs: number): number | undefined {
-    const day = Math.floor(localMs / dayMs);
-    if (!this.#steadyMs.has(day)) {
-      if (this.#steadyMs.size >= maxDays) this.#steadyMs.clear();
-      this.#steadyMs.set(day, this.#findSteadyMs(day * dayMs));
-    }
-    return this.#steadyMs.get(day);
+    return cached(this.#steadyMs, localMs, (startMs) => this.#findSteadyMs(startMs));
   }
 
   #findSteadyMs(startMs: number): number | undefined {
@@ -121,14 +116,7 @@ export class TimeZone {
 
   /** Returns the instant of the clock change on the UTC day that contains `wallMs`. */
   #changeMs(wallMs: number): number {
-    const day = Math.floor(wallMs / dayMs);
-    let changeMs = this.#changesMs.get(day);
-    if (changeMs === undefined) {
-      changeMs = this.#findChangeMs(day * dayMs);
-      if (this.#changesMs.size >= maxDays) this.#changesMs.clear();
-      this.#changesMs.set(day, changeMs);
-    }
-    return changeMs;
+    return cached(this.#changesMs, wallMs, (startMs) => this.#findChangeMs(startMs));
   }
 
   /**
@@ -150,14 +138,7 @@ export class TimeZone {
    * Returns the UTC offset at the beginning of the UTC day that contains `wallMs`. The offset is cached for the day.
    */
   #dayOffsetMs(wallMs: number): number {
-    const day = Math.floor(wallMs / dayMs);
-    let offsetMs = this.#offsetsMs.get(day);
-    if (offsetMs === undefined) {
-      offsetMs = this.#offsetMs(day * dayMs);
-      if (this.#offsetsMs.size >= maxDays) this.#offsetsMs.clear();
-      this.#offsetsMs.set(day, offsetMs);
-    }
-    return offsetMs;
+    return cached(this.#offsetsMs, wallMs, (startMs) => this.#offsetMs(startMs));
   }
 
   #offsetMs(wallMs: number): number {
@@ -166,4 +147,15 @@ export class TimeZone {
     const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
     return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(wallMs / 1_000) * 1_000;
   }
+}
+
+/** Value of the day that contains `timeMs`. `find` finds it for the beginning of the day, in ms. */
+function cached<V>(days: Map<number, V>, timeMs: number, find: (startMs: number) => V): V {
+  const day = Math.floor(timeMs / dayMs);
+  if (!days.has(day)) {
+    const value = find(day * dayMs);
+    if (days.size >= maxDays) days.clear();
+    days.set(day, value);
+  }
+  return days.get(day) as V;
 }
