@@ -67,10 +67,7 @@ export class Budgets {
     const name = nameOf(spender);
     const known = this.#users.get(name);
     if (known) return known;
-    const user: UserBudget = {
-      budget: new RequestBudget(this.#options),
-      keys: new Map(),
-    };
+    const user: UserBudget = { budget: new RequestBudget(this.#options), keys: new Map() };
     this.#users.set(name, user);
     return user;
   }

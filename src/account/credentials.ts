@@ -75,17 +75,6 @@ export function decodeCredentials(place: CredentialPlace, members: Members | und
 
 /** Digest of credentials. The digest is equal for Secrets with the same content and does not reveal the access key. */
 export function fingerprintOf(credentials: Credentials): string {
-  const { address, accessId, accessKey, caCertificates, allowedHosts, user } = credentials;
-  const { requestsPerSecond, maxConcurrentRequests } = credentials;
-  const content = [
-    address,
-    accessId,
-    accessKey.reveal(),
-    caCertificates,
-    allowedHosts,
-    user,
-    requestsPerSecond,
-    maxConcurrentRequests,
-  ];
+  const content = { ...credentials, accessKey: credentials.accessKey.reveal() };
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }
