@@ -96,7 +96,9 @@ export interface Occupant {
 export class KeyQueue {
   /** Maximum number of concurrent requests that this process may send with the access key (B7). */
   maxConcurrent: number;
-  readonly #queues: Readonly<Record<RequestClass, WaitingQueue<Waiter>>>;
+  readonly #queues = Object.fromEntries(
+    requestClasses.map((requestClass) => [requestClass, new WaitingQueue<Waiter>()]),
+  ) as Readonly<Record<RequestClass, WaitingQueue<Waiter>>>;
   readonly #occupants = new Set<Occupant>();
   /**
    * Cancelled requests that still occupy a slot, each with a function that returns the estimated
@@ -105,7 +107,7 @@ export class KeyQueue {
   readonly #held = new Map<Occupant, () => number>();
   /** Requests that may be cancelled to free a slot for a keep-alive, in order of their deadlines. */
   readonly #yielding = new Map<Occupant, () => void>();
-  /** Requests that were told to cancel, in favour of a keep-alive, and that have not ended yet. */
+  /** Requests that are being cancelled in favour of a keep-alive, and that have not ended yet. */
   readonly #asked = new Set<Occupant>();
   /**
    * Turn number at which each class of requests was last served, so that the access keys of a user
@@ -117,15 +119,6 @@ export class KeyQueue {
 
   constructor(maxConcurrent: number) {
     this.maxConcurrent = maxConcurrent;
-    this.#queues = {
-      keepAlive: new WaitingQueue(),
-      pageRead: new WaitingQueue(),
-      taskCreation: new WaitingQueue(),
-      taskStatus: new WaitingQueue(),
-      jobCreation: new WaitingQueue(),
-      jobCare: new WaitingQueue(),
-      listing: new WaitingQueue(),
-    };
   }
 
   get waiting(): number {

@@ -7,24 +7,16 @@
  * expired. The error's `effect` tells the caller that a job may exist.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
-import type { JobPermit } from '../budget/job-admission.ts';
+import type { JobAdmission, JobPermit } from '../budget/job-admission.ts';
 import { ServiceError } from '../requests/service-error.ts';
 import type { JobProgress } from './job-gathering.ts';
 import { orphanLifeMs, SearchJob } from './search-job.ts';
 import type { JobOrder, SearchService } from './search-service.ts';
 
-/** Source of the permits that limit the number of search jobs. */
-export interface JobPermits {
-  /**
-   * Waits for a permit to run a search job. Rejects with the signal's reason if the signal is
-   * aborted first.
-   */
-  admit(signal?: AbortSignal): Promise<JobPermit>;
-}
-
 export interface SearchJobsOptions {
   readonly service: SearchService;
-  readonly permits: JobPermits;
+  /** Source of the permits that limit the number of search jobs. */
+  readonly permits: Pick<JobAdmission, 'admit'>;
   readonly clock: Clock;
 }
 
