@@ -28,7 +28,7 @@ export interface ListingProblem {
 }
 
 /**
- * Minimum time between sweeps (reads of the whole list) when no collector needs anything, as a multiple of the duration of a
+ * Minimum time between sweeps when no collector needs anything, as a multiple of the duration of a
  * sweep. So sweeps take at most a tenth of the time (U9).
  */
 export const restingShare = 10;
@@ -54,7 +54,7 @@ export interface ListingUser {
 }
 
 interface User extends ListingUser {
-  /** Minimum time between sweeps (reads of the whole list) for this policy, as a multiple of the duration of a sweep (U9). */
+  /** Minimum time between sweeps for this policy, as a multiple of the duration of a sweep (U9). */
   share: number;
 }
 
@@ -119,7 +119,7 @@ export class FleetListing {
   }
 
   /**
-   * Send time in monotonic ms of the first request of the newest complete sweep (read of the whole list); undefined until the
+   * Send time in monotonic ms of the first request of the newest complete sweep; undefined until the
    * first complete sweep.
    */
   completeSinceMs(): number | undefined {
@@ -132,7 +132,7 @@ export class FleetListing {
   }
 
   /**
-   * Total duration in ms of the requests of the newest complete sweep (read of the whole list), without failed requests and waits
+   * Total duration in ms of the requests of the newest complete sweep, without failed requests and waits
    * (U9).
    */
   sweepMs(): number {
@@ -176,7 +176,7 @@ export class FleetListing {
     return this.#pageReads.get(page);
   }
 
-  /** Requests a sweep (read of the whole list) of which every request is sent at or after `sentAfterMs`. */
+  /** Requests a sweep of which every request is sent at or after `sentAfterMs`. */
   requestSweep(sentAfterMs: number): void {
     if (this.#completeSinceMs !== undefined && this.#completeSinceMs >= sentAfterMs) return;
     if (this.#sweep && this.#sweep.startedAtMs >= sentAfterMs) return;
@@ -246,7 +246,7 @@ export class FleetListing {
   }
 
   /**
-   * Moves the timer for the next sweep (read of the whole list) to an earlier time when this policy
+   * Moves the timer for the next sweep to an earlier time when this policy
    * needs the sweep earlier.
    */
   #planResync(resyncMs: number, share: number): void {
@@ -332,8 +332,7 @@ export class FleetListing {
     if (this.#wantBuildsAfter !== undefined || ((this.#wantSweepAfter !== undefined || this.#sweep) && !this.#builds)) {
       return () => this.#readBuilds();
     }
-    // Pages are read before a sweep, because they are few and upgrades wait for them. A sweep (read of the whole list) takes
-    // long.
+    // Pages are read before a sweep, because they are few and upgrades wait for them. A sweep takes long.
     const page = this.#wantPages.entries().next();
     if (!page.done && !this.#isWithdrawn) {
       const [index] = page.value;

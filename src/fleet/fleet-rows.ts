@@ -23,7 +23,7 @@ type MutableRow = { -readonly [K in keyof Row]: Row[K] } & { missedSweeps: numbe
 
 export class FleetRows {
   readonly #rows = new Map<string, MutableRow>();
-  /** Collector id at each position of the list, from the newest sweep (read of the whole list). */
+  /** Collector id at each position of the list, from the newest sweep. */
   readonly #places: string[] = [];
   /** Index that receives each added, changed and removed row. */
   readonly members = new MemberIndex();
@@ -88,7 +88,7 @@ export class FleetRows {
   }
 
   /**
-   * Clears the positions of rows that should be on this page of the list but are not. Only a sweep (read of the whole list) finds
+   * Clears the positions of rows that should be on this page of the list but are not. Only a sweep finds
    * their new positions.
    */
   displace(offset: number, length: number, shown: readonly Collector[]): void {
@@ -100,7 +100,7 @@ export class FleetRows {
   }
 
   /**
-   * Ends a sweep (read of the whole list). Rows that the sweep did not show lose their position. They are removed when the
+   * Ends a sweep. Rows that the sweep did not show lose their position. They are removed when the
    * previous sweep did not show them either (U7).
    */
   endSweep(seen: ReadonlySet<string>): void {
@@ -116,7 +116,7 @@ export class FleetRows {
     }
   }
 
-  /** Whether a row that the previous sweep showed is missing in this sweep (read of the whole list). */
+  /** Whether a row that the previous sweep showed is missing in this sweep. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
