@@ -28,10 +28,7 @@ export class KeptLedger {
   readonly #options: KeptLedgerOptions;
   #file: LedgerFile;
   #ledger: Ledger | undefined;
-  /**
-   * Ledger header (the part about the rollout) that this process stored last. Another process may
-   * have stored a newer header since then.
-   */
+  /** Ledger header that this process stored last. Another process may have stored a newer header since then. */
   #written: LedgerHeader | undefined;
   /** State of the stored ledger. `missing`: no ledger was stored, so only the policy's status shows running upgrades (U1). */
   #stored: 'unread' | 'read' | 'missing' = 'unread';

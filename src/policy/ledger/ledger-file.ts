@@ -45,10 +45,7 @@ export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new SparseMap<string, string>();
-  /**
-   * Encoded entries of the head shard (the first file of the ledger): open attempts, and ended
-   * attempts that no log shard contains in the same form.
-   */
+  /** Encoded entries of the head shard: open attempts, and ended attempts that no log shard contains in the same form. */
   readonly #open = new SparseMap<string, string>();
   readonly #ended = new SparseMap<string, string>();
   readonly #logged = new SparseSet<string>();
@@ -64,7 +61,7 @@ export class LedgerFile {
     this.#owner = owner;
   }
 
-  /** Whether the last read or write left no room in the ledger for another batch of attempts (U1). */
+  /** Whether the ledger has no space for another batch of attempts, as of the last read or write (U1). */
   get full(): boolean {
     return this.#full;
   }
@@ -186,9 +183,8 @@ export class LedgerFile {
   }
 
   /**
-   * Reads shards (files of the ledger) that the head shard names. When the read fails, another
-   * process, such as a former leader, may have replaced these shards and the head shard meanwhile.
-   * In that case, the thrown error reports this change.
+   * Reads shards that the head shard names. When the read fails because another process, such as a former leader, has written the
+   * ledger meanwhile, the thrown error says that.
    */
   async #unlessReplaced<T>(head: LedgerShard, read: () => Promise<T>): Promise<T> {
     try {

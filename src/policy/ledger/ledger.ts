@@ -102,7 +102,7 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Tally (counter of ended and failed attempts) that includes an attempt. */
+/** Tallies that count an ended attempt. */
 export interface Counted {
   /** Number of the rollout's tally that includes the attempt. */
   readonly tally: number;
@@ -207,10 +207,7 @@ export interface AnalysisOutcome {
 /** Number of collectors or of attempts, or a percentage such as `10%`. */
 export type Share = number | string;
 
-/**
- * Number of ended upgrade attempts of a stage or of a rollout, and the number of failures among
- * them.
- */
+/** Number of ended upgrade attempts of a stage or of a rollout, and the number of failures among them. */
 export interface Tally {
   readonly finished: number;
   readonly failed: number;
@@ -307,7 +304,7 @@ export function hasFailed(ending: Ending | undefined): boolean {
   return ending?.kind === 'failed' || ending?.kind === 'timedOut' || ending?.kind === 'died';
 }
 
-/** Returns the header with new, empty tallies (counters of ended and failed attempts) for the rollout and each stage. */
+/** Returns the header with new, empty tallies for the rollout and each stage. */
 export function withNewTally(header: LedgerHeader): LedgerHeader {
   const { tally, stages } = header;
   const emptied = stages?.map((stage) => ({ ...stage, tally: emptyTally }));

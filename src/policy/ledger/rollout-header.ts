@@ -1,7 +1,4 @@
-/**
- * Begins, continues and ends rollouts in the ledger's header (the part of the ledger about the
- * rollout). A policy has one rollout for each of its targets, one after the other.
- */
+/** Begins, continues and ends rollouts in the ledger's header. A policy has one rollout for each of its targets, one after the other. */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import { quietText } from '../analysis/message-analysis.ts';
@@ -136,8 +133,7 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;
   const isSame = attempts === header.attempts && selection === header.selection;
   const next = isSame ? header : { ...header, attempts, selection };
-  // Late joiners that appear after all other collectors have reached the target version are counted
-  // in a tally (counter of attempts) of their own.
+  // After all collectors have reached the target version, a new tally counts the attempts of late joiners.
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
   // A rollout is not complete while no collector runs the target version, for example because all are offline or belong to other

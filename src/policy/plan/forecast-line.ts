@@ -1,7 +1,4 @@
-/**
- * Pending collectors of one stage in a forecast of a rollout. The file tells which collector starts next, and when a collector
- * may start.
- */
+/** Collectors of one stage of a forecast that wait for their upgrade: which of them starts next, and when. */
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 
 /** Collectors to upgrade that have the same version and time zone. */

@@ -38,10 +38,7 @@ export class ForecastReads {
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  /**
-   * Creates the model of the reads that show the ends of upgrades. @param isSeen whether
-   * `upgradeMs` includes the time until a read shows the end of the upgrade
-   */
+  /** @param isSeen whether `upgradeMs` includes the time until a read shows the end of the upgrade */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
     const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;

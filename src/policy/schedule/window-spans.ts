@@ -38,15 +38,9 @@ export interface Opening {
 
 const always: Span = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
 
-/**
- * Maximum length in ms of a clock change. A local time that a clock change skips is moved by at
- * most this time.
- */
+/** Maximum time in ms by which a clock change moves a local time that it skips. */
 const longestChangeMs = 24 * 3_600_000;
-/**
- * Maximum distance in ms at which the end of a span of time is computed. A limit is needed, because
- * some spans never end.
- */
+/** Maximum length in ms of a span whose end is computed. Some spans never end. */
 const longestSightMs = 400 * 24 * 3_600_000;
 /** First distance in ms by which a search for the opening of a window goes back in time. */
 const shortestLookMs = 3_600_000;

@@ -324,10 +324,7 @@ function allUpdated({ fleet, targetVersion }: HealthInput): Health {
   return { ready: 'True', reason: reasons.allUpdated, message, reconciling: false, stalled: false };
 }
 
-/**
- * Number of collectors that count for the rollout: the policy selects and owns them, and they can
- * be upgraded now.
- */
+/** Number of collectors that the policy selects and owns, and that can be upgraded now or were upgraded. */
 export function eligibleMembers({ counts, matched, leftAlone }: Fleet): number {
   return matched - counts.foreign - counts.offline - counts.skipped + leftAlone;
 }

@@ -17,10 +17,7 @@ export interface SoFar {
   readonly answered: boolean;
 }
 
-/**
- * Reasons of the `Ready` condition that only a complete sweep (read of the whole collector list)
- * can confirm or contradict.
- */
+/** Reasons of the `Ready` condition that only a reading of all collectors can confirm or contradict. */
 const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.allUpdated,
   reasons.rollingOut,
@@ -40,10 +37,7 @@ const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.ledgerFull,
 ]);
 
-/**
- * Reasons of the `Ready` condition that concern only the cluster or directory. They no longer hold
- * when this process can use the service.
- */
+/** Reasons of the `Ready` condition that no longer hold when this process can use the service. */
 const ofTheHost: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.ledgerForeign,
