@@ -186,12 +186,19 @@ describe('a service that gives no reliable count', () => {
   });
 });
 
-test('the analysis continues in another process', async () => {
-  const { world, analysisNow, untilReason } = analyzed({ build: silencing });
-  const first = world.start();
-  await world.until(() => analysisNow()?.state === 'Running', 3 * hourMs);
-  first.kill();
-  world.start();
-  expect(await untilReason('RolloutStopped')).toBe(true);
-  expect(analysisNow()).toMatchObject({ state: 'Failed', judged: 20 });
+describe('a process that is killed during the analysis', () => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])(
+    'after request %i of its searches: the next process judges once',
+    async (number) => {
+      const { world, analysisNow, untilReason, searches, stage } = analyzed({ build: silencing });
+      const first = world.start();
+      await world.until(() => searches().length >= number || analysisNow()?.judged !== undefined, 3 * hourMs);
+      first.kill();
+      world.start();
+      expect(await untilReason('RolloutStopped')).toBe(true);
+      const { judged, quiet, state } = analysisNow() ?? {};
+      expect({ judged, state }).toEqual({ judged: 20, state: 'Failed' });
+      expect(stage('canary')?.failedAttempts).toBe(quiet);
+    },
+  );
 });

@@ -1,0 +1,149 @@
+/**
+ * Random histories of a staged rollout with a message analysis: builds that break shipping, faults of searches, kills of the process.
+ * The judgement is compared with the truth, which follows from the scenario.
+ */
+import { drawFor } from '../../../simulator/chance.ts';
+import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
+import { type Random, seededRandom } from '../../../src/base/random.ts';
+import { World } from '../../support/world.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const [before, spare, target] = ['19.100-1', '19.120-1', '19.200-1'] as const;
+const minRatio = 0.5;
+const minMessages = 100;
+const durationMinutes = 30;
+
+interface AnalysisPlan {
+  readonly seed: number;
+  /** Members of the canary. */
+  readonly size: number;
+  readonly messagesPerMinute: number;
+  readonly dailyRhythm: number;
+  readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
+  readonly stopsShipping: number;
+  readonly drops: number;
+  readonly fault: FaultScenario | undefined;
+  /** Times after the start at which the process is killed and started again, in ms. */
+  readonly killsMs: readonly number[];
+}
+
+const faults: readonly FaultScenario[] = [
+  { kind: 'pendingError', operations: ['getJob'] },
+  { kind: 'cancelJob', operations: ['getJob', 'listRecords'] },
+  { kind: 'status', status: 503, operations: ['createJob', 'getJob', 'listRecords', 'deleteJob'] },
+  { kind: 'reset', operations: ['createJob', 'getJob', 'listRecords'] },
+  { kind: 'reset', effect: true, operations: ['createJob', 'getJob', 'listRecords'] },
+  { kind: 'shortPage', rows: 3, operations: ['listRecords'] },
+  { kind: 'truncate', operations: ['getJob', 'listRecords'] },
+  { kind: 'delay', delay: '20s', operations: ['getJob', 'listRecords'] },
+  { kind: 'unknownState', state: 'REPLAYING', operations: ['getJob'] },
+];
+
+export function planAnalysis(seed: number): AnalysisPlan {
+  const random = seededRandom(seed);
+  const [pick, isChosen] = [pickWith(random), (share: number) => random.next() < share];
+  const baseline = pick(['BeforeUpgrade', 'DayBefore', 'WeekBefore'] as const);
+  const fault = isChosen(0.5) ? pick(faults) : undefined;
+  const messagesPerMinute = pick([1, 5, 20, 100]);
+  // Only baselines at the same time of day are right for traffic with a rhythm. In each half hour, the traffic is enough to be judged.
+  const rhythms = [0, 0.5, 0.9].filter(
+    (rhythm) => messagesPerMinute * durationMinutes * (1 - rhythm) > 2 * minMessages,
+  );
+  return {
+    seed,
+    size: pick([1, 5, 20]),
+    messagesPerMinute,
+    dailyRhythm: baseline === 'BeforeUpgrade' || rhythms.length === 0 ? 0 : pick(rhythms),
+    baseline,
+    stopsShipping: pick([0, 0, 0.3, 1]),
+    drops: pick([0, 0, 0.3, 0.8]),
+    fault: fault && { ...fault, probability: pick([0.3, 0.8]), times: pick([3, 20]) },
+    killsMs: Array.from({ length: pick([0, 0, 1, 3]) }, () => 35 * minuteMs + random.next() * 15 * minuteMs),
+  };
+}
+
+function pickWith(random: Random) {
+  return <T>(of: readonly T[]): T => of[Math.floor(random.next() * of.length)] as T;
+}
+
+/** Runs a history. Returns a sentence for each violation, none for a history that kept the rules. */
+export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]> {
+  const world = worldOf(plan);
+  const snapshot = () => world.model.snapshot(world.service.nowMs());
+  const stageNow = () => world.policy('production')?.status?.stages?.find(({ name }) => name === 'canary');
+  const violations: string[] = [];
+  let replica = world.start();
+  for (const killMs of plan.killsMs.toSorted((left, right) => left - right)) {
+    await world.clock.advance(Math.max(0, killMs - (world.service.nowMs() - world.model.startMs)));
+    replica.kill();
+    replica = world.start();
+  }
+  const reasonsOfEnd = new Set(['AllUpdated', 'RolloutStopped', 'StageInconclusive']);
+  const isOver = () =>
+    reasonsOfEnd.has(world.ready('production')?.reason ?? '') && stageNow()?.analysis?.judged !== undefined;
+  const atTarget = () => snapshot().collectors.filter(({ version }) => version === target);
+  let isEarly = false;
+  const ended = await world.until(() => {
+    const state = stageNow()?.state;
+    if (state !== 'Completed' && snapshot().tasks.length > plan.size) isEarly = true;
+    return isOver();
+  }, 8 * hourMs);
+  if (!ended) return [`the rollout did not end: ${world.ready('production')?.message}`];
+  if (isEarly && stageNow()?.state !== 'Completed') violations.push('the next stage started before the judgement');
+  const { judged, quiet, unjudged, state } = stageNow()?.analysis ?? {};
+  const truth = truthOf(
+    plan,
+    snapshot()
+      .tasks.slice(0, plan.size)
+      .map(({ collectorId }) => String(collectorId)),
+  );
+  if (judged !== truth.judged) violations.push(`judged ${judged} members, in truth ${truth.judged}`);
+  if (quiet !== truth.quiet) violations.push(`${quiet} members went quiet, in truth ${truth.quiet}`);
+  if (unjudged !== plan.size - truth.judged) violations.push(`${unjudged} members were not judged`);
+  const expected = truth.judged === 0 ? 'Inconclusive' : truth.quiet > 0 ? 'Failed' : 'Passed';
+  if (state !== expected) violations.push(`the analysis is ${state}, and not ${expected}`);
+  const isThrough = atTarget().length > plan.size;
+  if (isThrough !== (expected === 'Passed'))
+    violations.push(`the rollout ${isThrough ? 'continued' : 'stopped'} after ${expected}`);
+  if (!plan.fault && plan.killsMs.length === 0) {
+    const requests = world.journal.filter(({ path }) => path.includes('/search/jobs')).length;
+    if (requests > 12) violations.push(`the analysis took ${requests} requests`);
+  }
+  return violations;
+}
+
+/** Number of members that can be judged, and of those that went quiet, as the scenario says. */
+function truthOf(plan: AnalysisPlan, ids: readonly string[]): { readonly judged: number; readonly quiet: number } {
+  if (plan.messagesPerMinute * durationMinutes < minMessages) return { judged: 0, quiet: 0 };
+  const ratio = 1 - plan.drops;
+  const isQuiet = (id: string) => ratio < minRatio || drawFor(plan.seed, 'shipping', id, target) < plan.stopsShipping;
+  return { judged: ids.length, quiet: ids.filter(isQuiet).length };
+}
+
+function worldOf({ seed, size, baseline, fault, ...plan }: AnalysisPlan): World {
+  const { messagesPerMinute, dailyRhythm, stopsShipping, drops } = plan;
+  const scenario: Scenario = {
+    seed,
+    builds: [before, spare, { version: target, stopsShipping, drops }],
+    groups: { web: { count: size + 20, version: before, messagesPerMinute, dailyRhythm } },
+    upgrade: { duration: '2m' },
+    ...(fault && { faults: { search: fault } }),
+  };
+  const world = new World({ scenario, seed });
+  world.addSecret();
+  const messages = { minRatio: '50%', duration: `${durationMinutes}m`, baseline, minMessages };
+  world.addPolicy('production', {
+    target: { version: target },
+    offlinePolicy: 'Skip',
+    strategy: {
+      maxInProgress: 1000,
+      order: 'Name',
+      stages: [
+        { name: 'canary', size, soakDuration: '35m', maxFailures: 0, analysis: { messages } },
+        { name: 'rest', soakDuration: '0s' },
+      ],
+    },
+  });
+  return world;
+}

@@ -1,0 +1,10 @@
+/** Random histories of message analyses. No judgement is wrong, and no judgement is counted twice. `make soak` runs more of them. */
+import { expect, test } from 'vitest';
+import { planAnalysis, runAnalysis } from './analysis-history.ts';
+
+const seeds = Array.from({ length: 60 }, (_, index) => 1 + index);
+
+test.each(seeds)('history %i judges its members as the scenario says', async (seed) => {
+  const plan = planAnalysis(seed);
+  expect(await runAnalysis(plan), JSON.stringify(plan)).toEqual([]);
+});

@@ -1,0 +1,12 @@
+/** Random histories of message analyses, beyond those that `make test` runs. */
+import { expect, test } from 'vitest';
+import { planAnalysis, runAnalysis } from '../simulation/analysis/analysis-history.ts';
+
+const firstSeeds = Array.from({ length: 10 }, (_, index) => 100 * index);
+
+test.each(firstSeeds)('a hundred histories from seed %i on judge their members as the scenario says', async (first) => {
+  for (let seed = first; seed < first + 100; seed++) {
+    const plan = planAnalysis(seed);
+    expect(await runAnalysis(plan), JSON.stringify(plan)).toEqual([]);
+  }
+});
