@@ -7,9 +7,10 @@ import { reasons } from '../../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
   PersonAction,
+  StageAnalysisStatus,
   StageStatus,
 } from '../../api/generated/collector-version-policy.ts';
-import { counted } from '../../base/number-text.ts';
+import { counted, groupedText } from '../../base/number-text.ts';
 import { apportion } from './bars.ts';
 import { conditionOf } from './condition-lines.ts';
 import { type Colour, clip, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
@@ -62,7 +63,13 @@ export function renderStages(
     ];
     const isAwaited = state === 'AwaitingApproval' && approve !== undefined;
     const how = isAwaited ? wrap(`to approve: ${approve}`, width - gap.length) : [];
-    return [cells.join(gap), ...how.map((line) => gap + paint('yellow', line))];
+    const analysis = renderAnalysis(stage).flatMap((text) => wrap(printable(text), width - gap.length));
+    const colour = analysisColours[stage.analysis?.state ?? 'Pending'];
+    return [
+      cells.join(gap),
+      ...how.map((line) => gap + paint('yellow', line)),
+      ...analysis.map((line) => gap + paint(colour, line)),
+    ];
   });
   const after = stages.length - first - shown.length;
   return [
@@ -79,11 +86,54 @@ function firstShown(stages: readonly StageStatus[], most: number): number {
   return Math.max(0, Math.min(wanted, stages.length - most));
 }
 
+const analysisColours: Readonly<Record<StageAnalysisStatus['state'], Colour>> = {
+  Pending: 'dim',
+  Running: 'dim',
+  Unavailable: 'yellow',
+  Passed: 'green',
+  Failed: 'red',
+  Inconclusive: 'yellow',
+};
+
+/** Maximum number of quiet members that the view names. */
+const maxQuiet = 3;
+
+/** Lines about the message analysis of a stage; none before its period has ended. */
+function renderAnalysis({ analysis }: StageStatus): readonly string[] {
+  if (!analysis) return [];
+  const { state, judged = 0, quiet = 0, unjudged = 0, quietest = [], message = 'no reason is known' } = analysis;
+  const left = unjudged === 0 ? '' : `, ${unjudged} not judged`;
+  switch (state) {
+    case 'Pending':
+      return [];
+    case 'Running':
+      return ['messages are being counted'];
+    case 'Unavailable':
+      return [`messages could not be counted: ${message}`];
+    case 'Passed':
+      return [`messages: ${counted(judged, 'member')} judged, none went quiet${left}`];
+    case 'Inconclusive':
+      return [`messages: no member shipped enough before to be judged${left}`];
+    case 'Failed':
+      return [
+        `messages: ${quiet} of ${counted(judged, 'judged member')} went quiet${left}`,
+        ...quietest
+          .slice(0, maxQuiet)
+          .map(
+            ({ name, messages, baseline }) =>
+              `${name}: ${groupedText(messages)} messages, ${groupedText(baseline)} before`,
+          ),
+        ...(quiet > maxQuiet ? [`and ${quiet - maxQuiet} more`] : []),
+      ];
+  }
+}
+
 /** State of a stage in one word, with the remaining time of its soak. */
-function renderStageState({ state, soakedUntil }: StageStatus, nowMs: number): string {
+function renderStageState({ state, soakedUntil, analysis }: StageStatus, nowMs: number): string {
   if (state !== 'Soaking' || soakedUntil === undefined) return state;
   const leftMs = Date.parse(soakedUntil) - nowMs;
-  return leftMs > 0 ? `${state}, ${renderAge(leftMs)} left` : `${state}, a last listing`;
+  if (leftMs > 0) return `${state}, ${renderAge(leftMs)} left`;
+  return `${state}, ${analysis ? 'message analysis' : 'a last listing'}`;
 }
 
 function renderCounts(stage: StageStatus): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StageStatus } from '../../../../src/api/generated/collector-version-policy.ts';
+import type { StageAnalysisStatus, StageStatus } from '../../../../src/api/generated/collector-version-policy.ts';
 import { renderStageBar, renderStages } from '../../../../src/cli/render/rollout-figures.ts';
 import { paintWith, widthOf } from '../../../../src/cli/render/text.ts';
 import { ago, nowMs } from '../sample-policy.ts';
@@ -31,6 +31,38 @@ describe('renderStages', () => {
     expect(shown([stage('a', 'Soaking', { soakedUntil: ago(0) })])[0]).toContain('Soaking, a last listing');
     expect(shown([stage('a', 'Soaking')])[0]).toMatch(/^a {2}Soaking {2}\[/);
     expect(shown([stage('a', 'Completed', { soakedUntil: ago(-90) })])[0]).not.toContain('90s');
+  });
+
+  it('shows the message analysis below its stage', () => {
+    const quietest = ['a', 'b', 'c', 'd'].map((name) => ({
+      id: name,
+      name: `web-${name}`,
+      messages: 12,
+      baseline: 4310,
+    }));
+    const lines = (analysis: StageAnalysisStatus) =>
+      shown([stage('canary', 'Stopped', { analysis }), stage('rest', 'Pending')]).slice(1, -1);
+    expect(lines({ state: 'Pending' })).toEqual([]);
+    expect(lines({ state: 'Running' })).toEqual(['  messages are being counted']);
+    expect(lines({ state: 'Unavailable', message: 'the service does not answer' })).toEqual([
+      '  messages could not be counted: the service does not answer',
+    ]);
+    expect(lines({ state: 'Passed', judged: 1, quiet: 0, unjudged: 3 })).toEqual([
+      '  messages: 1 member judged, none went quiet, 3 not judged',
+    ]);
+    expect(lines({ state: 'Inconclusive', judged: 0, quiet: 0, unjudged: 4 })).toEqual([
+      '  messages: no member shipped enough before to be judged, 4 not judged',
+    ]);
+    expect(lines({ state: 'Failed', judged: 20, quiet: 4, unjudged: 0, quietest })).toEqual([
+      '  messages: 4 of 20 judged members went quiet',
+      '  web-a: 12 messages, 4,310 before',
+      '  web-b: 12 messages, 4,310 before',
+      '  web-c: 12 messages, 4,310 before',
+      '  and 1 more',
+    ]);
+    expect(shown([stage('canary', 'Soaking', { soakedUntil: ago(0), analysis: { state: 'Running' } })])[0]).toContain(
+      'Soaking, message analysis',
+    );
   });
 
   it('shows the command that approves below the waiting stage', () => {
