@@ -9,7 +9,7 @@
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Destination } from './destination.ts';
-import { goneAgain } from './destination-error.ts';
+import { disappeared } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { nameProblem } from './object-name.ts';
 import { sliceSummary } from './slice-figures.ts';
@@ -154,7 +154,7 @@ export async function commit(
   const content = encodeRecord(record);
   if ((await destination.create(name, content)) === 'created') return { kind: 'committed' };
   const found = await destination.read(name);
-  if (!found) throw goneAgain(name, destination.url);
+  if (!found) throw disappeared(name, destination.url);
   if (Buffer.compare(found, content) === 0) return { kind: 'committed' };
   const existing = decodeRecord(name, found);
   const kept = new Set(existing.files.map((file) => file.name));
@@ -205,7 +205,7 @@ export async function readRecords(
 async function readRecord(destination: Destination, layout: ExportLayout, name: string): Promise<CommitRecord> {
   if (!layout.isCommit(name)) throw damaged({ name, advice: 'remove it' }, 'no record is called so');
   const content = await destination.read(name);
-  if (!content) throw goneAgain(name, destination.url);
+  if (!content) throw disappeared(name, destination.url);
   const record = decodeRecord(name, content);
   if (layout.commit(record.segment, record.toMs) === name) return record;
   throw damaged({ name, advice: 'remove it' }, `it belongs to ${layout.commit(record.segment, record.toMs)}`);

@@ -48,6 +48,6 @@ export function nameTaken(name: string): LogfleetError {
 }
 
 /** Error for an object that disappeared, although it is never removed. */
-export function goneAgain(name: string, url: string): LogfleetError {
+export function disappeared(name: string, url: string): LogfleetError {
   return destinationError('away', `${name} in ${url} existed, but has disappeared`);
 }

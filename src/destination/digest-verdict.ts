@@ -9,7 +9,7 @@
 
 import { type CommitRecord, messageFigures, sumOfFigures } from './commit-record.ts';
 import type { Destination } from './destination.ts';
-import { goneAgain } from './destination-error.ts';
+import { disappeared } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { sliceFigureNames } from './slice-figures.ts';
 import {
@@ -105,7 +105,7 @@ export async function settleVerdict(
   const name = layout.verdict(ours.round);
   if ((await destination.create(name, encodeVerdict(ours))) === 'created') return ours;
   const existing = await destination.read(name);
-  if (!existing) throw goneAgain(name, destination.url);
+  if (!existing) throw disappeared(name, destination.url);
   return decodeVerdict(name, existing, ours.round);
 }
 

@@ -11,7 +11,7 @@ import type { LogfleetError } from '../base/errors.ts';
 import { type CommitRecord, commitRecord, readRecords, recordKey } from './commit-record.ts';
 import type { Coverage } from './coverage.ts';
 import { type Destination, largestManifestBytes } from './destination.ts';
-import { destinationError, goneAgain } from './destination-error.ts';
+import { destinationError, disappeared } from './destination-error.ts';
 import { type DigestVerdict, figuresOf, readVerdicts } from './digest-verdict.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { type ExportIdentity, exportIdentity, fingerprintOf, plainIdentity } from './fingerprint.ts';
@@ -114,7 +114,7 @@ export async function writeManifest(
   if (content.length > largestManifestBytes) throw tooManyIntervals(layout, manifest, content.length);
   if ((await destination.create(layout.manifest, content, largestManifestBytes)) === 'created') return manifest;
   const existing = await destination.read(layout.manifest, largestManifestBytes);
-  if (!existing) throw goneAgain(layout.manifest, destination.url);
+  if (!existing) throw disappeared(layout.manifest, destination.url);
   if (Buffer.compare(existing, content) === 0) return manifest;
   const proofs = possibleProofs(manifest.intervals, await readVerdicts(destination, layout));
   const possible = proofs.map((proof): Manifest => ({ ...manifest, complete: isWhole(proof), proof }));
@@ -136,27 +136,24 @@ function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, byte
   return destinationError('tooMuch', `${what}, but the maximum is ${largestManifestBytes}: ${advice}`);
 }
 
-/** Throws if the manifest does not cover the whole range of the export. In that case a user has changed the file. */
-export function checkWhole({ intervals }: Manifest, { fromMs, toMs }: ExportIdentity, layout: ExportLayout): void {
-  let reachedMs = fromMs;
-  for (const interval of intervals) {
-    if (interval.fromMs !== reachedMs) break;
-    reachedMs = interval.toMs;
-  }
-  if (reachedMs === toMs) return;
-  throw damagedManifest(layout, `its intervals do not follow each other from ${new Date(reachedMs).toISOString()} on`);
+/** Throws if the manifest is not one of this export, or contradicts itself. In that case a user has changed the file. */
+export function checkManifest(manifest: Manifest, identity: ExportIdentity, layout: ExportLayout): void {
+  const problem = manifestProblem(manifest, identity);
+  if (problem !== undefined) throw damagedManifest(layout, problem);
 }
 
-/** Throws if the manifest's description or totals do not match its intervals. In that case a user has changed the file. */
-export function checkDescription(manifest: Manifest, identity: ExportIdentity, layout: ExportLayout): void {
+function manifestProblem(manifest: Manifest, identity: ExportIdentity): string | undefined {
   const { fingerprint, export: described, complete, totals, proof, intervals } = manifest;
-  const own = manifestOf(identity, { intervals, remaining: [], strays: [] });
-  if (fingerprint !== own.fingerprint) throw damagedManifest(layout, `it is of another export, ${fingerprint}`);
-  if (!sameValue(described, own.export))
-    throw damagedManifest(layout, 'its description does not match its fingerprint');
-  if (!sameValue(totals, own.totals)) throw damagedManifest(layout, 'its totals do not match its intervals');
-  if (complete === isWhole(proof) && isProofOf(proof, intervals)) return;
-  throw damagedManifest(layout, 'its proof does not match its intervals');
+  const gap = [...intervals, { fromMs: identity.toMs }].findIndex(
+    ({ fromMs }, index) => fromMs !== (intervals[index - 1]?.toMs ?? identity.fromMs),
+  );
+  const reachedMs = intervals[gap - 1]?.toMs ?? identity.fromMs;
+  if (gap >= 0) return `its intervals do not follow each other from ${new Date(reachedMs).toISOString()} on`;
+  if (fingerprint !== fingerprintOf(identity)) return `it is of another export, ${fingerprint}`;
+  if (!sameValue(described, plainIdentity(identity))) return 'its description does not match its fingerprint';
+  if (!sameValue(totals, totalsOf(intervals))) return 'its totals do not match its intervals';
+  if (complete === isWhole(proof) && isProofOf(proof, intervals)) return undefined;
+  return 'its proof does not match its intervals';
 }
 
 /** Returns whether the ranges of the proof cover the intervals without gaps and have the sums of their commit records. */

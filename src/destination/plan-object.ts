@@ -4,7 +4,7 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';
-import { goneAgain } from './destination-error.ts';
+import { disappeared } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import {
   checked,
@@ -56,7 +56,7 @@ export async function settlePlan(
   assert(problem === undefined, `plan: ${problem}`);
   if ((await destination.create(layout.plan, encodePlan(ours))) === 'created') return ours;
   const existing = await readPlan(destination, layout);
-  if (!existing) throw goneAgain(layout.plan, destination.url);
+  if (!existing) throw disappeared(layout.plan, destination.url);
   const ends = ({ boundariesMs }: ExportPlan) => `${boundariesMs[0]} to ${boundariesMs.at(-1)}`;
   if (ends(existing) === ends(ours)) return existing;
   throw damaged({ name: layout.plan }, `it covers ${ends(existing)}, and the export ${ends(ours)}`);

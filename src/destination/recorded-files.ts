@@ -77,7 +77,7 @@ function brokenFiles(
   const others = broken.length === mostNamed ? ', and there may be more' : '';
   const what = `${broken.map(({ problem }) => problem).join('; ')}${others}`;
   const damaged = new Set(broken.map(({ interval }) => interval));
-  const anew = wayToSearchAnew(layout, intervals, broken.length === mostNamed ? undefined : damaged, manifest);
+  const anew = searchAgainAdvice(layout, intervals, broken.length === mostNamed ? undefined : damaged, manifest);
   return destinationError(
     'damaged',
     `records list files that are missing or changed: ${what}; restore them, or ${anew}`,
@@ -88,7 +88,7 @@ function brokenFiles(
  * Text that tells a user which objects to remove so that some intervals are searched again. Records before a removed record of the same
  * segment are removed as well, because they are found only through the later records.
  */
-export function wayToSearchAnew(
+export function searchAgainAdvice(
   layout: ExportLayout,
   intervals: readonly CommitRecord[],
   damaged: ReadonlySet<CommitRecord> | undefined,

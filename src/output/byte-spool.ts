@@ -48,20 +48,20 @@ export class ByteSpool {
       this.buffer.set(bytes.subarray(from, from + fits), this.at);
       this.at += fits;
       from += fits;
-      this.#pass(this.#chunkBytes);
+      this.#nextChunk(this.#chunkBytes);
     }
     this.buffer.set(from === 0 ? bytes : bytes.subarray(from), this.at);
     this.at += bytes.length - from;
   }
 
   appendByte(byte: number): void {
-    if (this.at === this.buffer.length) this.#pass(this.#chunkBytes);
+    if (this.at === this.buffer.length) this.#nextChunk(this.#chunkBytes);
     this.buffer[this.at++] = byte;
   }
 
   /** Reserves contiguous space after `at`. For this purpose the current chunk may end early, and the new chunk may be longer than usual. */
   reserve(bytes: number): void {
-    if (bytes > this.buffer.length - this.at) this.#pass(Math.max(bytes, this.#chunkBytes));
+    if (bytes > this.buffer.length - this.at) this.#nextChunk(Math.max(bytes, this.#chunkBytes));
   }
 
   /** Returns the next chunk that is full or was ended by `flush`. */
@@ -74,7 +74,7 @@ export class ByteSpool {
   /** Ends the current chunk even if it is not full. */
   flush(): void {
     if (this.at === 0) return;
-    this.#giveOut();
+    this.#endChunk();
     this.buffer = this.#spare.pop() ?? noBuffer;
   }
 
@@ -85,13 +85,13 @@ export class ByteSpool {
     }
   }
 
-  #pass(nextBytes: number): void {
-    this.#giveOut();
+  #nextChunk(nextBytes: number): void {
+    this.#endChunk();
     const spare = nextBytes === this.#chunkBytes ? this.#spare.pop() : undefined;
     this.buffer = spare ?? Buffer.allocUnsafeSlow(nextBytes);
   }
 
-  #giveOut(): void {
+  #endChunk(): void {
     if (this.at === 0) return;
     this.#waiting.push(this.buffer.subarray(0, this.at));
     this.#waitingBytes += this.at;

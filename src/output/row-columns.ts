@@ -87,7 +87,7 @@ export class RowColumns {
     const nameEnd = at + name.bytes.length;
     const colon = bytes[nameEnd] === char.colon ? nameEnd : tokenStart(bytes, nameEnd);
     const start = tokenStart(bytes, colon + 1);
-    const valueEnd = this.#passValue(start, end);
+    const valueEnd = this.#skipValue(start, end);
     const { column } = name;
     if (column < 0 || (this.kinds[column] !== valueKind.absent && this.#filledBy[column] !== name)) {
       this.others.push(at, valueEnd);
@@ -104,7 +104,7 @@ export class RowColumns {
 
   #nameAt(place: number, at: number, end: number): KnownName {
     const expected = this.#order[place] ?? noName;
-    if (standsAt(this.bytes, at, expected.bytes)) return expected;
+    if (startsWith(this.bytes, at, expected.bytes)) return expected;
     const nameEnd = stringEnd(this.bytes, this.view, at + 1, end);
     const text = this.bytes.toString('latin1', at, nameEnd);
     const name = this.#known.get(text) ?? this.#learn(text, at, nameEnd);
@@ -125,7 +125,7 @@ export class RowColumns {
   }
 
   /** Skips the value that starts at `start` and stores the kind of the value. Returns the index after the value. */
-  #passValue(start: number, end: number): number {
+  #skipValue(start: number, end: number): number {
     const { bytes, view } = this;
     switch (bytes[start]) {
       case char.quote: {
@@ -152,7 +152,7 @@ export class RowColumns {
   }
 }
 
-function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
+function startsWith(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
   for (let place = 0; place < expected.length; place++) {
     if (bytes[at + place] !== expected[place]) return false;
   }

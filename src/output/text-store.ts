@@ -121,13 +121,13 @@ export class TextStore {
         if (bytes >= pageBytes) break;
         bytes += this.#length(this.#texts[index++] as number);
       }
-      const values = isInOrder ? this.#standing(first, bytes) : this.#gathered(first, index, pages.memory(bytes));
+      const values = isInOrder ? this.#inOrder(first, bytes) : this.#gathered(first, index, pages.memory(bytes));
       const rows = present.subarray(firstRow, row);
       pages.data({ encoding: 'PLAIN', present: rows, nulls: rows.length - (index - first), values });
     }
   }
 
-  #standing(text: number, bytes: number): Uint8Array {
+  #inOrder(text: number, bytes: number): Uint8Array {
     const start = this.#start(text);
     return this.#bytes.subarray(start, start + bytes);
   }

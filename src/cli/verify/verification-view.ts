@@ -8,7 +8,7 @@ import type { ComparableFigure } from '../../destination/digest-verdict.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
 import { type Manifest, manifestAdvice } from '../../destination/manifest.ts';
 import { type ProofLevel, type ProofRange, proofLevels } from '../../destination/proof-range.ts';
-import { wayToSearchAnew } from '../../destination/recorded-files.ts';
+import { searchAgainAdvice } from '../../destination/recorded-files.ts';
 import type { Difference, DifferenceKind, Verification } from '../../destination/verify.ts';
 import { renderTable } from '../render/table.ts';
 import {
@@ -64,7 +64,7 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
   const has = (...checks: readonly Check['name'][]) => differences.some(({ kind }) => checks.includes(against[kind]));
   const named = new Set(differences.map(({ where }) => where));
   const damaged = new Set(intervals.filter(({ files }) => files.some(({ name }) => named.has(name))));
-  const anew = () => wayToSearchAnew(layout, intervals, damaged, layout.manifest);
+  const anew = () => searchAgainAdvice(layout, intervals, damaged, layout.manifest);
   return [
     ...(has('files', 'checksums') && damaged.size > 0
       ? [`Remedy: restore these files, or ${anew()} when the export runs again.`]

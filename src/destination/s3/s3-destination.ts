@@ -57,7 +57,7 @@ export class S3Destination implements Destination {
   readonly #writer: Writer;
   readonly #buffers = new PartBuffers();
   readonly #left: Set<LeftUpload>;
-  #headerIsHeeded = false;
+  #respectsCondition = false;
 
   /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name` for wrong settings. */
   static async open(options: S3Options): Promise<S3Destination> {
@@ -93,7 +93,7 @@ export class S3Destination implements Destination {
   async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
     if (content.length > mostBytes) throw tooLarge(name, String(content.length), mostBytes);
     const outcome = await this.#putOnce(name, content);
-    const isUnproven = outcome !== 'refused' && !this.#headerIsHeeded;
+    const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
       // The store has accepted the second object, which may have replaced the first one. The object is therefore removed.
       await this.remove(name).catch(() => {});
@@ -103,16 +103,16 @@ export class S3Destination implements Destination {
         `${what}: rows could be exported twice or lost; use another store, or a volume`,
       );
     }
-    this.#headerIsHeeded = true;
+    this.#respectsCondition = true;
     return outcome === 'created' ? 'created' : 'exists';
   }
 
   /**
-   * Creates an object once. Result `refused`: the store says that an object of this name exists (412). Result `stands`: the object exists,
+   * Creates an object once. Result `refused`: the store says that an object of this name exists (412). Result `found`: the object exists,
    * but the request got no answer. A store may close the connection when it rejects a request before the end of its body. For a request
    * without a body, a missing answer proves nothing.
    */
-  async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'stands'> {
+  async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'found'> {
     const input = { ...this.#at(name), ...this.#encryption, Body: content, ContentLength: content.length };
     for (let attempt = 1; ; attempt++) {
       try {
@@ -120,14 +120,14 @@ export class S3Destination implements Destination {
         return 'created';
       } catch (cause) {
         if (isTaken(cause)) return 'refused';
-        if (content.length > 0 && isBrokenOff(cause) && (await this.#stands(name))) return 'stands';
+        if (content.length > 0 && isBrokenOff(cause) && (await this.#exists(name))) return 'found';
         if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.#error('write', name, cause);
       }
     }
   }
 
   /** Returns whether the object exists. Returns false if the check fails; the caller then reports the earlier failure. */
-  async #stands(name: string): Promise<boolean> {
+  async #exists(name: string): Promise<boolean> {
     try {
       await this.#client.send(new HeadObjectCommand(this.#at(name)));
       return true;

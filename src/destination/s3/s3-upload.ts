@@ -155,8 +155,8 @@ export class S3Upload implements FileUpload {
       const status = httpStatus(cause);
       // The store may have created the object although its answer is missing or unclear. Checking that costs far less than searching the
       // interval again.
-      const mayStand = isTaken(cause) || isAbsent(cause) || status === undefined || status >= 500;
-      if (mayStand && (await hasMark(client, place, mark).catch(() => false))) return;
+      const mayExist = isTaken(cause) || isAbsent(cause) || status === undefined || status >= 500;
+      if (mayExist && (await hasMark(client, place, mark).catch(() => false))) return;
       if (isTaken(cause)) throw nameTaken(this.#shown);
       throw s3Error(`write ${this.#shown}`, cause);
     }

@@ -14,8 +14,7 @@ import { type Coverage, coverageOf } from '../../destination/coverage.ts';
 import { type Destination, longestSilenceMs } from '../../destination/destination.ts';
 import { type DigestVerdict, readVerdicts, settleVerdict } from '../../destination/digest-verdict.ts';
 import {
-  checkDescription,
-  checkWhole,
+  checkManifest,
   encodeManifest,
   type Manifest,
   manifestOf,
@@ -204,8 +203,7 @@ export class StoredExport {
   /** Checks an existing manifest before it is used. Users may have changed the manifest or removed its files. */
   async #believe(manifest: Manifest): Promise<void> {
     const { layout, identity } = this.#task;
-    checkWhole(manifest, identity, layout);
-    checkDescription(manifest, identity, layout);
+    checkManifest(manifest, identity, layout);
     const listed = await this.#listed();
     await checkFiles(this.destination, layout, manifest.intervals, listed, layout.manifest);
     await this.#complete(manifest, listed, await this.#voided());
