@@ -1,10 +1,10 @@
 /**
- * Commit record of an interval: a small object that lists the interval's data files and the figures that prove them complete (E6). A record
- * is written only if no record of the same name exists (E3).
+ * Commit record of an interval: a small object that lists the interval's data files, and the numbers of rows that prove them complete (E6).
+ * A record is never overwritten (E3).
  *
- * Invariant: the records of a segment are written from the segment's end backwards; each record ends where the later one begins. A record's
- * name contains only the number of the segment and the end of the interval. If two processes search the same interval, only the first of
- * them can therefore write its record, whatever both have found.
+ * Invariant: the records of a segment are written from the segment's end backwards, and each record ends where the later one begins. The
+ * name of a record contains only the number of the segment and the end of the interval. So if two processes search the same interval, only
+ * the first of them can write its record, whatever both have found.
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -54,7 +54,9 @@ export type CommittedFile = Stored<typeof committedFile>;
 const countSource = choice(['Job', 'Aggregate', 'Histogram']);
 export type CountSource = Stored<typeof countSource>;
 
-/** Figures of the written messages. An aggregation by the service computes the same figures for comparison (E6). */
+/**
+ * Sizes and times of the written messages. An aggregation by the service computes the same values for comparison (E6).
+ */
 export const messageFigures = {
   /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
   bytes: optional(integer()),
@@ -65,7 +67,7 @@ export const messageFigures = {
 const figures = object(messageFigures);
 export type MessageFigures = Stored<typeof figures>;
 
-/** Adds up the figures of several lists of messages. */
+/** Combines the sizes and times of several lists of messages. The sum of sizes is absent if one of them is unknown. */
 export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   let bytes = 0;
   let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -111,7 +113,7 @@ const recordForm = object({
   left: integer(),
   count: object({ rows: integer(), source: countSource }),
   files: list(checked(committedFile, fileProblem)),
-  /** Figures of the written messages. Absent if the rows are records of an aggregation. */
+  /** Sizes and times of the written messages. Absent if the rows are records of an aggregation. */
   figures: optional(figures),
   /** Figures of the written messages by slice of time. Absent for searches by receipt time, because slices use message time. */
   slices: optional(sliceSummary),
@@ -119,7 +121,7 @@ const recordForm = object({
   repeated: optional(list(repeatedMessage)),
   /** True if the rows showed that the service includes the end of a requested range (E10). Absent if no row has shown it. */
   endInclusive: trueOrAbsent,
-  /** Reason why the figures do not prove the interval complete. Set only with `incompletePolicy: Keep`. */
+  /** Reason why the interval is not proven to be complete. Set only with `incompletePolicy: Keep`. */
   incomplete: optional(object({ reason: text() })),
 });
 export type CommitRecord = Stored<typeof recordForm>;
@@ -163,9 +165,9 @@ export async function commit(
 }
 
 /**
- * Reads all commit records, in no particular order. Records in `known` are not read again, because records do not change. A known record
- * counts even if it is not listed, because stores may list new objects late. Throws `destination.damaged` for an invalid record, unless
- * problems are collected.
+ * Reads all commit records, in no particular order. Records in `known` are not read again, because records do not change. A known record is
+ * also returned if the listing lacks it, because stores may list new objects late. An invalid record is passed to `onDamaged`; without
+ * `onDamaged`, the function throws `destination.damaged`.
  */
 export async function readRecords(
   destination: Destination,
@@ -227,7 +229,7 @@ function fileProblem({ name }: CommittedFile): string | undefined {
   return name.startsWith('data/') ? undefined : '/name does not lie in data/';
 }
 
-/** Returns the first contradiction between the figures of a record (E6), or undefined. */
+/** Returns the first contradiction between the numbers in a record (E6), or undefined. */
 function recordProblem(record: CommitRecord): string | undefined {
   const { fromMs, toMs, received, written, outside, duplicates, left, count, files, incomplete } = record;
   if (fromMs >= toMs) return `it ends at ${toMs}, which is not after its start, ${fromMs}`;

@@ -14,8 +14,8 @@ export interface Coverage {
   /** Commit records that contradict other records. They exist only if a user has changed the export's folder. */
   readonly strays: readonly CommitRecord[];
   /**
-   * Commit records that are no longer valid, because a digest found other figures and their intervals are searched again. The files that
-   * they list are not valid either.
+   * Commit records that are not valid any more, because a digest found differences and their intervals are searched again. Their files are
+   * not valid either.
    */
   readonly voided: readonly CommitRecord[];
 }

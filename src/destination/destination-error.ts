@@ -47,7 +47,7 @@ export function nameTaken(name: string): LogfleetError {
   return destinationError('damaged', `${name} already exists, but logfleet did not create it: move it away`);
 }
 
-/** Error for an object that disappeared, although it is never removed. */
+/** Error for an object that existed and has disappeared, although logfleet never removes such objects. */
 export function disappeared(name: string, url: string): LogfleetError {
   return destinationError('away', `${name} in ${url} existed, but has disappeared`);
 }

@@ -29,8 +29,9 @@ export interface ListedObject {
 }
 
 /**
- * Leftovers to remove. `ofTheDead`: those of processes that have certainly ended, and our own that could not be removed. `all`:
- * also those of running processes, for a folder that needs no more files.
+ * Unfinished uploads to remove.
+ * - `ofTheDead`: those of processes that have ended, and those of this process that could not be removed before.
+ * - `all`: also those of running processes. Used for a folder that needs no more files.
  */
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
@@ -45,8 +46,9 @@ export interface Destination {
   read(name: string, mostBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
-   * Writes a small object unless the name exists. In both cases the object with this name is durable afterwards. 'exists' can mean
-   * our own object, if the answer to an earlier attempt was lost: read it to decide (E3). `mostBytes` is as in `read`.
+   * Writes a small object unless its name exists. When the call returns, the object with this name is durable. If the answer to an earlier
+   * attempt was lost, the result 'exists' can mean our own object; the caller must then read the object to decide (E3). `mostBytes` is as
+   * in `read`.
    */
   create(name: string, content: Uint8Array, mostBytes?: number): Promise<'created' | 'exists'>;
 

@@ -1,10 +1,9 @@
 /**
- * The verdict of a digest: the result of comparing an aggregation by the service with the figures of the written rows (E6). It is stored at
- * the destination, once for each round.
+ * The verdict of a digest: the result of comparing an aggregation by the service with the numbers, sizes and times of the written rows
+ * (E6). It is stored at the destination, once for each round of comparison.
  *
  * Invariants: the verdicts of an export are numbered from 1 without gaps. The segments of a verdict are numbered after those of the plan
- * and of earlier verdicts. The ranges of these segments are searched again, so all commit records of older segments in these ranges are
- * void.
+ * and of earlier verdicts. Their ranges are searched again, so all older commit records in these ranges are void.
  */
 
 import { type CommitRecord, messageFigures, sumOfFigures } from './commit-record.ts';
@@ -46,7 +45,7 @@ export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
 export const rangeFigures = object({ rows: integer(), ...messageFigures });
 export type RangeFigures = Stored<typeof rangeFigures>;
 
-/** Names of the figures, other than the number of rows, that a digest compares. */
+/** Values that a digest compares in addition to the number of rows. */
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
@@ -54,19 +53,21 @@ export type ComparableFigure = (typeof comparableFigures)[number];
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/** Names of figures that differ in a slice of a range but are equal or unknown over the whole range. Absent if there are none. */
+/**
+ * Values that differ in a slice of a range, but are equal or unknown over the whole range. Absent if there are none.
+ */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
 /** Members of a range of whole intervals in which the aggregation equals the written rows. */
 export const provenMembers = {
   ...range,
-  /** Figures of the rows that were written for this range. */
+  /** Number, sizes and times of the rows that were written for this range. */
   figures: rangeFigures,
   /** Figures that the aggregation returned exactly; the others were rounded or unknown. The number of rows is always exact. */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores several times; absent if there are none. */
   repeated: optional(repeatedRows),
-  /** True if the figures of whole intervals were compared; absent if those of each slice were compared. */
+  /** True if whole intervals were compared; absent if each slice of time was compared. */
   wholeIntervals: trueOrAbsent,
 };
 const provenRange = object(provenMembers);
@@ -75,7 +76,7 @@ export type ProvenRange = Stored<typeof provenRange>;
 /** Range of whole intervals in which the aggregation differs from the written rows. */
 const differingRange = object({
   ...range,
-  /** Figures that the service's aggregation computed for this range, without figures that the service rounded. */
+  /** Values that the service's aggregation computed for this range, without those that the service rounded. */
   counted: rangeFigures,
   written: rangeFigures,
   inSlices,
@@ -141,7 +142,7 @@ function rangeProblem({ fromMs, toMs }: TimeRange): string | undefined {
   return fromMs < toMs ? undefined : `it ends at ${toMs}, which is not after its start, ${fromMs}`;
 }
 
-/** Adds up the figures of several commit records. */
+/** Adds up the rows, sizes and times of several commit records. */
 export function figuresOf(intervals: readonly CommitRecord[]): RangeFigures {
   const rows = intervals.reduce((sum, { written }) => sum + written, 0);
   return { rows, ...sumOfFigures(intervals.map(({ figures = {} }) => figures)) };

@@ -1,4 +1,4 @@
-/** Rows and figures of one data file. */
+/** Number, sizes and times of the rows in one data file. */
 import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 
@@ -11,17 +11,17 @@ export interface FileFigures extends MessageFigures {
 export interface FileContent {
   readonly rows: number;
   /**
-   * Computes the figures of the file's messages. A figure is absent if a message lacks its column or has no integer in it. For formats
+   * Computes sizes and times of the file's messages. A value is absent if a message lacks its column or has no integer in it. For formats
    * that store columns, `again` reads the file a second time.
    */
   figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures>;
 }
 
-/** Names, in lower case, of the columns from which figures are computed. */
+/** Names, in lower case, of the columns with sizes and times. */
 export const figureColumns = ['_size', '_messagetime'] as const;
 export type FigureColumn = (typeof figureColumns)[number];
 
-/** Adds up the figures of a file's rows. */
+/** Adds up the sizes and times of a file's rows. */
 export class FigureSum {
   readonly #slices: SliceSums;
   /** NaN if a message has no size. */

@@ -9,8 +9,8 @@ import type { ExportOutput } from './fingerprint.ts';
 import { readParquet } from './parquet-file.ts';
 
 /**
- * Reads a data file. Rejects with a short sentence if its bytes are invalid. `sliceMs` is the length in ms of the slices of time for
- * figures. Without it, one slice contains all messages.
+ * Reads a data file. Rejects with a short sentence if its bytes are invalid. Sizes and times are added up by slice of time, each of
+ * `sliceMs` ms. Without `sliceMs`, one slice contains all messages.
  */
 export async function readContent(
   { format, compression }: Pick<ExportOutput, 'format' | 'compression'>,

@@ -1,6 +1,6 @@
 /**
- * Manifest of an export: its identity, its intervals with their figures, and the data files that belong to it. It is written once, when
- * commit records cover the whole export (E3).
+ * Manifest of an export: its identity, its intervals, and the data files that belong to it. It is written once, when commit records cover
+ * the whole export (E3).
  *
  * Invariant: the bytes of a manifest depend only on the export, its commit records and its digest verdicts. A manifest lists only files
  * that a commit record lists.
@@ -44,7 +44,9 @@ const manifestTotals = object({
 });
 export type ManifestTotals = Stored<typeof manifestTotals>;
 
-/** Stored form of a manifest. Decoding checks only the form; `verify.ts` checks the figures against each other and against the files. */
+/**
+ * Stored form of a manifest. Decoding checks only the form; `verify.ts` checks whether its numbers match each other and the files.
+ */
 const exportManifest = object({
   fingerprint: text(/^[0-9a-f]{64}$/),
   export: exportIdentity,
@@ -102,8 +104,9 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 }
 
 /**
- * Writes the manifest if the destination has none, and returns the valid one. An existing manifest is valid if it has the same commit
- * records, even if its writer knew other digest verdicts (see `possibleProofs`). Otherwise throws `destination.damaged`.
+ * Writes the manifest if the destination has none. Otherwise returns the existing one, if it is valid: it must have the same commit
+ * records, but its writer may not have known the latest digest verdicts (see `possibleProofs`). Throws `destination.damaged` for another
+ * manifest.
  */
 export async function writeManifest(
   destination: Destination,
@@ -206,8 +209,7 @@ export async function removeStrays(
 }
 
 /**
- * Checks that the manifest lists all files of valid commit records. Files are missing from the manifest if a user replaced it by an older
- * one.
+ * Checks that the manifest lists all files of valid commit records. It lacks some if a user has replaced the manifest by an older one.
  */
 async function checkUnnamed(
   destination: Destination,

@@ -1,6 +1,6 @@
 /**
- * Reads a Parquet file for its verification, with a library that shares no code with the encoder. The number of rows comes from the
- * footer. The figures come from two columns, whose chunks are read in a second pass.
+ * Reads a Parquet file for its verification, with a library that shares no code with the encoder. The number of rows comes from the footer.
+ * Sizes and times come from two columns, which are read in a second pass.
  */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { FileMetaData } from 'hyparquet';
@@ -44,7 +44,7 @@ async function figuresOf(
 ): Promise<FileFigures> {
   const columns = columnsOf(metadata);
   const names = [...columns.values()];
-  // No figures are wanted or present, so the file is not read a second time.
+  // The file has no columns with sizes or times, so it is not read a second time.
   if (names.length === 0 && metadata.num_rows > 0) return {};
   const { parquetReadObjects } = await import('hyparquet');
   const file = await readRanges(again(), bytes, chunksOf(metadata, names));
@@ -82,7 +82,7 @@ const compressors = {
   ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)),
 };
 
-/** Names of the columns for figures, in the spelling of the file. */
+/** Names of the columns with sizes and times, as the file spells them. */
 function columnsOf({ schema }: FileMetaData): ReadonlyMap<string, string> {
   const found = figureColumns.flatMap((wanted) => {
     const element = schema.find(({ name, type }) => type !== undefined && name.toLowerCase() === wanted);

@@ -22,7 +22,7 @@ import { choice, object, optional, type Stored } from './stored-json.ts';
 
 /** Levels of proof that the rows of a range are complete, from the strongest to the weakest. */
 export const proofLevels = [
-  /** Number, bytes and times of the rows equal those of an aggregation that the service made after the last search. */
+  /** Number, sizes and times of the rows equal those of an aggregation that the service made after the last search. */
   'Digest',
   /** The number of written rows equals the count of an aggregation by the service. */
   'Count',
@@ -106,7 +106,7 @@ function judgedOf(
   verdicts: readonly DigestVerdict[],
 ): ReadonlyMap<CommitRecord, ProofRange> {
   const judged = new Map<CommitRecord, ProofRange>();
-  // If several verdicts contain an interval, the newest verdict counts.
+  // If several verdicts contain an interval, the newest verdict is valid.
   for (const { proven, incomplete } of verdicts.toReversed()) {
     const ranges = [
       ...proven.map((range): ProofRange => ({ ...range, level: levelOf(range.compared) })),
@@ -145,7 +145,7 @@ function byItself(interval: CommitRecord): ProofRange {
   return { fromMs, toMs, level, figures: figuresOf([interval]), compared: [] };
 }
 
-/** Joins neighbouring ranges that are proven by the same figures. */
+/** Joins neighbouring ranges for which a digest compared the same values. */
 export function joinProven<R extends ProvenRange>(
   ranges: readonly R[],
   isAlike = (_left: R, _right: R) => true,
@@ -173,7 +173,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Returns whether digests compared the same figures of both ranges, and in the same way: by slice or by whole interval. */
+/** Returns whether digests compared the same values of both ranges, and both by slice of time or both by interval. */
 function areComparedAlike(left: ProvenRange, right: ProvenRange): boolean {
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;
 }

@@ -29,7 +29,7 @@ export type SliceFigureName = (typeof sliceFigureNames)[number];
 /** Figures of messages for each slice of time that contains messages. */
 export interface SlicedFigures {
   readonly lengthMs: number;
-  /** Slices with their figures, ordered by time. */
+  /** Slices that contain messages, ordered by time. */
   readonly slices: readonly SliceFigures[];
 }
 
@@ -131,7 +131,7 @@ export class SliceSums {
   }
 }
 
-/** Merges lists of slices of the same length. A slice in several lists gets the sum of their figures. */
+/** Merges lists of slices of the same length. A slice in several lists is added up. */
 export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonly SliceFigures[] {
   const sums = new Map<number, SliceSum>();
   for (const figures of lists.flat()) {

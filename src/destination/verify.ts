@@ -43,7 +43,7 @@ export type DifferenceKind =
   | 'strayFile'
   /** Two intervals of the manifest list the same file. */
   | 'sharedFile'
-  /** The figures of the messages in an interval's files differ from its commit record. */
+  /** Sizes or times of the messages in an interval's files differ from its commit record. */
   | 'figures'
   /** The proof in the manifest differs from the sums over its intervals, or contradicts the digest verdicts in the export's folder (E6). */
   | 'proof';
@@ -117,7 +117,7 @@ export async function verifyExport(
 }
 
 /**
- * Compares the figures of the messages in the files with each interval. Files with a difference that is already reported are skipped.
+ * Compares sizes and times of the messages in the files with each interval. Files with a difference that is already reported are skipped.
  */
 function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, FileFigures>) {
   const differences: Difference[] = [];
@@ -141,7 +141,9 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
   return { differences, recomputed: inOrder(recomputed), notRecomputed: inOrder(missing) };
 }
 
-/** Compares the figures of an interval's time slices with the rows in its files. Figures that the files do not contain are skipped. */
+/**
+ * Compares the time slices of an interval with the rows in its files. Values that the files do not contain are skipped.
+ */
 function sliceDifferences(
   { fromMs, toMs, slices: expected }: CommitRecord,
   own: readonly (FileFigures | undefined)[],
@@ -245,7 +247,7 @@ interface ReadFile {
   readonly rows: number;
   readonly bytes: number;
   readonly differences: readonly Difference[];
-  /** Figures that were computed from the file's rows; undefined if they were not read or could not be read. */
+  /** Sizes and times of the file's rows; undefined if they could not be read. */
   readonly figures?: FileFigures | undefined;
 }
 
@@ -296,7 +298,7 @@ async function compareFile(
   differ('bytes', file.bytes, bytes);
   differ('sha256', file.sha256, checksum.sha256);
   if (content) differ('rows', file.rows, rows);
-  // The figures are read from unchanged files only. A changed footer of a Parquet file may name ranges of any size.
+  // Only unchanged files are read again. The changed footer of a Parquet file could name ranges of any size.
   const figures = content && differences.length === 0 ? await unlessUnreadable(content.figures(open)) : undefined;
   return { exists: true, rows, bytes, differences: [...differences, ...unreadable], figures };
 }

@@ -50,8 +50,8 @@ function columnSet(chosen: readonly string[], known: readonly DescribedField[]):
 }
 
 /**
- * Normalised name of a field, for comparisons. The service writes its own field names with different case, such as `_messagetime`
- * and `_messageTime` (10.3). Other names are case-sensitive.
+ * Name of a field in a form for comparisons. The service spells its own field names in several ways, such as `_messagetime` and
+ * `_messageTime` (10.3). Other names are case-sensitive.
  */
 export function foldedName(name: string): string {
   return /^_[A-Za-z]+$/.test(name) ? name.toLowerCase() : name;

@@ -13,30 +13,30 @@ import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 const textsOnTrial = 1_000;
 /** Maximum length in bytes of texts that are compared with earlier ones and stored once. */
 const maxSharedLength = 256;
-/** Initial number of places in the hash table. All its sizes are powers of two. */
-const initialPlaces = 1_024;
+/** Initial number of slots in the hash table. All its sizes are powers of two. */
+const initialSlots = 1_024;
 /** Initial memory in bytes per column. It is small, because there may be hundreds of columns with hardly any values. */
 const initialBytes = 4 * 1024;
-const leastRows = 256;
+const initialRows = 256;
 const lengthBytes = 4;
 const indexBytes = 4;
 
 export class TextStore {
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
   /** End position in `#bytes` of each stored text. The length of the next text starts there. */
-  #ends = new Int32Array(leastRows);
+  #ends = new Int32Array(initialRows);
   #kept = 0;
   /** Index of the stored text for each row that has a text. */
-  #texts = new Int32Array(leastRows);
+  #texts = new Int32Array(initialRows);
   #textRows = 0;
   /** Flag for each row of the row group: 1 if the row has a text. */
-  #present = new Uint8Array(leastRows);
+  #present = new Uint8Array(initialRows);
   #rows = 0;
   /** Size in bytes of the texts of all rows, including their lengths and without sharing equal texts. */
   #plainBytes = 0;
-  /** Hash table of the texts that may be shared. It contains the index of each text plus 1; 0 is a free place. */
-  #places = new Int32Array(initialPlaces);
-  #placed = 0;
+  /** Hash table of the texts that may be shared. It contains the index of each text plus 1; 0 is a free slot. */
+  #slots = new Int32Array(initialSlots);
+  #usedSlots = 0;
   #shares = true;
 
   /** Memory in bytes that the rows of the column use. */
@@ -85,8 +85,8 @@ export class TextStore {
     this.#textRows = 0;
     this.#rows = 0;
     this.#plainBytes = 0;
-    this.#places.fill(0);
-    this.#placed = 0;
+    this.#slots.fill(0);
+    this.#usedSlots = 0;
     this.#shares = true;
   }
 
@@ -185,41 +185,41 @@ export class TextStore {
 
   /** Index of the text that was added last, or of an equal earlier text. */
   #shared(start: number, end: number): number {
-    const mask = this.#places.length - 1;
-    let place = this.#hash(start, end) & mask;
+    const mask = this.#slots.length - 1;
+    let slot = this.#hash(start, end) & mask;
     for (;;) {
-      const text = (this.#places[place] as number) - 1;
+      const text = (this.#slots[slot] as number) - 1;
       if (text < 0) break;
       if (this.#isSame(text, start, end)) return text;
-      place = (place + 1) & mask;
+      slot = (slot + 1) & mask;
     }
     const text = this.#keep(start, end);
-    this.#places[place] = text + 1;
-    if (2 * ++this.#placed > this.#places.length) this.#spread();
+    this.#slots[slot] = text + 1;
+    if (2 * ++this.#usedSlots > this.#slots.length) this.#enlargeTable();
     return text;
   }
 
   #isSame(text: number, start: number, end: number): boolean {
     const from = this.#start(text) + lengthBytes;
     if ((this.#ends[text] as number) - from !== end - start) return false;
-    for (let place = start; place < end; place++) {
-      if (this.#bytes[from + place - start] !== this.#bytes[place]) return false;
+    for (let at = start; at < end; at++) {
+      if (this.#bytes[from + at - start] !== this.#bytes[at]) return false;
     }
     return true;
   }
 
-  #spread(): void {
-    this.#places = new Int32Array(2 * this.#places.length);
-    const mask = this.#places.length - 1;
+  #enlargeTable(): void {
+    this.#slots = new Int32Array(2 * this.#slots.length);
+    const mask = this.#slots.length - 1;
     for (let text = 0; text < this.#kept; text++) {
       if (this.#length(text) - lengthBytes > maxSharedLength) continue;
-      let place = this.#hash(this.#start(text) + lengthBytes, this.#ends[text] as number) & mask;
-      while (this.#places[place] !== 0) place = (place + 1) & mask;
-      this.#places[place] = text + 1;
+      let slot = this.#hash(this.#start(text) + lengthBytes, this.#ends[text] as number) & mask;
+      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.#slots[slot] = text + 1;
     }
   }
 
-  /** Hash of a text by FNV-1a. The high bits are mixed into the low bits, which select the place in the table. */
+  /** Hash of a text by FNV-1a. The high bits are mixed into the low bits, which select the slot in the table. */
   #hash(start: number, end: number): number {
     let hash = 0x811c9dc5;
     for (let at = start; at < end; at++) hash = Math.imul(hash ^ (this.#bytes[at] as number), 0x01000193);

@@ -12,17 +12,17 @@ const powers: readonly number[] = Array.from({ length: chunkDigits + 1 }, (_, di
 const mostDigits = 19;
 const zero = 0x30;
 const minus = 0x2d;
-const leastRows = 256;
+const initialRows = 256;
 
 export class WordStore {
   /** Integers or doubles of the rows that have a value, eight bytes each. */
-  #integers = new BigInt64Array(leastRows);
+  #integers = new BigInt64Array(initialRows);
   #doubles = new Float64Array(this.#integers.buffer);
   /** The column's values as two 32-bit halves each, the low half first. The memory is that of `#integers`. */
   #halves = new Int32Array(this.#integers.buffer);
   #words = 0;
   /** Flag for each row of the row group: 1 if the row has a value. */
-  #present = new Uint8Array(leastRows);
+  #present = new Uint8Array(initialRows);
   #rows = 0;
 
   /** Memory in bytes that the rows of the column use. */
@@ -162,8 +162,8 @@ export class WordDictionary {
   /** Index of each row's value in `words`. */
   indexes = new Int32Array(0);
   size = 0;
-  /** Hash table of the different values. It contains the index of each value plus 1; 0 is a free place. */
-  #places = new Int32Array(0);
+  /** Hash table of the different values. It contains the index of each value plus 1; 0 is a free slot. */
+  #slots = new Int32Array(0);
 
   /**
    * Builds the dictionary of the values of a column. Returns false if the dictionary would not halve their size; it cannot be used then.
@@ -173,24 +173,24 @@ export class WordDictionary {
     const mostWords = count >> 1;
     this.#reserve(count, mostWords);
     const { words, indexes } = this;
-    const places = this.#places;
-    const mask = places.length - 1;
+    const slots = this.#slots;
+    const mask = slots.length - 1;
     let size = 0;
     for (let index = 0; index < count; index++) {
       const low = halves[2 * index] as number;
       const high = halves[2 * index + 1] as number;
-      let place = hashOf(low, high) & mask;
-      let word = (places[place] as number) - 1;
+      let slot = hashOf(low, high) & mask;
+      let word = (slots[slot] as number) - 1;
       while (word >= 0 && (words[2 * word] !== low || words[2 * word + 1] !== high)) {
-        place = (place + 1) & mask;
-        word = (places[place] as number) - 1;
+        slot = (slot + 1) & mask;
+        word = (slots[slot] as number) - 1;
       }
       if (word < 0) {
         if (size === mostWords) return false;
         word = size++;
         words[2 * word] = low;
         words[2 * word + 1] = high;
-        places[place] = size;
+        slots[slot] = size;
       }
       indexes[index] = word;
     }
@@ -205,13 +205,13 @@ export class WordDictionary {
       this.indexes = new Int32Array(room);
       this.words = new Int32Array(room);
     }
-    const places = Math.max(leastPlaces, powerOfTwo(2 * mostWords));
-    if (this.#places.length < places) this.#places = new Int32Array(places);
-    else this.#places.fill(0);
+    const slots = Math.max(minSlots, powerOfTwo(2 * mostWords));
+    if (this.#slots.length < slots) this.#slots = new Int32Array(slots);
+    else this.#slots.fill(0);
   }
 }
 
-const leastPlaces = 16;
+const minSlots = 16;
 
 /** Rounds up to a power of two. */
 function powerOfTwo(number: number): number {

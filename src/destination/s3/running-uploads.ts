@@ -78,7 +78,7 @@ export class RunningUploads {
     return true;
   }
 
-  /** Returns whether an upload's last activity is long ago. A missing time counts as long ago. */
+  /** Returns whether a time is at least `longestSilenceMs` ago. A missing time counts as long ago. */
   #isOld(moment: Date | undefined): boolean {
     return this.#options.clock.now() - (moment?.getTime() ?? 0) >= longestSilenceMs;
   }
