@@ -55,7 +55,7 @@ export function createPresenter(
   if (!context.stdout.isTTY) return linePresenter(table, context, clock);
   const detailed = request.name !== undefined && output === 'table';
   const pace = new UpdatePace();
-  return new ScreenPresenter(context.stdout, clock, (resources, nowMs) => {
+  return screenPresenter(context.stdout, clock, (resources, nowMs) => {
     const [first] = resources;
     if (!first) return [nothingThere(request)];
     const width = context.stdout.columns() - 1;
@@ -81,113 +81,84 @@ function nothingThere({ name, kinds: [kind], options }: GetRequest): string {
 /** Interval in ms at which the shown ages are redrawn. */
 const redrawIntervalMs = 1_000;
 
-class ScreenPresenter implements Presenter {
-  readonly #screen: Screen;
-  readonly #clock: Clock;
-  readonly #render: (resources: readonly AnyResource[], nowMs: number) => readonly string[];
-  /** Resources to show; undefined until the first list is read. */
-  #resources: readonly AnyResource[] | undefined;
-  #trouble: { readonly message: string; readonly sinceMs: number } | undefined;
-  #idle: string | undefined;
-  #timer: Timer | undefined;
-
-  constructor(
-    stdout: Output,
-    clock: Clock,
-    render: (resources: readonly AnyResource[], nowMs: number) => readonly string[],
-  ) {
-    this.#screen = new Screen(stdout);
-    this.#clock = clock;
-    this.#render = render;
-  }
-
-  show(resources: readonly AnyResource[]): void {
-    this.#resources = resources;
-    this.#draw();
-  }
-
-  trouble(message: string | undefined): void {
-    const sinceMs = this.#trouble?.sinceMs ?? this.#clock.now();
-    this.#trouble = message === undefined ? undefined : { message, sinceMs };
-    this.#draw();
-  }
-
-  idle(note: string | undefined): void {
-    if (note === this.#idle) return;
-    this.#idle = note;
-    this.#draw();
-  }
-
-  end(): void {
-    this.#timer?.cancel();
-    this.#screen.end();
-  }
-
-  #draw(): void {
-    this.#timer?.cancel();
-    this.#timer = this.#clock.after(redrawIntervalMs, () => this.#draw());
-    if (this.#resources === undefined) return;
-    const nowMs = this.#clock.now();
-    const lines = this.#render(this.#resources, nowMs);
-    this.#screen.draw([...this.#notes(nowMs), ...lines]);
-  }
-
-  /** Warning lines above the resources. They say why the shown resources may be outdated. */
-  #notes(nowMs: number): readonly string[] {
-    const { message, sinceMs = nowMs } = this.#trouble ?? {};
-    const text = `Not up to date for ${renderAge(nowMs - sinceMs)}, trying again: ${message}`;
-    return [...(message === undefined ? [] : [text]), ...(this.#idle === undefined ? [] : [this.#idle])].map(printable);
-  }
+/** Redraws the resources in place, below warnings that say why they may be outdated. */
+function screenPresenter(
+  stdout: Output,
+  clock: Clock,
+  render: (resources: readonly AnyResource[], nowMs: number) => readonly string[],
+): Presenter {
+  const screen = new Screen(stdout);
+  // Undefined until the first list is read.
+  let resources: readonly AnyResource[] | undefined;
+  let trouble: { readonly message: string; readonly sinceMs: number } | undefined;
+  let idleNote: string | undefined;
+  let timer: Timer | undefined;
+  const draw = () => {
+    timer?.cancel();
+    timer = clock.after(redrawIntervalMs, draw);
+    if (resources === undefined) return;
+    const nowMs = clock.now();
+    const outdated =
+      trouble && `Not up to date for ${renderAge(nowMs - trouble.sinceMs)}, trying again: ${trouble.message}`;
+    const notes = [outdated, idleNote].filter((note) => note !== undefined).map(printable);
+    screen.draw([...notes, ...render(resources, nowMs)]);
+  };
+  return {
+    show: (shown) => {
+      resources = shown;
+      draw();
+    },
+    trouble: (message) => {
+      trouble = message === undefined ? undefined : { message, sinceMs: trouble?.sinceMs ?? clock.now() };
+      draw();
+    },
+    idle: (note) => {
+      if (note === idleNote) return;
+      idleNote = note;
+      draw();
+    },
+    end: () => {
+      timer?.cancel();
+      screen.end();
+    },
+  };
 }
 
 /**
- * Prints new, changed and deleted resources. Warnings go to stderr, so that stdout contains only resources. A resource
- * that was deleted and created again counts as changed.
+ * Prints new, changed and deleted resources. A resource whose text (`textOf`) differs counts as changed. Warnings go to
+ * stderr, so that stdout contains only resources.
  */
-class ChangePresenter implements Presenter {
-  readonly #stderr: Output;
-  readonly #troubles: TroubleLines;
-  /** Text of a resource, whose difference counts as a change. */
-  readonly #textOf: (resource: AnyResource) => string;
-  readonly #print: (changed: readonly AnyResource[], gone: readonly AnyResource[]) => void;
-  #shown = new Map<string, { readonly resource: AnyResource; readonly text: string }>();
-  #note: string | undefined;
-
-  constructor(
-    { stderr }: CommandContext,
-    clock: Clock,
-    textOf: (resource: AnyResource) => string,
-    print: (changed: readonly AnyResource[], gone: readonly AnyResource[]) => void,
-  ) {
-    this.#stderr = stderr;
-    this.#troubles = new TroubleLines(clock, (line) => stderr.write(line));
-    this.#textOf = textOf;
-    this.#print = print;
-  }
-
-  show(resources: readonly AnyResource[]): void {
-    const before = this.#shown;
-    const entries = resources.map((resource) => ({ resource, text: this.#textOf(resource) }));
-    this.#shown = new Map(
-      entries.map((entry) => [`${entry.resource.kind}/${keyText(entry.resource.metadata)}`, entry]),
-    );
-    const changed = [...this.#shown].filter(([id, { text }]) => before.get(id)?.text !== text);
-    const gone = [...before].filter(([id]) => !this.#shown.has(id));
-    const resourcesOf = (found: typeof changed) => found.map(([, { resource }]) => resource);
-    this.#print(resourcesOf(changed), resourcesOf(gone));
-  }
-
-  trouble(message: string | undefined): void {
-    if (message === undefined) this.#troubles.works('logfleet get');
-    else this.#troubles.failed('logfleet get', message);
-  }
-
-  idle(note: string | undefined): void {
-    if (note !== undefined && note !== this.#note) this.#stderr.write(`${note}\n`);
-    this.#note = note;
-  }
-
-  end(): void {}
+function changePresenter(
+  { stderr }: CommandContext,
+  clock: Clock,
+  textOf: (resource: AnyResource) => string,
+  print: (changed: readonly AnyResource[], gone: readonly AnyResource[]) => void,
+): Presenter {
+  const troubles = new TroubleLines(clock, (line) => stderr.write(line));
+  let before = new Map<string, { readonly resource: AnyResource; readonly text: string }>();
+  let idleNote: string | undefined;
+  return {
+    show: (resources) => {
+      const entries = resources.map((resource) => ({ resource, text: textOf(resource) }));
+      const now = new Map(
+        entries.map((entry) => [`${entry.resource.kind}/${keyText(entry.resource.metadata)}`, entry]),
+      );
+      const changed = [...now].filter(([id, { text }]) => before.get(id)?.text !== text);
+      const gone = [...before].filter(([id]) => !now.has(id));
+      before = now;
+      const resourcesOf = (found: typeof changed) => found.map(([, { resource }]) => resource);
+      print(resourcesOf(changed), resourcesOf(gone));
+    },
+    trouble: (message) => {
+      if (message === undefined) troubles.works('logfleet get');
+      else troubles.failed('logfleet get', message);
+    },
+    idle: (note) => {
+      if (note !== undefined && note !== idleNote) stderr.write(`${note}\n`);
+      idleNote = note;
+    },
+    end: () => {},
+  };
 }
 
 /** Prints one line for each new, changed or deleted resource. Column headings precede the first line. */
@@ -196,7 +167,7 @@ function linePresenter(table: TableColumns, context: CommandContext, clock: Cloc
   // Ages are computed for a fixed time, so that a greater age alone does not count as a change.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
-  return new ChangePresenter(context, clock, textOf, (changed, gone) => {
+  return changePresenter(context, clock, textOf, (changed, gone) => {
     const options = { ...table, nowMs: clock.now() };
     const rows = changed.map((resource) => cellsOf(resource, options));
     const [first] = changed;
@@ -214,7 +185,7 @@ function linePresenter(table: TableColumns, context: CommandContext, clock: Cloc
 function documentPresenter(format: 'json' | 'yaml', context: CommandContext, clock: Clock): Presenter {
   const render = (resource: AnyResource) =>
     format === 'json' ? `${JSON.stringify(resource)}\n` : `---\n${renderYaml(resource)}`;
-  return new ChangePresenter(context, clock, JSON.stringify, (changed) => {
+  return changePresenter(context, clock, JSON.stringify, (changed) => {
     for (const resource of changed) context.stdout.write(render(resource));
   });
 }

@@ -64,7 +64,7 @@ interface Result {
 async function resultOf(place: DestinationSettings, context: CommandContext, isOne: boolean): Promise<Result> {
   const ports = { clock: systemClock, random: systemRandom, environment: context.env };
   const destination = await openDestination(place, ports);
-  const progress = new VerifyView(context.stderr, systemClock);
+  const progress = progressView(context.stderr, systemClock);
   const url = `${destination.url}/${layout.manifest}`;
   try {
     const verifying = verify(destination, (moment) => progress.show(moment));
@@ -114,33 +114,24 @@ const lineIntervalMs = 10_000;
 const widestBar = 40;
 
 /** Shows how much of the export's files has been read: a bar on a terminal, otherwise a line from time to time. */
-class VerifyView {
-  readonly #output: Output;
-  readonly #clock: Clock;
-  readonly #screen: Screen | undefined;
-  #reportedAtMs: number;
-
-  constructor(output: Output, clock: Clock) {
-    this.#output = output;
-    this.#clock = clock;
-    this.#screen = output.isTTY ? new Screen(output) : undefined;
-    this.#reportedAtMs = clock.monotonic();
-  }
-
-  show({ files, bytes, totalFiles, totalBytes }: VerifyProgress): void {
-    const text = `${files} of ${totalFiles} files read, ${renderBytes(bytes)} of ${renderBytes(totalBytes)}`;
-    if (this.#screen) {
-      const paint = paintWith(this.#output.colour);
-      const width = Math.min(widestBar, this.#output.columns() - text.length - 3);
-      this.#screen.draw([`${renderProgressBar(bytes / Math.max(1, totalBytes), width, paint)} ${text}`]);
-    } else if (this.#clock.monotonic() - this.#reportedAtMs >= lineIntervalMs) {
-      this.#reportedAtMs = this.#clock.monotonic();
-      this.#output.write(`${text}\n`);
-    }
-  }
-
-  end(): void {
-    this.#screen?.draw([]);
-    this.#screen?.end();
-  }
+function progressView(output: Output, clock: Clock) {
+  const screen = output.isTTY ? new Screen(output) : undefined;
+  const paint = paintWith(output.colour);
+  let reportedAtMs = clock.monotonic();
+  return {
+    show({ files, bytes, totalFiles, totalBytes }: VerifyProgress): void {
+      const text = `${files} of ${totalFiles} files read, ${renderBytes(bytes)} of ${renderBytes(totalBytes)}`;
+      if (screen) {
+        const width = Math.min(widestBar, output.columns() - text.length - 3);
+        screen.draw([`${renderProgressBar(bytes / Math.max(1, totalBytes), width, paint)} ${text}`]);
+      } else if (clock.monotonic() - reportedAtMs >= lineIntervalMs) {
+        reportedAtMs = clock.monotonic();
+        output.write(`${text}\n`);
+      }
+    },
+    end(): void {
+      screen?.draw([]);
+      screen?.end();
+    },
+  };
 }
