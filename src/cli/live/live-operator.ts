@@ -13,7 +13,7 @@ import { Operator, type OperatorOptions, serviceConnect } from '../operator.ts';
 import type { LogOptions } from '../options.ts';
 import { LiveView, type LiveViewOptions } from './live-view.ts';
 import { countingRequests } from './rates.ts';
-import { ShownHost } from './shown-host.ts';
+import { showHost } from './shown-host.ts';
 
 export class LiveOperator {
   readonly clock = systemClock;
@@ -48,7 +48,7 @@ export class LiveOperator {
   async run(host: Host, options: Pick<OperatorOptions, 'settings' | 'exports'>, isEndless = false): Promise<void> {
     const { env, signal } = this.#context;
     const { clock, random, log, metrics } = this;
-    const shown = new ShownHost(this.#view, host);
+    const shown = showHost(this.#view, host);
     const connect = serviceConnect(metrics, env);
     const operator = new Operator({ clock, random, log, metrics, host: shown.host, connect, ...options });
     operator.start();

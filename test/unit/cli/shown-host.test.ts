@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy, KindName } from '../../../src/api/kinds.ts';
 import { LiveView } from '../../../src/cli/live/live-view.ts';
-import { ShownHost } from '../../../src/cli/live/shown-host.ts';
+import { showHost } from '../../../src/cli/live/shown-host.ts';
 import type { DirectoryHost } from '../../../src/host/directory/directory-host.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -31,7 +31,7 @@ function start(left: CollectorVersionPolicy) {
     events: { publish: () => {} },
   } as unknown as DirectoryHost;
   const output = recordingOutput();
-  const shown = new ShownHost(new LiveView({ output, clock: new VirtualClock(nowMs) }), directory);
+  const shown = showHost(new LiveView({ output, clock: new VirtualClock(nowMs) }), directory);
   return { shown, change, lines: () => output.text.split('\n').slice(0, -1) };
 }
 
