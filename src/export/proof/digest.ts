@@ -39,15 +39,20 @@ export interface Figure {
   readonly reach: number;
 }
 
-/** Figures of one slice of time according to the service's aggregation. Figures that the service does not report are undefined. */
-export interface DigestSlice extends TimeRange {
+/**
+ * Figures that the service computed for one slice of time, or for all slices of a group together. Figures that the service does not report
+ * are undefined.
+ */
+interface CountedFigures {
   readonly rows: number;
   readonly bytes: Figure | undefined;
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
-  /** Sum over all rows of the slice: the time in ms from the start of the slice to the row. */
+  /** Sum over all rows of a slice: the time in ms from the start of the slice to the row. Undefined for a whole group. */
   readonly offsetsMs: Figure | undefined;
 }
+
+export interface DigestSlice extends TimeRange, CountedFigures {}
 
 const slice = 'logfleet_slice';
 const offset = 'logfleet_offset';
@@ -133,18 +138,6 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
   // Slices that start after the last interval belong to the last group.
   groups.at(-1)?.slices.push(...slices.slice(next));
   return groups;
-}
-
-/**
- * Figures that the service computed for one slice of time, or for all slices of a group together. Figures of a whole group have no time
- * offsets.
- */
-interface CountedFigures {
-  readonly rows: number;
-  readonly bytes: Figure | undefined;
-  readonly oldestMs: Figure | undefined;
-  readonly newestMs: Figure | undefined;
-  readonly offsetsMs: Figure | undefined;
 }
 
 export type Comparison =

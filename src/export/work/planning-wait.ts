@@ -3,7 +3,7 @@ import { settlingMs } from '../search/settling.ts';
 import { isOver, isScannedOut, type Wait } from './export-decision.ts';
 import type { WorkLimits } from './work-view.ts';
 
-export interface PlanningFacts {
+interface PlanningFacts {
   readonly wallMs: number;
   /** Bytes scanned by all jobs of the export so far. */
   readonly scannedBytes: number;
