@@ -13,7 +13,6 @@ const schemas: { readonly [K in KindName]: StructuralSchema } = {
   SearchExport: searchExportSchema,
 };
 
-/** Returns the schema of a whole resource of this kind. */
 export function schemaOf(kind: KindName): StructuralSchema {
   return schemas[kind];
 }

@@ -155,7 +155,6 @@ export class DirectoryContents {
     return this.#settings.subscribe(listener);
   }
 
-  /** Settings files that currently pause all resources. */
   pausing(): readonly FoundSettings[] {
     return this.#settings.pausing();
   }

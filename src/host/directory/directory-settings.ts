@@ -28,7 +28,6 @@ export interface UnusableManifest extends Place {
   readonly problem: PlacedFinding;
 }
 
-/** Operator settings that were found in one file. */
 export interface FoundSettings extends Place {
   /** Cause of the pause, as a clause after "paused by". Undefined if these settings do not pause the operator. */
   readonly pausedBy: string | undefined;
@@ -67,7 +66,6 @@ export class DirectorySettings {
     return this.#known.find((found) => found.source === 'manifest' && identifySettings(found) === id);
   }
 
-  /** Returns the settings that currently pause the operator. */
   pausing(): readonly FoundSettings[] {
     return this.#known.filter(({ pausedBy }) => pausedBy !== undefined);
   }
@@ -84,16 +82,16 @@ export class DirectorySettings {
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);
     const kept = this.#known.filter((known) => known.source !== 'unreadable' && isKept(known));
-    this.#replace([...settings, ...unreadable, ...kept], upgradesBlocked(unusable));
+    this.#replace([...settings, ...unreadable, ...kept], renderBlock(unusable));
   }
 
-  #replace(known: readonly FoundSettings[], hold: string | undefined): void {
+  #replace(known: readonly FoundSettings[], upgradesBlocked: string | undefined): void {
     this.#known = known;
     const reasons = known.map((found) => found.pausedBy).filter((reason) => reason !== undefined);
     const pausedBy = reasons.length === 0 ? undefined : [...new Set(reasons)].join(' and ');
-    if (pausedBy === this.#current.pausedBy && hold === this.#current.upgradesBlocked) return;
+    if (pausedBy === this.#current.pausedBy && upgradesBlocked === this.#current.upgradesBlocked) return;
     const settings = pausedBy === undefined ? runningSettings : { paused: true, pausedBy };
-    this.#current = hold === undefined ? settings : { ...settings, upgradesBlocked: hold };
+    this.#current = upgradesBlocked === undefined ? settings : { ...settings, upgradesBlocked };
     for (const listener of [...this.#listeners]) listener();
   }
 }
@@ -104,7 +102,7 @@ function settingsBehind({ directory, manifest }: UnusableManifest): FoundSetting
 }
 
 /** Returns a message why no policy may start upgrades and what to do. Returns undefined if all manifests are usable. */
-function upgradesBlocked([first, ...others]: readonly UnusableManifest[]): string | undefined {
+function renderBlock([first, ...others]: readonly UnusableManifest[]): string | undefined {
   if (!first) return undefined;
   const more = others.length === 0 ? '' : `, and ${others.length} more,`;
   return (

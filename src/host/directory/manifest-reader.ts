@@ -103,7 +103,6 @@ interface KnownFile {
   readonly version: string;
   /** Monotonic time in ms at which this version of the file was first seen. */
   readonly sinceMs: number;
-  /** Last decoded content of the file. */
   decoded: { readonly bytes: Uint8Array; readonly file: DecodedFile } | undefined;
 }
 

@@ -91,7 +91,6 @@ interface Requests {
   readonly unreadable: readonly string[];
 }
 
-/** Reads all requests of a manifest directory. */
 export async function readRequests(directory: string): Promise<Requests> {
   const { requestFolder, settingsRequestFile } = new StateDirectory(directory);
   const requests: Request[] = [];

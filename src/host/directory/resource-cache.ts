@@ -23,7 +23,6 @@ export class ResourceCache {
     return [...this.#records.values()];
   }
 
-  /** Replaces the record of a resource and calls the listeners. */
   put(record: ResourceRecord): void {
     const { kind, metadata } = record.resource;
     this.#records.set(identify(kind, metadata), record);

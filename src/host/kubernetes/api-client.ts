@@ -28,7 +28,6 @@ interface WatchCall {
   readonly deadlineMs: number;
 }
 
-/** Members that all Kubernetes objects have. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;

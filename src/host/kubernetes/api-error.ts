@@ -21,7 +21,6 @@ import type { KubeResponse } from './kube-api.ts';
 /** Maximum delay in ms taken from a Retry-After header. */
 const longestRetryAfterMs = 30_000;
 
-/** Returns whether `error` is a LogfleetError with this code. */
 export function hasCode(error: unknown, code: string): error is LogfleetError {
   return error instanceof LogfleetError && error.code === code;
 }

@@ -13,7 +13,6 @@ import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { ClusterCredentials, ClusterTarget, ConnectionOptions, KubeApi } from './kube-api.ts';
 
 export interface ClusterOptions {
-  /** Path of the kubeconfig from `--kubeconfig`. */
   readonly kubeconfig?: string | undefined;
   /** Context to use instead of the kubeconfig's current context. */
   readonly context?: string | undefined;

@@ -12,7 +12,6 @@ export interface KubeRequest {
   /** Path from the root of the API server, with percent-encoded names. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Body of the request, sent as JSON. */
   readonly body?: unknown;
   /** Content type of the body; `application/json` by default. */
   readonly contentType?: string;
@@ -51,7 +50,6 @@ export interface KubeApi {
   request(request: KubeRequest): Promise<KubeResponse>;
   /** Starts a watch. Rejects like `request` if the answer does not begin. */
   watch(request: WatchRequest): Promise<WatchResponse>;
-  /** Closes all connections to the API server. */
   close(): Promise<void>;
 }
 
@@ -73,7 +71,6 @@ export interface ClusterCredentials {
 export interface ClusterTarget {
   /** Name of the context in the kubeconfig. Undefined without a kubeconfig. */
   readonly context: string | undefined;
-  /** Namespace of the context or the pod. */
   readonly namespace: string | undefined;
   /** URL of the API server as it was written in the kubeconfig. */
   readonly server: string | undefined;

@@ -60,9 +60,7 @@ interface OperatorEntriesOptions {
   readonly metrics: Metrics;
   readonly events: EventSink;
   readonly leadership: Leadership;
-  /** All known resources, of every followed kind. */
   readonly resources: () => Iterable<AnyResource>;
-  /** The latest known version of a resource. */
   readonly newest: (kind: KindName, key: ResourceKey) => AnyResource | undefined;
   /** Writes the status of a resource, with the operators' entries added by `show`. */
   readonly write: (resource: AnyResource) => Promise<unknown>;

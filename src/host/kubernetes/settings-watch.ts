@@ -26,7 +26,6 @@ import { decodeMetadata } from './resource-decoding.ts';
 
 interface SettingsWatchOptions {
   readonly client: ApiClient;
-  /** Namespace of the operator. */
   readonly namespace: string;
   /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
