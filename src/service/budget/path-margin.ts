@@ -29,6 +29,11 @@ export const marginBounds = {
    * added time.
    */
   cautionStepMs: 25,
+  /**
+   * Number of first answers of a class of requests whose fastest one may still be delayed. With
+   * fewer, a path with 5 to 400 ms of latency lets a fifth request arrive within a second.
+   */
+  youngAnswers: 32,
 } as const;
 
 /**
@@ -42,8 +47,6 @@ const fallWeight = 1 / 32;
  * the margin. Half of this time remains after 35 answers.
  */
 const cautionDecay = 0.98;
-/** Minimum number of answers after which the fastest of them is taken as not delayed. */
-const youngAnswers = 8;
 /**
  * Period in ms after which the fastest recent answer is replaced, because network paths change. An
  * answer is remembered for one to two periods.
@@ -90,10 +93,9 @@ export class PathMargin {
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // A class with few answers does not change the measured spread of delays, because all its first
-    // answers may be delayed.
-    if ((this.#baselines.get(requestClass)?.answers ?? 0) <= youngAnswers) return lateMs;
-    const difference = Math.min(marginBounds.mostMs, lateMs) - this.#spreadMs;
+    // The spread is learned from the first answer on. The class's own fastest answer is used, because slow work is no delay.
+    const spreadMs = roundTripMs - (this.quickestMs(requestClass) ?? 0);
+    const difference = Math.min(marginBounds.mostMs, spreadMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
     this.#spreadMs = Math.min(this.#spreadMs, marginBounds.mostMs - marginBounds.floorMs);
     return lateMs;
@@ -115,7 +117,9 @@ export class PathMargin {
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);
     if (!baseline) return roundTripMs;
-    return roundTripMs - (baseline.answers <= youngAnswers ? this.#quickestOfAllMs() : quickestMs(baseline));
+    return (
+      roundTripMs - (baseline.answers <= marginBounds.youngAnswers ? this.#quickestOfAllMs() : quickestMs(baseline))
+    );
   }
 
   /** Fastest recent round trip of a kind of requests in ms; undefined before the first answer. */
@@ -161,7 +165,7 @@ export class PathMargin {
   /** Fastest recent round trip of all kinds of requests in ms; zero while there are few answers. */
   #quickestOfAllMs(): number {
     const baselines = [...this.#baselines.values()];
-    if (baselines.reduce((sum, { answers }) => sum + answers, 0) <= youngAnswers) return 0;
+    if (baselines.reduce((sum, { answers }) => sum + answers, 0) <= marginBounds.youngAnswers) return 0;
     return Math.min(...baselines.map(quickestMs));
   }
 }
