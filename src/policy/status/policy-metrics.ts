@@ -11,6 +11,7 @@ const states = ['updated', 'inProgress', 'pending', 'failed', 'offline', 'newer'
 
 export class PolicyMetrics {
   readonly #collectors: Gauge;
+  readonly #quiet: Gauge;
   readonly #states: StateSeries;
 
   constructor(metrics: Metrics) {
@@ -19,6 +20,11 @@ export class PolicyMetrics {
       'policy',
       'state',
     ]);
+    this.#quiet = metrics.gauge(
+      'logfleet_policy_quiet_collectors',
+      'Members of stages that went quiet after their upgrade, of policies with a message analysis.',
+      ['namespace', 'policy'],
+    );
     const onHidden = (key: ResourceKey) => this.#hide(key);
     this.#states = new StateSeries({ metrics, kind: 'policy', plural: 'policies', onHidden });
   }
@@ -30,6 +36,13 @@ export class PolicyMetrics {
     if (!isShown || !counts) return;
     const policy = { namespace, policy: name };
     for (const state of states) this.#collectors.set({ ...policy, state }, counts[state]);
+    const analyses = (status.stages ?? []).flatMap(({ analysis }) => analysis ?? []);
+    if (analyses.length === 0) this.#quiet.remove(policy);
+    else
+      this.#quiet.set(
+        policy,
+        analyses.reduce((sum, { quiet = 0 }) => sum + quiet, 0),
+      );
   }
 
   /**
@@ -47,5 +60,6 @@ export class PolicyMetrics {
 
   #hide({ namespace, name }: ResourceKey): void {
     for (const state of states) this.#collectors.remove({ namespace, policy: name, state });
+    this.#quiet.remove({ namespace, policy: name });
   }
 }

@@ -1,6 +1,6 @@
 /** Tests of the metrics of a policy: the numbers of its collectors, and one series for its state. */
 import { expect, test } from 'vitest';
-import type { Condition } from '../../../src/api/generated/collector-version-policy.ts';
+import type { Condition, StageStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { PolicyMetrics } from '../../../src/policy/status/policy-metrics.ts';
 import { policy } from './builders.ts';
@@ -65,4 +65,22 @@ test('a policy that nobody has looked at has none', async () => {
   const { measureNothing, series } = measured();
   measureNothing();
   expect([...(await series('logfleet_policy_collectors')), ...(await series('logfleet_policy_state'))]).toEqual([]);
+});
+
+test('quiet members are counted while the policy has a message analysis', async () => {
+  const registry = new PrometheusMetrics();
+  const metrics = new PolicyMetrics(registry);
+  const conditions = [condition('Ready', 'True', 'AllUpdated')];
+  const stage = (name: string, quiet?: number): StageStatus => ({
+    ...{ name, members: 20, updated: 20, failed: 0, state: 'Completed' },
+    ...(quiet !== undefined && { analysis: { state: quiet > 0 ? 'Failed' : 'Passed', judged: 20, quiet } }),
+  });
+  const measure = (...stages: StageStatus[]) => {
+    metrics.measure({ ...policy(), status: { collectors, conditions, stages } });
+    return registry.render();
+  };
+  const series = /^logfleet_policy_quiet_collectors\{.*\} (\d+)$/m;
+  expect(await measure(stage('canary'))).not.toMatch(series);
+  expect(series.exec(await measure(stage('canary', 6), stage('tenth', 0), stage('rest')))?.[1]).toBe('6');
+  expect(await measure(stage('canary'))).not.toMatch(series);
 });
