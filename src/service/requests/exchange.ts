@@ -12,12 +12,11 @@ import type { Clock } from '../../base/clock.ts';
 import type { Counter, Histogram, Metrics } from '../../base/metrics.ts';
 import type { SecretText } from '../../base/secret-text.ts';
 import { BudgetFullError } from '../budget/request-budget.ts';
-import type { KeyBudget, Path, Slot } from '../budget/request-slot.ts';
-import { type Departure, NotLeadingError } from '../budget/send-right.ts';
+import type { KeyBudget, Slot } from '../budget/request-slot.ts';
+import { NotLeadingError } from '../budget/send-right.ts';
 import { DecodeError } from '../json/json-members.ts';
 import { DeadlineError, withDeadline, YieldedError } from '../transport/deadline.ts';
 import {
-  type BodyReceiver,
   connectDeadlineMs,
   type ResponseHead,
   type Transport,
@@ -233,7 +232,7 @@ export class Exchange {
       );
       slot = await budget.acquire({
         class: call.requestClass ?? info.requestClass,
-        path: this.#path(url),
+        path: { origin: url.origin, probe: () => transport.probe(url.origin) },
         dueMs: call.dueMs,
         isPoll: info.poll && true,
         signal: call.signal,
@@ -242,10 +241,6 @@ export class Exchange {
       return { kind: 'failure', failure: this.#unsent(call, url, error) };
     }
     return this.#send(call, url, slot, reading);
-  }
-
-  #path({ origin }: URL): Path {
-    return { origin, probe: () => this.#options.transport.probe(origin) };
   }
 
   async #send<T>(call: Call, url: URL, slot: Slot, reading: Reading<T>): Promise<SendResult<T>> {
@@ -265,7 +260,7 @@ export class Exchange {
     try {
       const response = await crossing(`service.${call.operation}`, () =>
         withDeadline(clock, deadlineMs, anyOf(call.signal, stream?.signal ?? yielded.signal), (signal) =>
-          transport.send(this.#request(call, url, { signal, beforeWrite, cookie, stream })),
+          transport.send(this.#request(call, url, cookie, { signal, beforeWrite, receiver: stream })),
         ),
       );
       this.#answered(call, slot, response, sentAtMs ?? response.headAtMs);
@@ -309,9 +304,13 @@ export class Exchange {
     this.#duration.observe({ operation: call.operation }, seconds);
   }
 
-  #request(call: Call, url: URL, write: Write): TransportRequest {
+  #request(
+    call: Call,
+    url: URL,
+    cookie: string | undefined,
+    { signal, beforeWrite, receiver }: Pick<TransportRequest, 'signal' | 'beforeWrite' | 'receiver'>,
+  ): TransportRequest {
     const info = operations[call.operation];
-    const { signal, beforeWrite, cookie, stream } = write;
     return {
       method: info.method,
       origin: url.origin,
@@ -329,7 +328,7 @@ export class Exchange {
       body: call.body,
       signal,
       maxBodyBytes: info.maxBodyBytes,
-      receiver: stream,
+      receiver,
       beforeWrite: () => {
         signal.throwIfAborted();
         return beforeWrite();
@@ -353,14 +352,6 @@ export class Exchange {
     if (error instanceof BudgetFullError) return 'budgetFull';
     return call.signal?.aborted && error === call.signal.reason ? 'withdrawn' : undefined;
   }
-}
-
-/** Facts about one request of a call that was written to its socket. */
-interface Write {
-  readonly signal: AbortSignal;
-  readonly beforeWrite: () => Departure;
-  readonly cookie: string | undefined;
-  readonly stream: BodyReceiver | undefined;
 }
 
 /** Returns whether the service was unreachable: no request was sent, and neither the caller nor the end of this client was the cause. */
