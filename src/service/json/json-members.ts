@@ -65,30 +65,23 @@ export function optionalArray(members: Members, name: string): readonly unknown[
   return value === undefined || value === null ? [] : arrayIn(members, name);
 }
 
-export function optionalText(members: Members, name: string, path: string): string | undefined {
-  const value = members[name];
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'string') throw mismatch(placeOf(path, name), 'a string', value);
-  return value;
+type Optional<T> = (members: Members, name: string, path: string) => T | undefined;
+
+function optional<T>(expected: string, isValid: (value: unknown) => value is T): Optional<T> {
+  return (members, name, path) => {
+    const value = members[name] ?? undefined;
+    if (value === undefined || isValid(value)) return value;
+    throw mismatch(placeOf(path, name), expected, value);
+  };
 }
+
+export const optionalText: Optional<string> = optional('a string', (value) => typeof value === 'string');
+export const optionalFlag: Optional<boolean> = optional('true or false', (value) => typeof value === 'boolean');
+export const optionalNumber: Optional<number> = optional('a number', (value) => typeof value === 'number');
 
 export function text(members: Members, name: string, path: string): string {
   const value = members[name];
   if (typeof value !== 'string') throw mismatch(placeOf(path, name), 'a string', value);
-  return value;
-}
-
-export function optionalFlag(members: Members, name: string, path: string): boolean | undefined {
-  const value = members[name];
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'boolean') throw mismatch(placeOf(path, name), 'true or false', value);
-  return value;
-}
-
-export function optionalNumber(members: Members, name: string, path: string): number | undefined {
-  const value = members[name];
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'number') throw mismatch(placeOf(path, name), 'a number', value);
   return value;
 }
 
