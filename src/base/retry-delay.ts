@@ -12,9 +12,9 @@ const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 
 /**
- * Returns the delay in ms before a retry after this error. A delay that the error itself names can
- * only make the wait longer, so that `Retry-After: 0` causes no rapid retries. @param failures
- * number of consecutive failures before this one
+ * Returns the delay in ms before a retry after this error. A delay that the error itself names can only make the wait longer,
+ * so that `Retry-After: 0` causes no rapid retries.
+ * @param failures number of consecutive failures before this one
  */
 export function retryDelayMs({ handling }: LogfleetError, failures: number, longestMs?: number): number {
   if (handling.kind === 'stall') return stallRetryMs;

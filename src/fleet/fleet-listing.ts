@@ -209,9 +209,9 @@ export class FleetListing {
   }
 
   /**
-   * Sets what a policy needs from the listing after its decision. @param isAtRest whether the
-   * policy is only notified of changes: of its collectors' rows, of the builds, and of the
-   * beginning or end of a problem
+   * Sets what a policy needs from the listing after its decision.
+   * @param isAtRest whether the policy is only notified of changed rows of its collectors, changed builds, and the beginning or
+   * end of a problem
    */
   rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
     const user = this.#users.get(id);

@@ -49,8 +49,8 @@ export class ListOrder {
   }
 
   /**
-   * Expected position of a collector among those that the listing shows; undefined when neither
-   * listing showed the collector. @param revision counter that changes whenever `shows` may change
+   * Expected position of a collector in the listing that hides collectors; undefined when neither listing showed the collector.
+   * @param revision counter that changes whenever `shows` may change
    */
   position(id: string, revision: number, shows: (id: string) => boolean): number | undefined {
     const place = this.#places.get(id);
