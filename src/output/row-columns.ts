@@ -30,7 +30,7 @@ export class RowColumns {
   /** Memory that contains the current row. All indexes refer to this memory. */
   bytes: Buffer = Buffer.alloc(0);
   view: DataView<ArrayBufferLike> = new DataView(new ArrayBuffer(0));
-  /** Kind of the value for each column. The range of the value, including quotes, is in the arrays below. */
+  /** Kind of the value in each column of the current row. `starts` and `ends` have its position, including quotes. */
   readonly kinds: Uint8Array;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
