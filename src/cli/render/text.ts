@@ -58,12 +58,14 @@ export function wrap(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Wraps a line, and indents the following lines like the first line and four columns more. */
-export function wrapIndented(line: string, width: number): readonly string[] {
+/** Wraps a line, and indents the following lines like the first line and `hanging` columns more. */
+export function wrapIndented(line: string, width: number, hanging = 4): readonly string[] {
   if (widthOf(line) <= width) return [line];
   const indent = /^ */.exec(line)?.[0] ?? '';
-  const [first = '', ...more] = wrap(line.slice(indent.length), Math.max(20, width - indent.length - 4));
-  return [indent + first, ...more.map((rest) => `${indent}    ${rest}`)];
+  const [first = '', ...more] = wrap(line.slice(indent.length), Math.max(20, width - indent.length));
+  const inner = ' '.repeat(indent.length + hanging);
+  const rest = more.length === 0 ? [] : wrap(more.join(' '), Math.max(20, width - inner.length));
+  return [indent + first, ...rest.map((text) => inner + text)];
 }
 
 /**

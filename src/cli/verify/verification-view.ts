@@ -39,11 +39,10 @@ export function renderVerification(
   const paint = paintWith(colour);
   const { manifest, differences } = verification;
   const incomplete = incompleteOf(manifest);
+  const checks = renderTable(['Check', 'Result', 'What'], checksOf(verification).map(cellsOf));
   return [
     paint('bold', printable(url)),
-    ...renderTable(['Check', 'Result', 'What'], checksOf(verification).map(cellsOf)).flatMap((line) =>
-      wrapIndented(line, width),
-    ),
+    ...checks.flatMap((line) => wrapIndented(line, width, checks[0]?.indexOf('WHAT'))),
     ...listed(
       differences.map((difference) => differenceTexts[difference.kind](difference)),
       width,

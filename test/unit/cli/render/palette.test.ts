@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clip, paintWith, printable, widthOf, wrap } from '../../../../src/cli/render/text.ts';
+import { clip, paintWith, printable, widthOf, wrap, wrapIndented } from '../../../../src/cli/render/text.ts';
 
 const paint = paintWith(true);
 
@@ -47,5 +47,14 @@ describe('wrap', () => {
   it('breaks at blanks, and keeps long words whole', () => {
     expect(wrap('one two three incomprehensible four', 8)).toEqual(['one two', 'three', 'incomprehensible', 'four']);
     expect(wrap('', 8)).toEqual(['']);
+  });
+
+  it('indents the following lines of a wrapped line', () => {
+    expect(wrapIndented('  one two three four five', 22)).toEqual(['  one two three four', '      five']);
+    expect(wrapIndented('CHECK   one two three four five', 22, 8)).toEqual([
+      'CHECK   one two three',
+      '        four five',
+    ]);
+    expect(wrapIndented('  incomprehensible-and-long', 10)).toEqual(['  incomprehensible-and-long']);
   });
 });
