@@ -69,15 +69,24 @@ export const exportMutants: readonly Mutant[] = [
     'this.#hash.update(chunk);',
     'if (this.#hash.update(chunk.subarray(1)) === undefined) return;',
   ),
-  mutant(
-    'E4',
-    'a cut search commits its oldest millisecond',
-    'crowded',
-    'export/search/message-limit.ts',
-    "{ kind: 'at', atMs: oldestMs + 1 };",
-    "{ kind: 'at', atMs: oldestMs };",
-    differs,
-  ),
+  {
+    rule: 'E4',
+    name: 'a cut search commits its oldest millisecond',
+    directions: 'crowded',
+    shows: differs,
+    mutations: [
+      {
+        file: 'export/search/message-limit.ts',
+        find: "{ kind: 'at', atMs: oldestMs + 1 };",
+        replace: "{ kind: 'at', atMs: oldestMs };",
+      },
+      {
+        file: 'export/search/message-reader.ts',
+        find: 'return Math.max(fromMs, Math.min(lastMs + 1, toMs - 1));',
+        replace: 'return Math.max(fromMs, Math.min(lastMs, toMs - 1));',
+      },
+    ],
+  },
   mutant(
     'E4',
     'a search that was cut without a sign counts as complete',
