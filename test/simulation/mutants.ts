@@ -378,8 +378,8 @@ export const mutants: readonly Mutant[] = [
     'stages do not soak',
     'staged',
     'policy/rollout/rollout-state.ts',
-    'const soakMs = upgraded || (this.#header.unproven && counts.updated > 0) ? stage.soakMs : 0;',
-    'const soakMs = upgraded || (this.#header.unproven && counts.updated > 0) ? 0 * stage.soakMs : 0;',
+    'const soakMs = before.upgraded || (this.#header.unproven && counts.updated > 0) ? before.soakMs : 0;',
+    'const soakMs = 0 * before.soakMs;',
   ),
   mutant(
     'soak',
@@ -434,7 +434,7 @@ export const mutants: readonly Mutant[] = [
     'a stage ends although no member reached the target',
     'inconclusive',
     'policy/rollout/rollout-state.ts',
-    'if (isInconclusive(before, counts)) return this.#stopInconclusive(before, counts);',
+    'if (isInconclusive(before, counts)) return this.#stopInconclusive(before.name, noneAtTarget(before, counts));',
     '',
   ),
   mutant(

@@ -51,6 +51,12 @@ interface Change {
 }
 
 const stagesTo = (...list: readonly object[]): Json => ({ strategy: { ...strategy, stages: list } });
+/** Adds a message analysis to the stages. The collectors ship enough messages to pass it. */
+const analysisTo = (changed: object): Json => {
+  const messages = { minRatio: '50%', duration: '5m', baseline: 'BeforeUpgrade', minMessages: 10, ...changed };
+  const analyzed = { soakDuration: '20m', analysis: { messages } };
+  return stagesTo({ ...canary, ...analyzed }, { ...linux, ...analyzed }, rest);
+};
 const selecting = (selector: object): Json => ({ selector });
 const versionIs = (operator: string, value: string) => ({ key: 'collectorVersion', operator, values: [value] });
 const windowTo = (window: object): Json => ({ maintenance: { ...maintenance, windows: [window] } });
@@ -116,6 +122,11 @@ const changes: Readonly<Record<string, Change>> = {
   'strategy.stages[].soakDuration': {
     to: stagesTo({ ...canary, soakDuration: '5h' }, { ...linux, soakDuration: '1h' }, rest),
   },
+  'strategy.stages[].analysis.messages.minRatio': { to: analysisTo({ minRatio: '90%' }) },
+  'strategy.stages[].analysis.messages.duration': { to: analysisTo({ duration: '20m' }) },
+  'strategy.stages[].analysis.messages.baseline': { to: analysisTo({ baseline: 'DayBefore' }) },
+  'strategy.stages[].analysis.messages.minMessages': { to: analysisTo({ minMessages: 1 }) },
+  'strategy.stages[].analysis.messages.scope': { to: analysisTo({ scope: '_sourceCategory=fleet' }) },
   'strategy.stages[].approval': { to: stagesTo(canary, linux, { ...rest, approval: 'Required' }) },
   'failurePolicy.maxFailures': { to: { failurePolicy: { ...base.failurePolicy, maxFailures: 0 } } },
   'failurePolicy.minSamples': { to: { failurePolicy: { ...base.failurePolicy, minSamples: 50 } } },
@@ -161,7 +172,7 @@ const parts: Readonly<Record<string, Change>> = {
 };
 
 function rollout() {
-  const linuxHost = { version: before, osName: 'Linux', timeZone: 'Europe/Berlin' };
+  const linuxHost = { version: before, osName: 'Linux', timeZone: 'Europe/Berlin', messagesPerMinute: 20 };
   const world = new World({
     scenario: {
       builds: [before, { version: middle, latest: true }, target, newest],
