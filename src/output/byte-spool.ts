@@ -1,22 +1,24 @@
 /**
- * Collects bytes into chunks of a fixed length. Chunks are taken in order and returned for reuse, since writing short rows into new
- * memory each time takes longer than encoding them.
+ * Collects bytes into chunks of a fixed length. The consumer takes the chunks in order and returns them for reuse: allocating new memory
+ * for every short row would take longer than encoding the row.
  *
  * Invariant: the chunks contain exactly the written bytes, in order. A chunk is not changed between `take` and `recycle`.
  *
- * The number of waiting chunks is limited by the caller.
+ * The caller limits the number of chunks that wait to be taken.
  */
 
-/** Length of a chunk in bytes: small enough for a processor cache, large enough that passing it on is cheap. */
+/**
+ * Length of a chunk in bytes: small enough for the processor's cache, and large enough that the cost of handling a chunk hardly matters.
+ */
 export const usualChunkBytes: number = 512 * 1024;
-/** Maximum number of returned chunks that are kept for reuse. */
+/** Maximum number of returned chunks that are kept for reuse. Further chunks are left to the garbage collector. */
 const maxSpare = 4;
 const noBuffer = Buffer.alloc(0);
 
 export class ByteSpool {
   /**
-   * Chunk that is being filled, up to index `at`. Code that writes directly into the chunk must reserve space first and then advance `at`.
-   * The chunk is empty until the first byte, so that the end of a file allocates no memory.
+   * Chunk that is being filled; its first `at` bytes are in use. Code that writes directly into the chunk must reserve space first and then
+   * advance `at`. The chunk has no memory before the first byte, so that the end of a file allocates none.
    */
   buffer: Buffer = noBuffer;
   at = 0;
@@ -36,7 +38,7 @@ export class ByteSpool {
     return this.#filledBytes + this.at;
   }
 
-  /** Number of bytes in chunks that were not taken yet. */
+  /** Number of written bytes in chunks that were not taken yet. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
@@ -59,12 +61,15 @@ export class ByteSpool {
     this.buffer[this.at++] = byte;
   }
 
-  /** Reserves contiguous space after `at`. For this purpose the current chunk may end early, and the new chunk may be longer than usual. */
+  /**
+   * Reserves contiguous space for this number of bytes after `at`. If the current chunk has too little space, it ends early, and a new
+   * chunk starts, which may be longer than usual.
+   */
   reserve(bytes: number): void {
     if (bytes > this.buffer.length - this.at) this.#nextChunk(Math.max(bytes, this.#chunkBytes));
   }
 
-  /** Returns the next chunk that is full or was ended by `flush`. */
+  /** Returns the oldest chunk that is full or that `flush` has ended, or undefined if there is none. */
   take(): Buffer | undefined {
     const chunk = this.#waiting.shift();
     if (chunk !== undefined) this.#waitingBytes -= chunk.length;

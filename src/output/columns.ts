@@ -1,9 +1,9 @@
 /**
- * Columns of an export's files and their types: the chosen fields, or the documented fields of messages (2.5) plus the fields that
- * the service describes.
+ * Columns of an export's files and their types. The columns are the fields that the user chose. Without a choice, they are the documented
+ * message fields (section 2.5 of docs/service.md) and all further fields that the service describes.
  *
- * Invariant: all files of an export have the same columns. They are determined once, before the first row. Other members of a row
- * go into a column for the rest, unless fields were chosen.
+ * Invariant: all files of an export have the same columns. The columns are determined once, before the first row. Without a choice, other
+ * members of a row are written to one extra column.
  */
 
 /**
@@ -25,18 +25,18 @@ export interface DescribedField {
 
 export interface ColumnSet {
   readonly columns: readonly Column[];
-  /** Name of the column for members without their own column, as one JSON object. */
+  /** Name of the extra column. It holds all members of a row that have no column of their own, as one JSON object. */
   readonly restName: string;
-  /** True if members without a column are written as well. */
+  /** True if members of a row that have no column are written to the extra column. */
   readonly keepsOthers: boolean;
 }
 
-/** Columns of messages. An empty `chosen` means all fields. */
+/** Returns the columns for messages. An empty `chosen` means all fields. */
 export function messageColumns(chosen: readonly string[], described: readonly DescribedField[]): ColumnSet {
   return columnSet(chosen, [...documented, ...described]);
 }
 
-/** Columns of an aggregation's records, whose fields the service always describes (2.6). */
+/** Returns the columns for records of an aggregation. The service describes all fields of these records (2.6). */
 export function recordColumns(chosen: readonly string[], described: readonly DescribedField[]): ColumnSet {
   return columnSet(chosen, described);
 }
@@ -50,8 +50,8 @@ function columnSet(chosen: readonly string[], known: readonly DescribedField[]):
 }
 
 /**
- * Name of a field in a form for comparisons. The service spells its own field names in several ways, such as `_messagetime` and
- * `_messageTime` (10.3). Other names are case-sensitive.
+ * Returns a field's name in a form for comparisons. The service spells its own field names in several ways, such as `_messagetime` and
+ * `_messageTime` (10.3). All other names are case-sensitive.
  */
 export function foldedName(name: string): string {
   return /^_[A-Za-z]+$/.test(name) ? name.toLowerCase() : name;
@@ -66,7 +66,7 @@ function restNameBeside(columns: readonly Column[]): string {
 const integers: ReadonlySet<string> = new Set(['long', 'int', 'integer', 'short']);
 const decimals: ReadonlySet<string> = new Set(['double', 'float', 'number', 'decimal']);
 const truths: ReadonlySet<string> = new Set(['boolean', 'bool']);
-/** Names of fields that are times, although the service describes them as numbers. */
+/** Names of fields that contain times, although the service describes these fields as numbers. */
 const instants: ReadonlySet<string> = new Set(['_messagetime', '_receipttime', '_timeslice']);
 
 function columnType(name: string, fieldType: string | undefined): ColumnType {
@@ -76,7 +76,7 @@ function columnType(name: string, fieldType: string | undefined): ColumnType {
   return truths.has(type) ? 'truth' : 'text';
 }
 
-/** Fields of a message, with the order and types of 2.5. */
+/** Fields that every message can have, with the order and the types of section 2.5 of docs/service.md. */
 const documented: readonly DescribedField[] = [
   { name: '_messageid', fieldType: 'long' },
   { name: '_sourceid', fieldType: 'long' },

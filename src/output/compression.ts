@@ -1,23 +1,23 @@
 /**
- * Compression of a file: none, gzip or zstd, with the streams of `node:zlib`. These run on separate threads, in parallel with
- * reading.
+ * Compression of a file with the gzip and zstd streams of `node:zlib`. The streams run on separate threads, in parallel with the reading of
+ * messages.
  */
 import type { Transform } from 'node:stream';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 
 export type Compression =
   | { readonly kind: 'none' }
-  /** Compression by gzip with a level: 1 is the fastest, 9 gives the smallest files. */
+  /** Compression by gzip. Level 1 is the fastest, and level 9 gives the smallest files. */
   | { readonly kind: 'gzip'; readonly level: number }
   /** Compression by zstd with a level from 1 to 19. */
   | { readonly kind: 'zstd'; readonly level: number };
 
-/** Size of the output chunks in bytes. With the default of 16 KB, each chunk would cost a switch between threads. */
+/** Size of the compressed chunks in bytes. With the default of 16 KB, frequent switches between threads would slow the compression down. */
 const chunkSize = 256 * 1024;
-/** Each write completes only when its data is consumed, so that its memory can be reused. */
+/** Each write to the stream completes only when the stream has consumed the data. The memory of the data can then be reused. */
 const writableHighWaterMark = 1;
 
-/** Returns a stream for the bytes of one file, or undefined without compression. */
+/** Returns a stream that compresses the bytes of one file, or undefined if the file is not compressed. */
 export function compressorOf(compression: Compression): Transform | undefined {
   switch (compression.kind) {
     case 'none':

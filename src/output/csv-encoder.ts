@@ -1,9 +1,8 @@
 /**
- * CSV encoder (RFC 4180): a header, one line per row, CR LF line ends, UTF-8 without a byte order mark.
+ * CSV encoder (RFC 4180). It writes a header and one line per row, with CR LF line ends, in UTF-8 without a byte order mark.
  *
- * A cell contains a string without JSON escapes, a number or boolean as received, or an object or array as JSON. `null`, absent and `""`
- * values are empty cells. Members of a row without a column are written as one JSON object in the last column, unless the user chose the
- * fields.
+ * A string is written without JSON escapes, a number or boolean as received, and an object or array as JSON. `null`, a missing value and
+ * `""` become empty cells. If the user chose no fields, the last column contains all members of a row without a column, as one JSON object.
  *
  * Invalid UTF-8 becomes U+FFFD, because readers would otherwise reject the whole file.
  */
@@ -44,8 +43,8 @@ export class CsvEncoder implements RowEncoder {
     const row = this.#row;
     row.read(bytes);
     const columns = row.kinds.length;
-    // Space for the longest possible line: a byte of the row becomes at most two, and each cell also needs quotes, an apostrophe and a
-    // comma.
+    // Reserves space for the longest possible line. Each byte of the row takes at most two bytes in a cell, and each cell also needs
+    // quotes, an apostrophe and a comma.
     this.#reserve(bytes.length, columns + 1);
     const start = this.#spool.at;
     let at = start;
@@ -84,7 +83,7 @@ export class CsvEncoder implements RowEncoder {
     if (this.#text.length < textBytes + restBytes) this.#text = Buffer.allocUnsafeSlow(2 * (textBytes + restBytes));
   }
 
-  /** Ends a line of the file. If its only cell is empty, the cell is quoted, because the line would be empty otherwise. */
+  /** Ends a line of the file. If the only cell of the line is empty, it is written as `""`, because readers ignore empty lines. */
   #endLine(start: number, end: number): void {
     const { buffer } = this.#spool;
     let at = end;
@@ -116,7 +115,7 @@ export class CsvEncoder implements RowEncoder {
     }
   }
 
-  /** Writes any text as a cell, with quotes if necessary. */
+  /** Writes a text as a cell, in quotes if necessary. */
   #writeCell(at: number, text: Buffer, start: number, end: number): number {
     const { buffer } = this.#spool;
     const isQuoted = needsQuotes(text, start, end);
@@ -140,7 +139,7 @@ export class CsvEncoder implements RowEncoder {
 const separators = [char.comma, char.quote, char.lineFeed, char.carriageReturn];
 /** Flag for each byte: 1 for a separator. */
 const isSeparator = Uint8Array.from({ length: 256 }, (_, byte) => Number(separators.some((each) => each === byte)));
-/** Maximum length in bytes of texts that a loop searches faster than `indexOf`. */
+/** Maximum length in bytes of texts that are searched by a loop. For longer texts `indexOf` is faster. */
 const maxSearchedByLoop = 32;
 
 function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
@@ -153,10 +152,11 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * Returns whether a spreadsheet would treat a cell as a formula, because the cell begins with one of = + - @ (also in full-width form), a
- * tab or a line break (OWASP, "CSV Injection"). Logs contain text of strangers, whose formulas would run with the rights of the reader.
+ * Returns whether a spreadsheet would treat a cell as a formula. It does so if the cell begins with one of = + - @ (also in full-width
+ * form), a tab or a line break (OWASP, "CSV Injection"). Logs contain text written by strangers, and such a formula would run with the
+ * rights of the reader.
  *
- * A number with a sign is no formula: ids are often negative, and an apostrophe would make them useless.
+ * A number with a sign is not treated as a formula: ids are often negative, and an apostrophe would make them useless.
  */
 export function isFormula(bytes: Uint8Array, start: number, end: number): boolean {
   switch (bytes[start]) {
@@ -183,7 +183,7 @@ export function isFormula(bytes: Uint8Array, start: number, end: number): boolea
 /** UTF-8 bytes of the full-width signs ＋ － ＝ ＠, with which a formula can start. */
 const fullWidth = { first: 0xef, second: 0xbc, third: [0x8b, 0x8d, 0x9d, 0xa0] as readonly number[] } as const;
 
-/** Returns whether the text after a sign is a number: digits with an optional fraction and exponent. */
+/** Returns whether the text after a sign is a number: digits, optionally followed by a fraction and an exponent. */
 function isNumber(bytes: Uint8Array, start: number, end: number): boolean {
   let at = digitsEnd(bytes, start, end);
   if (at === start) return false;

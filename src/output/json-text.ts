@@ -1,11 +1,11 @@
 /**
- * Functions on valid JSON text (RFC 8259) that find the end of a value or the content of a string. They are faster than a parser, because
- * the text was validated when it was read.
+ * Functions that find the end of a value in valid JSON text (RFC 8259), and that read the content of its strings. They are faster than a
+ * parser, because they rely on an earlier validation of the text.
  */
 import { isUtf8 } from 'node:buffer';
 import { char, plainEnd } from '../base/json-bytes.ts';
 
-/** Replaces line breaks by spaces. In valid JSON all line breaks are between tokens. */
+/** Replaces line breaks by spaces. In valid JSON, line breaks occur only between tokens, never inside strings. */
 export function withoutLineBreaks(text: Uint8Array): Uint8Array {
   if (text.indexOf(char.lineFeed) < 0) return text;
   return text.map((byte) => (byte === char.lineFeed || byte === char.carriageReturn ? char.space : byte));
@@ -36,7 +36,7 @@ export function validText(text: Uint8Array): Uint8Array {
   return isUtf8(text) ? text : Buffer.from(new TextDecoder().decode(text));
 }
 
-/** Returns the index after the number, `true`, `false` or `null` that begins at `from` and is followed by more text. */
+/** Returns the index after the number, `true`, `false` or `null` that begins at `from`. More text must follow the value. */
 export function wordEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {
@@ -64,14 +64,14 @@ export function copyBytes(target: Buffer, at: number, source: Buffer, from: numb
 const maxCopiedByLoop = 48;
 
 /**
- * Writes the content of a JSON string as UTF-8 and returns the index after it. The content is never longer than the string. `from` and `to`
- * exclude the quotes. Half a surrogate pair becomes U+FFFD.
+ * Writes the content of a JSON string as UTF-8 to the target, and returns the index after the written bytes. `from` and `to` exclude the
+ * quotes of the string. The content is never longer than the string. Half a surrogate pair becomes U+FFFD.
  */
 export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataView, from: number, to: number): number {
   let end = at;
   let next = from;
   while (next < to) {
-    // The searched range includes the closing quote at `to`, so that the search always finds an end.
+    // The search includes the closing quote at `to`, so that it always finds an end.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
     next = plain;
@@ -96,7 +96,7 @@ export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataV
   return end;
 }
 
-/** Character that each escape stands for, by the byte after the backslash. */
+/** Characters that JSON escapes stand for, by the byte after the backslash. */
 const meaningOf = new Uint8Array(128);
 for (const [letter, meaning] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t']) {
   meaningOf[(letter as string).charCodeAt(0)] = (meaning as string).charCodeAt(0);
@@ -106,7 +106,7 @@ function hexadecimal(bytes: Uint8Array, at: number): number {
   let number = 0;
   for (let digit = at; digit < at + 4; digit++) {
     const byte = bytes[digit] as number;
-    // The low bits of a digit are its value. The low bits of a letter, upper or lower case, are one to six.
+    // The low bits of a decimal digit are its value. The low bits of a letter, in upper or lower case, are 1 (a) to 6 (f).
     number = (number << 4) | (byte <= 0x39 ? byte & 0xf : (byte & 0xf) + 9);
   }
   return number;

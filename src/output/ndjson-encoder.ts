@@ -1,9 +1,10 @@
 /**
- * NDJSON encoder that writes each row as received, with a line feed. Rows are not parsed. Line breaks between members are replaced
- * by spaces, since any whitespace is allowed between tokens (RFC 8259), and strings contain no line breaks.
+ * NDJSON encoder that writes each row as received, followed by a line feed. Rows are not parsed. Line breaks inside a row are replaced by
+ * spaces: in JSON they occur only between tokens, where any whitespace is allowed (RFC 8259).
  *
- * Searching each row for line breaks would take as long as copying it, and they are rare. So a whole chunk is searched before its
- * line feeds are inserted. The same applies to invalid UTF-8, which becomes U+FFFD, since readers would reject the whole file.
+ * Line breaks inside rows are rare, and searching each row for them would take as long as copying it. So the encoder first collects many
+ * rows, and searches all of them at once before it inserts the line feeds. In the same step, invalid UTF-8 becomes U+FFFD, since readers
+ * would reject the whole file.
  */
 import { char } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
@@ -13,7 +14,7 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export class NdjsonEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
-  /** Start of the part of the buffer that was not searched for line breaks yet. The ends of the lines in it are stored as well. */
+  /** Index from which the buffer has not been searched for line breaks yet. `#lineEnds` contains the ends of the lines after this index. */
   #from = 0;
   readonly #lineEnds: number[] = [];
 
@@ -57,8 +58,8 @@ export class NdjsonEncoder implements RowEncoder {
 }
 
 /**
- * NDJSON encoder that writes the chosen fields of each row: their values byte for byte, with the chosen names, in the chosen order.
- * Missing fields are omitted, and `null` and `""` are kept. Invalid UTF-8 becomes U+FFFD.
+ * NDJSON encoder that writes only the chosen fields of each row, with the chosen names and in the chosen order. Values are written as
+ * received. Missing fields are omitted, but `null` and `""` are kept. Invalid UTF-8 becomes U+FFFD.
  */
 export class NdjsonFieldsEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
@@ -88,7 +89,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
       at = copyBytes(buffer, at, head, 0, head.length);
       at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
     }
-    // The opening brace takes the place of the comma before the first value of the row.
+    // The comma before the first value of the row is replaced by the opening brace.
     if (at === start) at++;
     buffer[start] = char.objectStart;
     buffer[at++] = char.objectEnd;

@@ -1,4 +1,4 @@
-/** Formats and compressions of an export's files, and the creation of their encoders and compressors. */
+/** Formats and compressions of an export's files. Creates the encoder and the compressor of a file. */
 import type { ByteSpool } from './byte-spool.ts';
 import type { ColumnSet } from './columns.ts';
 import type { Compression } from './compression.ts';
@@ -8,14 +8,14 @@ import { ParquetEncoder } from './parquet-encoder.ts';
 import type { RowEncoder } from './row-encoder.ts';
 
 export type OutputFormat =
-  /** NDJSON with the chosen `fields`, or with rows as received if no fields are chosen. */
+  /** NDJSON with the chosen `fields`. If no fields are chosen, rows are written as received. */
   | { readonly kind: 'ndjson'; readonly fields: readonly string[] }
   | { readonly kind: 'csv'; readonly columns: ColumnSet; readonly formulaGuard: boolean }
   | { readonly kind: 'parquet'; readonly columns: ColumnSet };
 
 export interface FileForm {
   readonly encoder: (spool: ByteSpool) => RowEncoder;
-  /** Compression of the whole file. Parquet is compressed inside the file instead. */
+  /** Compression of the whole file. Parquet files are not compressed as a whole, but inside, page by page. */
   readonly compression: Compression;
 }
 

@@ -1,4 +1,4 @@
-/** Column of a Parquet file: its type in the schema, and its values for the rows of a row group. */
+/** Column of a Parquet file: its type in the schema, and its values in the rows of the current row group. */
 import type { SchemaElement } from 'hyparquet-writer';
 import type { Column, ColumnType } from './columns.ts';
 import type { Bounds } from './parquet-footer.ts';
@@ -15,7 +15,7 @@ export interface ParquetColumn {
   readonly bytes: number;
   /** Adds the row's value for this column. Returns false if the value does not have the column's type. */
   add(row: RowColumns, column: number): boolean;
-  /** Writes the values of all rows. The returned bounds are valid until `clear`. */
+  /** Writes the values of all rows. The returned minimum and maximum are valid until `clear`. */
   write(pages: PageWriter, dictionary: WordDictionary): Bounds | undefined;
   clear(): void;
 }
@@ -82,7 +82,7 @@ abstract class WordColumn implements ParquetColumn {
   }
 }
 
-/** Column of integers and times. Values with few digits, which are nearly all, need no check of their range. */
+/** Column of integers or times. Nearly all values have few digits, and need no check whether they fit into 64 bits. */
 class IntegerColumn extends WordColumn {
   readonly #read: (text: string) => TypedValue<bigint>;
   readonly #mostPlainDigits: number;
@@ -126,7 +126,7 @@ class DecimalColumn extends WordColumn {
   }
 }
 
-/** Estimated memory in bytes that a boolean takes in an array. */
+/** Estimated memory in bytes of a boolean in a JavaScript array. */
 const bytesPerBoolean = 8;
 
 class TruthColumn implements ParquetColumn {
@@ -167,7 +167,7 @@ function typedValue<T>(row: RowColumns, column: number, read: (text: string) => 
   return text === undefined ? { value: null, fits: false } : read(text);
 }
 
-/** Value of a row as text; empty if the row has no value. Undefined for objects and arrays. */
+/** Returns a value of a row as text: empty if the row has no value, and undefined for an object or array. */
 function textOf(row: RowColumns, column: number): string | undefined {
   const start = row.starts[column] as number;
   const end = row.ends[column] as number;

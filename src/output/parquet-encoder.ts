@@ -1,11 +1,11 @@
 /**
- * Parquet encoder with typed columns: numbers, times and booleans, and text for all other values. Each page of a column is compressed
- * separately inside the file, so that readers can skip pages.
+ * Parquet encoder with typed columns: numbers, times and booleans have their own types, and all other values are text. Each page of a
+ * column is compressed separately inside the file, so that readers can skip pages.
  *
  * Invariant: no value of a row is lost. A value that does not have its column's type is stored as received in an extra column, together
- * with the members that have no column, and is counted. Invalid UTF-8 becomes U+FFFD, because the format supports no other text.
+ * with the members that have no column, and is counted. Invalid UTF-8 becomes U+FFFD, because the format allows no other text.
  *
- * Rows are kept in memory until a row group is full. Its size is limited by memory, not by a number of rows.
+ * Rows are kept in memory until a row group is full. A row group is limited by its memory, not by its number of rows.
  */
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter } from 'hyparquet-writer';
@@ -23,7 +23,7 @@ import { WordDictionary } from './word-store.ts';
 /** Maximum memory of a row group in bytes. The row that exceeds it is still added. */
 const usualGroupBytes = 4 * 1024 * 1024;
 /**
- * Maximum size of a footer in bytes, without the last row group. The footer stays in memory until it is written, and readers load it
+ * Maximum size of the footer in bytes, without the last row group. The footer is kept in memory until it is written, and readers load it
  * completely.
  */
 const usualFooterBytes = 4 * 1024 * 1024;
@@ -39,7 +39,7 @@ export class ParquetEncoder implements RowEncoder {
   misfits = 0;
   readonly #row: RowColumns;
   readonly #columns: readonly ParquetColumn[];
-  /** Extra column for members without a column; absent if the user chose only text fields, which accept every value. */
+  /** Extra column for members without a column. Absent if the user chose only text fields, because they accept every value. */
   readonly #rest: TextColumn | undefined;
   /** All columns of the file, including the extra column for members without a column. */
   readonly #all: readonly ParquetColumn[];
@@ -125,7 +125,7 @@ export class ParquetEncoder implements RowEncoder {
   }
 }
 
-/** Writer that passes written bytes on immediately, so that a row group is not in memory twice. */
+/** Writer that passes bytes on immediately. A writer that collected them would hold a row group in memory a second time. */
 class SpoolWriter extends ByteWriter {
   readonly #spool: ByteSpool;
 
@@ -160,7 +160,7 @@ class SpoolWriter extends ByteWriter {
 }
 
 const spoolWriterBytes = 64 * 1024;
-/** Bytes `PAR1`, with which a Parquet file starts and ends. */
+/** The four bytes `PAR1`, with which every Parquet file starts and ends. */
 const magic = 0x31524150;
 
 function packing(compression: Compression): { readonly codec: Codec; readonly pack: PagePacker } {

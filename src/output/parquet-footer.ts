@@ -1,6 +1,6 @@
 /**
- * Footer of a Parquet file: its columns, and for each row group the positions and bounds of its columns. Row groups are stored as encoded
- * bytes, because a file has hundreds of them and the library's writer would keep a thousand objects for each.
+ * Footer of a Parquet file: its columns, and for each row group the positions and the smallest and largest values of its columns. Each row
+ * group is stored as encoded bytes. A file has hundreds of row groups, and the objects of the library's writer would take far more memory.
  */
 import { ByteWriter, type SchemaElement } from 'hyparquet-writer';
 import { logicalType } from 'hyparquet-writer/src/metadata.js';
@@ -8,7 +8,7 @@ import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import { unconvertStatistics } from 'hyparquet-writer/src/unconvert.js';
 import type { PageEncoding, PageTotals } from './parquet-pages.ts';
 
-/** Bound of a column's values; texts are given as bytes. */
+/** Smallest or largest value of a column. A text is given as bytes. */
 export type ValueBound = bigint | number | boolean | Uint8Array;
 
 /** Minimum and maximum of the values of a column. */
@@ -16,7 +16,7 @@ export interface Bounds {
   readonly least?: ValueBound | undefined;
   readonly greatest?: ValueBound | undefined;
   readonly nulls: number;
-  /** Number of NaN values; only for columns of doubles. */
+  /** Number of NaN values in the column. Only columns of doubles have it. */
   readonly nans?: number;
 }
 
@@ -26,11 +26,11 @@ export type ValueType = 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY';
 /** Pages of one column in one row group. */
 export interface ColumnChunk extends PageTotals {
   readonly element: SchemaElement;
-  /** Minimum and maximum of the values; absent if they would not help readers. */
+  /** Smallest and largest value. Absent if they would not help readers to skip the row group. */
   readonly bounds: Bounds | undefined;
 }
 
-/** Numbers of compression codecs in the Parquet format (parquet.thrift). */
+/** Codes of the compressions in the Parquet format (parquet.thrift). */
 const codecs: Readonly<Record<Codec, number>> = { UNCOMPRESSED: 0, GZIP: 2, ZSTD: 6 };
 const valueTypes: Readonly<Record<ValueType, number>> = { BOOLEAN: 0, INT64: 2, DOUBLE: 5, BYTE_ARRAY: 6 };
 const encodings: Readonly<Record<PageEncoding, number>> = { PLAIN: 0, RLE: 3, RLE_DICTIONARY: 8 };
@@ -52,7 +52,7 @@ export class ParquetFooter {
     this.#codec = codec;
   }
 
-  /** Size in bytes of the row groups that the footer describes, as encoded in the footer. */
+  /** Size in bytes of the encoded row groups in the footer. */
   get bytes(): number {
     return this.#groups.offset;
   }
@@ -71,8 +71,8 @@ export class ParquetFooter {
   }
 
   /**
-   * Writes the footer. The encoding stores each field number as the difference from the field before it. So the fields can be
-   * written in several steps: fields 1 to 3, then the stored row groups as field 4, then the rest.
+   * Writes the footer. In its encoding (Thrift), a field is numbered by the difference from the field before it. So the fields can be
+   * written in several steps: fields 1 to 3, then the stored row groups as field 4, then the remaining fields.
    */
   write(out: ByteWriter): void {
     const start = out.offset;
@@ -81,7 +81,7 @@ export class ParquetFooter {
       field_2: [{ field_4: 'root', field_5: this.#elements.length }, ...this.#elements.map(columnOf)],
       field_3: BigInt(this.#rows),
     });
-    // The end marker that was just written is removed, because more fields follow.
+    // The writer has just added an end marker. It is removed, because more fields follow.
     out.index--;
     out.offset--;
     out.appendUint8(listOfStructs.fieldHeader);
@@ -92,7 +92,8 @@ export class ParquetFooter {
       out.appendVarInt(this.#count);
     }
     out.appendBytes(this.#groups.getBytes());
-    // The fields six and seven are written as differences from the field before: two and one. Bounds use the order of each column's type.
+    // Fields 6 and 7 follow fields 4 and 6, so the differences of their numbers are 2 and 1. Field 7 declares that the bounds use the usual
+    // order of each column's type.
     serializeTCompactProtocol(out, { field_2: 'logfleet', field_3: this.#elements.map(() => ({ field_1: {} })) });
     out.appendUint32(out.offset - start);
   }

@@ -1,9 +1,9 @@
 /**
- * Writes the pages of one column of a row group from memory that has the layout of Parquet. Unlike the library's writer, it creates
- * no object for each value, and it reuses memory for the next page.
+ * Writes the pages of one column of a row group. Values are kept in memory in the layout of the Parquet format. Unlike the library's
+ * writer, this code creates no object for each value, and it reuses its memory for the next page.
  *
- * With the library's writer a whole export takes 1.3 times the processor time with gzip, and 1.5 times with zstd (300,000 messages of
- * 0.9 KB, `npm run bench -- export`), and 15 MB more memory.
+ * With the library's writer, a whole export takes 1.3 times the processor time with gzip, and 1.5 times with zstd (300,000 messages of 0.9
+ * KB, `npm run bench -- export`). It also takes 15 MB more memory.
  */
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
@@ -25,17 +25,17 @@ export interface DataPage {
   readonly values: Uint8Array;
 }
 
-/** Approximate size of a page in bytes. Shorter pages compress worse, because they contain fewer repetitions. */
+/** Approximate size of a page in bytes. Smaller pages compress worse, because they contain fewer repetitions. */
 export const usualPageBytes: number = 1024 * 1024;
 
 /** Totals of the pages of a column. */
 export interface PageTotals {
   readonly start: number;
-  /** Offset in the file of the column's dictionary page, which comes before the other pages; undefined without a dictionary. */
+  /** Position in the file of the column's dictionary page, which comes before the other pages. Undefined if there is no dictionary. */
   readonly dictionaryAt: number | undefined;
   readonly dataAt: number;
   readonly rows: number;
-  /** Size of the pages in the file in bytes; the size before compression follows. Both include headers. */
+  /** Size of the column's pages in the file, in bytes. The next field is their size before compression. Both include the page headers. */
   readonly bytes: number;
   readonly unpackedBytes: number;
   readonly encoding: PageEncoding;
@@ -45,7 +45,7 @@ export interface PageTotals {
 export class PageWriter {
   readonly #out: ByteWriter;
   readonly #pack: PagePacker;
-  /** Buffer for the flags of a page, reused for each page. */
+  /** Buffer for the flags of a page, which show the rows with a value. Reused for each page. */
   readonly #levels = new ByteWriter();
   readonly #values = new ByteWriter();
   #memory = Buffer.alloc(0);
@@ -62,7 +62,7 @@ export class PageWriter {
     this.#pack = pack;
   }
 
-  /** Starts the pages of another column, with totals of zero. */
+  /** Prepares for the pages of another column: all totals become zero. */
   begin(): void {
     this.#start = this.#out.offset;
     this.#dictionaryAt = undefined;
@@ -92,7 +92,7 @@ export class PageWriter {
     return this.#memory;
   }
 
-  /** Writes a dictionary page of `count` values in plain encoding. */
+  /** Writes a dictionary page of `count` values in Parquet's plain encoding. */
   dictionary(values: Uint8Array, count: number): void {
     const start = this.#out.offset;
     this.#dictionaryAt = start;
@@ -148,7 +148,7 @@ export class PageWriter {
     }
   }
 
-  /** Writes a page of eight-byte values, copied from memory that has the layout of the format. */
+  /** Writes a page of eight-byte values, which are already in the layout of the format. */
   words(present: Uint8Array, words: Uint8Array): void {
     for (const page of evenPages(present, bytesPerWord)) {
       this.data({

@@ -1,5 +1,5 @@
 /**
- * Writes rows to a series of parts of limited size. When a part is full, the next row opens another one, while the full one is
+ * Writes rows to a series of files (parts) of limited size. When a part is full, the next row opens another part, while the full part is
  * still being written. A row is never divided.
  *
  * Invariant: no part is empty, and every row is in exactly one part.
@@ -12,11 +12,11 @@ export class PartSeries {
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
   #current: PartWriter | undefined;
-  /** Promise of the last ended part, pending while that part is being written. */
+  /** Promise for the end of the part that became full last. Pending while that part is being written. */
   #finishing: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  /** `optionsOf` is called for each part at its first row. Parts are numbered from 0. */
+  /** `optionsOf` returns the options of a part, and is called at the part's first row. Parts are numbered from 0. */
   constructor(optionsOf: (index: number) => PartOptions) {
     this.#optionsOf = optionsOf;
   }
@@ -26,8 +26,8 @@ export class PartSeries {
   }
 
   /**
-   * Returns a promise while the caller should wait before the next row, like `PartWriter.drained`. The caller also waits if the next row
-   * would open a third part.
+   * Returns a promise if the caller should wait before it passes the next row (see `PartWriter.drained`). The caller also waits while two
+   * parts are being written and the next row would open a third.
    */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
@@ -35,8 +35,8 @@ export class PartSeries {
   }
 
   /**
-   * Ends the series. Returns the parts in order, or none if there was no row. Rejects with the first error of any part, and then
-   * aborts all of them.
+   * Ends the series and returns its parts in order. The list is empty if there was no row. If a part fails, all parts are aborted, and the
+   * call rejects with the first error.
    */
   async end(): Promise<PartSummary[]> {
     if (this.#current !== undefined) this.#endCurrent(this.#current);
@@ -53,7 +53,7 @@ export class PartSeries {
     await Promise.all([...this.#unfinished].map((part) => part.abort()));
   }
 
-  /** Returns the part to which the next row belongs, and opens it if necessary. */
+  /** Returns the part that receives the next row, and opens it if necessary. */
   #open(): PartWriter {
     if (this.#failure) throw this.#failure.error;
     if (this.#current?.isFull) this.#endCurrent(this.#current);

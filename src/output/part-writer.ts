@@ -1,6 +1,6 @@
 /**
- * Writes one part of an interval, which is one file. The rows pass through an encoder and a compressor to a sink, such as an upload. Rows
- * are accepted immediately, while compression and writing run in parallel; `drained` tells callers when to wait.
+ * Writes one data file of an interval (a part). The rows pass through an encoder and a compressor to a sink, such as an upload. The writer
+ * accepts rows immediately, and compresses and writes in parallel. `drained` tells callers when to wait.
  *
  * Invariant: a part counts every accepted row, and its SHA-256 covers the bytes that the sink received, in order. After a failure nothing
  * more is written, and all calls report the error.
@@ -17,7 +17,7 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 export interface PartSink {
   /** Writes a chunk. Calls do not overlap. The memory of the chunk is reused after the promise is fulfilled. */
   write(chunk: Uint8Array): Promise<void>;
-  /** Ends the file after its last byte. The file is durable when the promise resolves. */
+  /** Ends the file after its last byte. When the promise resolves, the file is durable. */
   finish(): Promise<void>;
   /** Removes everything that was written to the file. */
   abort(): Promise<void>;
@@ -40,13 +40,13 @@ export interface PartSummary {
   readonly encodedBytes: number;
   /** SHA-256 of the file, in hexadecimal digits. */
   readonly sha256: string;
-  /** Number of values that do not have their column's type (`RowEncoder.misfits`). */
+  /** Number of values that do not have the type of their column (`RowEncoder.misfits`). */
   readonly misfits: number;
 }
 
-/** Number of bytes waiting to be written above which the caller should wait before it passes more rows. */
+/** Number of bytes that may wait to be written. When more bytes wait, the caller should not pass more rows. */
 const maxWaitingBytes = 512 * 1024;
-/** Minimum length in bytes of a chunk. A part that is smaller than a usual chunk uses shorter chunks. */
+/** Minimum length of a chunk in bytes, for parts that are smaller than a usual chunk. */
 const minChunkBytes = 4 * 1024;
 
 export class PartWriter {
@@ -62,7 +62,7 @@ export class PartWriter {
   #bytes = 0;
   #hasEnded = false;
   #failure: { readonly error: unknown } | undefined;
-  /** Callback that ends the wait for the next chunk; undefined if nothing waits. */
+  /** Callback that tells the waiting compressor of a new chunk. Undefined if the compressor does not wait. */
   #endWait: (() => void) | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
 
@@ -78,7 +78,7 @@ export class PartWriter {
     return this.#rows;
   }
 
-  /** Estimated size of the file in bytes. Rows that are not compressed yet count with the compression ratio so far. */
+  /** Estimated size of the file in bytes. For rows that are not compressed yet, the compression ratio of the earlier rows is assumed. */
   get bytes(): number {
     const unpackedBytes = this.#spool.totalBytes - this.#takenBytes + (this.#encoder.heldBytes ?? 0);
     const isPacked = this.#options.compression.kind !== 'none' && this.#bytes > 0;
@@ -99,7 +99,9 @@ export class PartWriter {
     if (this.#spool.waitingBytes > 0) this.#wake();
   }
 
-  /** Returns a promise while too much data waits to be written, fulfilled when there is space. Rejects when writing failed. */
+  /**
+   * Returns a promise if too much data waits to be written. The promise is fulfilled when there is space, and rejected if writing fails.
+   */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     if (this.#spool.waitingBytes <= maxWaitingBytes) return undefined;
@@ -126,8 +128,8 @@ export class PartWriter {
   }
 
   /**
-   * Aborts the part. Resolves when the sink has removed its data. Data that the sink cannot remove is removed by a later start of logfleet
-   * (E15).
+   * Aborts the part, and resolves when the sink has removed its data. If the sink cannot remove the data, a later start of logfleet removes
+   * it (E15).
    */
   async abort(): Promise<void> {
     this.#fail(new DOMException('The part was given up.', 'AbortError'));
@@ -161,7 +163,7 @@ export class PartWriter {
     return this.#sink;
   }
 
-  /** Yields the chunks of the encoder. When the next chunk is requested, the previous one has been consumed. */
+  /** Yields the chunks of the encoder. A request for the next chunk means that the previous chunk was consumed. */
   async *#chunks(): AsyncGenerator<Uint8Array> {
     for (;;) {
       if (this.#failure) throw this.#failure.error;
@@ -187,11 +189,11 @@ export class PartWriter {
     this.#drained = undefined;
   }
 
-  /** Ends the wait for a chunk. Called when a chunk may be available or all chunks are done. */
+  /** Wakes the compressor if it waits for a chunk. Called when a chunk may be available or the last chunk was written. */
   #wake(): void {
     const endWait = this.#endWait;
-    // The callback is cleared, so that it is called once for each wait. Hundreds of thousands of rows arrive per second, and resolving a
-    // promise again costs more than handling a row.
+    // The callback is called only once for each wait. Hundreds of thousands of rows arrive per second, and resolving a promise a second
+    // time costs more than handling a row.
     this.#endWait = undefined;
     endWait?.();
   }

@@ -1,10 +1,10 @@
 /**
- * Converts records of an aggregation (2.6) to rows, so that the encoders for messages handle them as well. Records are few, so each
- * is serialised again.
+ * Converts the records of an aggregation (section 2.6 of docs/service.md) to rows, so that the encoders can treat them like messages. An
+ * aggregation has few records, so writing each one as JSON again costs little.
  */
 import type { RawRow } from './row-encoder.ts';
 
-/** Converts a record to a row. `record` contains values by field name; a field without a value is absent. */
+/** Converts a record to a row. `record` contains values by field name. A field without a value is missing in it. */
 export function recordRow(record: ReadonlyMap<string, string>): RawRow {
   const members = Array.from(record, ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   return { bytes: Buffer.from(`{${members.join(',')}}`) };

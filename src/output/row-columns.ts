@@ -1,15 +1,15 @@
 /**
- * Finds the values of columns in a row, and its other members. The row is not parsed: names are compared as bytes, usually with the
- * name at the same position of the row before, and values are skipped.
+ * Finds the values of the columns in a row, and the members of the row that have no column. The row is not parsed. Most rows have the same
+ * names in the same order, so each name is first compared with the name at this position in the row before.
  *
- * If a name occurs twice in a row, the last one counts, as with JSON.parse. If two names that differ only in case mean the same
- * column, the second one counts as a member without a column.
+ * If a name occurs twice in a row, the last value counts, as with JSON.parse. If two names that differ only in case mean the same column,
+ * the second member counts as a member without a column.
  */
 import { char, plainEnd } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
 import { nestedEnd, stringEnd, tokenStart, wordEnd } from './json-text.ts';
 
-/** Kinds of values in a row. `plain` and `escaped` are strings without and with backslashes. */
+/** Kinds of values in a row. `plain` is a string without backslashes, and `escaped` a string with backslashes. */
 export const valueKind = { absent: 0, plain: 1, escaped: 2, number: 3, truth: 4, null: 5, nested: 6 } as const;
 
 export type ValueKind = (typeof valueKind)[keyof typeof valueKind];
@@ -18,40 +18,42 @@ export type ValueKind = (typeof valueKind)[keyof typeof valueKind];
 interface KnownName {
   /** The name as written in the row, with quotes. */
   readonly bytes: Uint8Array;
-  /** Index of the column with this name; -1 if there is none. */
+  /** Returns the index of the column with this name, or -1 if there is none. */
   readonly column: number;
 }
 
-/** Maximum number of member names that are remembered. Rows can have any number of different names, for example ids. */
+/** Maximum number of member names that are remembered, because rows can have any number of different names, for example ids. */
 const maxKnownNames = 10_000;
 const noName: KnownName = { bytes: Buffer.of(0), column: -1 };
 
 export class RowColumns {
-  /** Memory that contains the current row. All indexes refer to this memory. */
+  /** Memory that contains the current row. All positions refer to this memory. */
   bytes: Buffer = Buffer.alloc(0);
   view: DataView<ArrayBufferLike> = new DataView(new ArrayBuffer(0));
-  /** Kind of the value in each column of the current row. `starts` and `ends` have its position, including quotes. */
+  /** Kind of the value in each column of the current row. `starts` and `ends` contain the position of the value, including quotes. */
   readonly kinds: Uint8Array;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   /** Start of the member name for each column, including quotes. */
   readonly nameStarts: Int32Array;
   readonly nameEnds: Int32Array;
-  /** Ranges of the members without a column. The list contains start and end of each member, from its name to the end of its value. */
+  /**
+   * Ranges of the members without a column. Each member has a start and an end in the list: the start of its name and the end of its value.
+   */
   readonly others: number[] = [];
 
   readonly #columnOf: ReadonlyMap<string, number>;
   readonly #known = new Map<string, KnownName>();
   /** Member names of the previous row, in order. */
   readonly #order: KnownName[] = [];
-  /** Name of the member that has supplied the value, for each column. */
+  /** For each column, the member name whose value was taken. */
   readonly #filledBy: KnownName[];
   /** Kind of the value that was skipped last. */
   #kind: ValueKind = valueKind.absent;
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // Names with the exact case are added last, so that they take precedence.
+    // Exact names are added last, so that they win against names in other spellings.
     const folded = names.map((name, index) => [foldedName(name), index] as const);
     this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
     this.kinds = new Uint8Array(names.length);
@@ -62,7 +64,7 @@ export class RowColumns {
     this.#filledBy = names.map(() => noName);
   }
 
-  /** Reads a row. The results are valid until the next row, and as long as the row's memory is unchanged. */
+  /** Reads a row. The results are valid until the next row is read, while the row's memory is unchanged. */
   read(row: Uint8Array): void {
     if (row.buffer !== this.#memory) {
       this.#memory = row.buffer;
@@ -159,13 +161,13 @@ function startsWith(bytes: Uint8Array, at: number, expected: Uint8Array): boolea
   return true;
 }
 
-/** Maximum number of bytes by which the object that `writeRest` writes exceeds the row. */
+/** Maximum number of bytes by which the result of `writeRest` can be longer than the row. */
 export const restBytes = 2;
 
 /**
- * Writes the members of a row without a column, or without their column's type, as one JSON object with unchanged values: the column for
- * the rest. The object is written to the beginning of `target` and returns its end, or 0 if there are no members. `members` contains the range of
- * each member in `bytes`, from its name to the end of its value: start, end, start, end…
+ * Writes the value of the extra column: one JSON object with the members of a row that have no column, or whose values do not have their
+ * column's type. Values are unchanged. The object is written to the beginning of `target`. Returns its length, or 0 if there are no
+ * members. `members` contains a start and an end for each member in `bytes`, from its name to the end of its value.
  */
 export function writeRest(target: Buffer, bytes: Buffer, members: readonly number[]): number {
   let at = 0;

@@ -1,21 +1,21 @@
 /**
- * Stores the texts of one column for the rows of a row group of a Parquet file. The memory has the layout of the format, each text after
- * its length in four bytes, and can therefore be written as a page or dictionary.
+ * Stores the texts of one column for the rows of a row group of a Parquet file. As in the format, the length of each text precedes it in
+ * four bytes. So the memory can be written as a page or dictionary without conversion.
  *
- * Most columns of logs have few different texts, so equal texts are stored once. If most rows of a column have new texts, all texts are
- * stored in order.
+ * Most columns of logs have few different texts, so equal texts are stored once. If most texts of a column are different, the store stops
+ * looking for equal texts and stores every text in order.
  */
 import { copyBytes, writeText } from './json-text.ts';
 import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
-/** Number of texts in a row group after which the column's texts are either shared or stored in order. */
+/** Number of texts after which the store decides whether it continues to look for equal texts. */
 const textsOnTrial = 1_000;
-/** Maximum length in bytes of texts that are compared with earlier ones and stored once. */
+/** Maximum length in bytes of a text that is compared with earlier texts and stored once. */
 const maxSharedLength = 256;
-/** Initial number of slots in the hash table. All its sizes are powers of two. */
+/** Initial number of slots in the hash table. Each size of the table is a power of two. */
 const initialSlots = 1_024;
-/** Initial memory in bytes per column. It is small, because there may be hundreds of columns with hardly any values. */
+/** Initial memory of a column in bytes. It is small, because a file may have hundreds of columns with few values. */
 const initialBytes = 4 * 1024;
 const initialRows = 256;
 const lengthBytes = 4;
@@ -23,7 +23,7 @@ const indexBytes = 4;
 
 export class TextStore {
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
-  /** End position in `#bytes` of each stored text. The length of the next text starts there. */
+  /** End of each stored text in `#bytes`. The length of the next text starts at this position. */
   #ends = new Int32Array(initialRows);
   #kept = 0;
   /** Index of the stored text for each row that has a text. */
@@ -32,9 +32,9 @@ export class TextStore {
   /** Flag for each row of the row group: 1 if the row has a text. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
-  /** Size in bytes of the texts of all rows, including their lengths and without sharing equal texts. */
+  /** Size in bytes of the texts of all rows with their lengths, as if equal texts were stored once for each row. */
   #plainBytes = 0;
-  /** Hash table of the texts that may be shared. It contains the index of each text plus 1; 0 is a free slot. */
+  /** Hash table of the texts that are compared with new ones. A slot contains the index of a text plus 1, or 0 if it is free. */
   #slots = new Int32Array(initialSlots);
   #usedSlots = 0;
   #shares = true;
@@ -62,8 +62,8 @@ export class TextStore {
   }
 
   /**
-   * Writes the texts of all rows. Returns no bounds for texts that hardly repeat, such as whole messages, because these bounds would not
-   * help readers.
+   * Writes the texts of all rows. Returns the smallest and largest text. Returns none if the texts hardly repeat, as in whole messages: the
+   * bounds would not help readers then.
    */
   write(pages: PageWriter): Bounds | undefined {
     const present = this.#present.subarray(0, this.#rows);
@@ -95,22 +95,22 @@ export class TextStore {
     return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
   }
 
-  /** True if most texts of the column repeat earlier ones. A row group of long texts may have fewer rows than `textsOnTrial`. */
+  /** True if most texts of the column repeat earlier texts. A row group of long texts may have fewer rows than `textsOnTrial`. */
   get #repeats(): boolean {
     return this.#shares && this.#kept <= this.#rows / 2;
   }
 
-  /** True if a dictionary would halve the uncompressed size of the column. */
+  /** True if a dictionary would take at most half of the column's uncompressed size. */
   get #dictionaryPays(): boolean {
     const indexBits = this.#textRows * Math.ceil(Math.log2(this.#kept));
     return this.#kept > 0 && 2 * (this.#end + indexBits / 8) <= this.#plainBytes;
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // If no two rows have the same text, the stored texts are already in the order of the rows.
+    // If all texts are different, they are stored in the order of the rows.
     const isInOrder = this.#kept === this.#textRows;
-    // Size of the pages, all of which have the same size: a short last page would compress worse. The number of pages is chosen so that
-    // their size is closest to the usual one.
+    // All pages get the same size, because a short last page would compress worse. The number of pages is chosen so that this size is
+    // closest to the usual size.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));
     let [row, index] = [0, 0];
     while (row < present.length) {
@@ -166,7 +166,7 @@ export class TextStore {
     return this.#bytes.subarray(this.#start(text) + lengthBytes, this.#ends[text]);
   }
 
-  /** Index in `#bytes` at which the length of a text starts. */
+  /** Returns the index in `#bytes` at which a text starts, with its length first. */
   #start(text: number): number {
     return text === 0 ? 0 : (this.#ends[text - 1] as number);
   }
@@ -219,7 +219,7 @@ export class TextStore {
     }
   }
 
-  /** Hash of a text by FNV-1a. The high bits are mixed into the low bits, which select the slot in the table. */
+  /** Computes the hash of a text by FNV-1a. The low bits select the slot in the table, so the high bits are mixed into them. */
   #hash(start: number, end: number): number {
     let hash = 0x811c9dc5;
     for (let at = start; at < end; at++) hash = Math.imul(hash ^ (this.#bytes[at] as number), 0x01000193);

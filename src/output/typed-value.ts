@@ -1,13 +1,13 @@
 /**
- * Parses the text of a value for a column of numbers, times or booleans. The service writes all values as strings (2.5), `""` for a
- * missing value, and computed integers also as `1.788E12` (10.3).
+ * Parses the text of a value for a column of numbers, times or booleans. The service writes all values as strings (2.5): a missing value as
+ * `""`, and some computed integers in a form such as `1.788E12` (10.3).
  *
- * Invariant: a value is exactly the number in the text. Otherwise the text is a misfit, which is stored in the column for the rest.
+ * Invariant: a parsed value is exactly the number in the text. Any other text is a misfit, which is stored in the extra column.
  */
 
 /**
- * Parsed value of a text, with a flag for misfits: texts that are not exactly a value of the column's type. A misfit may also have a value,
- * the nearest one.
+ * Parsed value of a text. `misfit` is true if the text is not exactly a value of the column's type. In that case the value may be the
+ * nearest one.
  */
 export interface TypedValue<T> {
   readonly value: T | null;
@@ -29,7 +29,7 @@ export function integerOf(text: string): TypedValue<bigint> {
     return value >= smallest && value <= largest ? { value, fits: true } : misfit;
   }
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  // A text with too many digits is no integer, because a double may round its fraction away.
+  // A text with too many digits does not count as an integer, because a double may lose its fraction.
   return Number.isSafeInteger(value) && digitsOf(text).length <= exactDigits
     ? { value: BigInt(value), fits: true }
     : misfit;
@@ -44,9 +44,9 @@ export function instantOf(text: string): TypedValue<bigint> {
   return value !== null && (value < earliestMs || value > latestMs) ? misfit : { value, fits };
 }
 
-/** Maximum number of significant digits that every double keeps. */
+/** Maximum number of significant digits that a double can always represent. */
 const exactDigits = 15;
-/** Maximum number of digits in the text of a double. A longer text was not written from a double. */
+/** Maximum number of digits that the text of a double has. A longer text was not written from a double. */
 const maxDoubleDigits = 17;
 const specials: ReadonlyMap<string, number> = new Map([
   ['NaN', Number.NaN],
@@ -69,7 +69,7 @@ export function truthOf(text: string): TypedValue<boolean> {
   return value === 'true' || value === 'false' ? { value: value === 'true', fits: true } : misfit;
 }
 
-/** Returns whether the double keeps all digits of the text. */
+/** Returns whether a double can represent all digits of the text. */
 function isKept(text: string, value: number): boolean {
   const digits = digitsOf(text);
   if (digits === '' || value === 0) return digits === '';

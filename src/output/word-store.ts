@@ -1,7 +1,7 @@
 /**
- * Stores the 64-bit values of one column for the rows of a row group of a Parquet file. Integers and doubles have 8 bytes each, as in the
- * format. Digits are accumulated in two 32-bit halves, because BigInts would take four times the memory, and creating them takes longer
- * than reading the rows.
+ * Stores the 64-bit integers or doubles of one column for the rows of a row group of a Parquet file. As in the format, each value takes 8
+ * bytes. Integers are computed in two halves of 32 bits, because BigInts take four times the memory, and creating them takes longer than
+ * reading the rows.
  */
 import type { Bounds } from './parquet-footer.ts';
 import type { PageWriter } from './parquet-pages.ts';
@@ -15,10 +15,10 @@ const minus = 0x2d;
 const initialRows = 256;
 
 export class WordStore {
-  /** Integers or doubles of the rows that have a value, eight bytes each. */
+  /** Values of the rows that have one, as 64-bit integers or doubles. */
   #integers = new BigInt64Array(initialRows);
   #doubles = new Float64Array(this.#integers.buffer);
-  /** The column's values as two 32-bit halves each, the low half first. The memory is that of `#integers`. */
+  /** The same memory as `#integers`, as two halves of 32 bits for each value. The low half comes first. */
   #halves = new Int32Array(this.#integers.buffer);
   #words = 0;
   /** Flag for each row of the row group: 1 if the row has a value. */
@@ -44,7 +44,7 @@ export class WordStore {
     this.#doubles[word] = value;
   }
 
-  /** Adds the integer with the digits in this range, with an optional minus. Returns false for any other text and adds nothing. */
+  /** Adds the integer that these digits represent, with an optional minus. Returns false and adds nothing if the text is not an integer. */
   addDigits(bytes: Uint8Array, start: number, end: number): boolean {
     const isNegative = bytes[start] === minus;
     const first = isNegative ? start + 1 : start;
@@ -96,8 +96,8 @@ export class WordStore {
   }
 
   /**
-   * Minimum and maximum of the stored doubles. As the format requires, they are never NaN, and a zero has a negative sign as minimum and a
-   * positive sign as maximum.
+   * Returns the smallest and largest of the stored doubles. The format requires that neither is NaN, that a smallest zero is negative, and
+   * that a largest zero is positive.
    */
   get doubleBounds(): Bounds {
     const doubles = this.#doubles.subarray(0, this.#words);
@@ -153,20 +153,21 @@ function bytesOf(halves: Int32Array<ArrayBuffer>): Uint8Array {
 }
 
 /**
- * Dictionary of a column's values of eight bytes: the different values in order of their first occurrence. Reused for each column,
- * so that a row group allocates no memory.
+ * Dictionary of the different eight-byte values of a column, in order of their first occurrence. It is reused for each column, so that a
+ * row group allocates no memory.
  */
 export class WordDictionary {
-  /** The different values in order of their first occurrence; `size` is their number. Each value takes two 32-bit halves. */
+  /** The different values in order of their first occurrence, as two halves of 32 bits each. `size` is their number. */
   words = new Int32Array(0);
   /** Index of each row's value in `words`. */
   indexes = new Int32Array(0);
   size = 0;
-  /** Hash table of the different values. It contains the index of each value plus 1; 0 is a free slot. */
+  /** Hash table of the different values. A slot contains the index of a value plus 1, or 0 if it is free. */
   #slots = new Int32Array(0);
 
   /**
-   * Builds the dictionary of the values of a column. Returns false if the dictionary would not halve their size; it cannot be used then.
+   * Builds the dictionary of the values of a column. Returns false if the dictionary would take more than half of their size. It must not
+   * be used then.
    */
   take(halves: Int32Array): boolean {
     const count = halves.length / 2;
@@ -218,7 +219,7 @@ function powerOfTwo(number: number): number {
   return 2 ** Math.ceil(Math.log2(number));
 }
 
-/** Hash of a value. It differs for values that differ only in their high half or by a power of two. */
+/** Computes the hash of a value. Values that differ only in their high half, or by a power of two, get different hashes. */
 function hashOf(low: number, high: number): number {
   const mixed = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
   return mixed ^ (mixed >>> 15);
