@@ -11,6 +11,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './scripts/longest-first.ts';
 
 const controlPlane = './test/support/control-plane-setup.ts';
 const s3Gateway = './test/support/s3-gateway-setup.ts';
@@ -45,6 +46,7 @@ export default defineConfig({
       project('e2e', waiting, [controlPlane]),
     ],
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     // Limits for tests that hang, far above the time of any test on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -1,0 +1,32 @@
+/** Order of the test files of a run: files that wait long for programs start first, so that none of them runs alone at the end. */
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Files that take more than half a minute, longest first. */
+const longest = [
+  'test/e2e/demo.test.ts',
+  'test/cluster/export-run.test.ts',
+  'test/cluster/operator-run.test.ts',
+  'test/e2e/staged-run.test.ts',
+  'test/e2e/crash.test.ts',
+  'test/e2e/directory-run.test.ts',
+  'test/cluster-wide/host-kubernetes.test.ts',
+  'test/e2e/export-run.test.ts',
+  'test/e2e/failover.test.ts',
+  'test/e2e/export-command.test.ts',
+];
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.toSorted((left, right) => groupOf(left) - groupOf(right) || rankOf(left) - rankOf(right));
+  }
+}
+
+function groupOf({ project }: TestSpecification): number {
+  return project.config.sequence.groupOrder;
+}
+
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = longest.findIndex((file) => moduleId.endsWith(`/${file}`));
+  return rank === -1 ? longest.length : rank;
+}
