@@ -8,11 +8,11 @@ import type { Settings } from './settings.ts';
 
 /**
  * How the simulator sends an answer to the client:
- * - `whole`: completely.
- * - `reset`: not at all; the connection is reset.
- * - `stall`: never; the client has to stop waiting.
+ * - `whole`: the complete answer.
+ * - `reset`: no answer; the connection is reset.
+ * - `stall`: no answer; the client has to stop waiting.
  * - `truncate`: half of the body, then the connection is reset.
- * - `drip`: slowly, in small pieces.
+ * - `drip`: the complete answer, slowly and in small pieces.
  */
 export type Delivery =
   | { readonly kind: 'whole' | 'reset' | 'stall' | 'truncate' }
@@ -29,7 +29,7 @@ export interface Answer {
   readonly why?: Why | undefined;
 }
 
-/** An error answer: an error of the service (chapter 7), or of a proxy in front of it. */
+/** An error answer of the service (chapter 7 of docs/service.md), or of a proxy in front of the service. */
 export interface Refusal {
   readonly status: number;
   readonly code: string;
@@ -41,7 +41,7 @@ export interface Refusal {
   readonly why?: Why;
 }
 
-/** Returns the answer 429 for an exceeded request limit (7.1). `retryAfter` is in seconds. */
+/** Returns the answer with status 429 for an exceeded request limit (7.1). `retryAfter` is in seconds. */
 export function tooManyRequests(retryAfter: number | undefined, why: Why): Refusal {
   return {
     status: 429,
@@ -68,7 +68,7 @@ export function emptyAnswer(status: number): Answer {
   return { status, headers: {}, body: '', code: undefined };
 }
 
-/** Renders an error. `errorId` identifies the error in a support request. */
+/** Renders an error answer in the form that the settings choose. `errorId` identifies the error in a support request. */
 export function errorAnswer(refusal: Refusal, errorId: string, errors: Settings['errors']): Answer {
   const { status, message } = refusal;
   const code = (refusal.ofSearch ? errors.searchCodePrefix : errors.codePrefix) + refusal.code;

@@ -11,8 +11,8 @@ export interface PiecedBody {
   /** Total length of all pieces of the body in bytes. */
   readonly bytes: number;
   /**
-   * Yields the pieces of the body. With `memory`, a piece is valid until the caller returns it to `memory`. Without
-   * `memory`, it stays valid.
+   * Yields the pieces of the body. With `memory`, a piece is valid until the caller returns the piece to `memory`. Without
+   * `memory`, all pieces stay valid.
    */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }

@@ -27,8 +27,8 @@ export interface Call {
   /** Base path of the request's URL. */
   readonly basePath: string;
   /**
-   * Fault of the scenario that applies to the request. An API itself handles only the faults of single operations, such
-   * as an outdated list.
+   * Fault of the scenario that applies to the request. The APIs themselves handle only faults of a single operation, such as an
+   * outdated list of collectors.
    */
   readonly fault: Fault | undefined;
 }
@@ -47,24 +47,24 @@ export interface Refused {
   readonly refusal: Refusal;
 }
 
-/** Outcome of a request: its answer, or the reason why it is refused. */
+/** Outcome of a request: the answer, or the reason why the service refuses the request. */
 export type Outcome = Done | Refused;
 
-/** A request to an existing operation whose body has been read. The request changes nothing before `act` is called. */
+/** A request to an existing operation, after its body has been read. The request has no effect before `act` is called. */
 export interface PreparedCall {
   readonly operation: Operation;
-  /** Collector of the upgrade task that the request creates or reads. */
+  /** Collector for which the request creates an upgrade task, or whose upgrade task it reads. */
   readonly collector?: Collector | undefined;
-  /** Collector id in the body of a request that creates a task. The collector need not exist. */
+  /** Collector id in the body of a request that creates an upgrade task. A collector with this id need not exist. */
   readonly collectorId?: string | undefined;
-  /** Id of the requested search job. The job need not exist. */
+  /** Id of the search job that the request names. A job with this id need not exist. */
   readonly jobId?: string;
-  /** Query of the search job that the request creates or asks for. */
+  /** Query of the search job that the request creates or reads. */
   readonly searchText?: string | undefined;
   act(call: Call): Outcome;
 }
 
-/** Operations of a path by HTTP method, at least one. */
+/** Operations of one URL path by HTTP method, at least one. */
 export type Methods = Readonly<Record<string, (request: ServiceRequest) => PreparedCall>>;
 
 /**
@@ -78,7 +78,7 @@ export function refuse(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message } };
 }
 
-/** Creates a refusal whose error code is one of search jobs (7.2 to 7.4). */
+/** Creates an error answer about a search job, whose error code has the prefix of search jobs (7.2 to 7.4). */
 export function refuseSearch(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message, ofSearch: true } };
 }

@@ -1,6 +1,6 @@
 /**
- * Creates certificates for the server and for the authority that signs them, as files. Existing files are kept. The
- * certificates are valid for localhost only, and the private key of the authority is not stored.
+ * Creates files with a TLS certificate for the simulator and the certificate of the authority that signs it. Existing files are
+ * kept. The certificates are valid for localhost only, and the private key of the authority is not stored.
  */
 import { X509Certificate } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import path from 'node:path';
 import { LogfleetError } from '../src/base/errors.ts';
 
 export interface Certificates {
-  /** Path of the authority's certificate, which clients have to trust. */
+  /** Path of the certificate authority's certificate, which clients have to trust. */
   readonly caFile: string;
   readonly cert: string;
   readonly key: string;
@@ -17,10 +17,7 @@ export interface Certificates {
 const names = { ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' } as const;
 const validForMs = 10 * 365 * 86_400_000;
 
-/**
- * Returns the certificate files of `dir`, and creates them if none exists. Throws if only some exist, and overwrites
- * nothing.
- */
+/** Returns the paths of the certificate files in `dir`. Creates the files if none exists, and throws if only some exist. */
 export async function certificatesIn(dir: string, nowMs: number): Promise<Certificates> {
   await mkdir(dir, { recursive: true });
   const file = (name: string) => path.join(dir, name);
@@ -57,7 +54,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
 }
 
 async function make(dir: string, nowMs: number): Promise<void> {
-  // The library is imported only here, because it is large and certificates are rarely created.
+  // The certificate library is imported only here, because it is large and certificates are rarely created.
   const { generate } = await import('selfsigned');
   const common = {
     keyType: 'ec',

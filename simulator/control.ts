@@ -37,7 +37,7 @@ export function control(model: ServiceModel, request: ServiceRequest, atMs: numb
   }
 }
 
-/** Applies a merge patch, and answers with the new scenario. */
+/** Applies the merge patch in the request body to the scenario, and answers with the new scenario. */
 function patch(model: ServiceModel, body: string, atMs: number): ControlAnswer {
   let value: unknown;
   try {

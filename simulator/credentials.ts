@@ -1,14 +1,14 @@
-/** Authentication of requests by basic credentials (5.1). */
+/** Authenticates requests to the simulator by HTTP basic credentials (5.1). */
 import { Buffer } from 'node:buffer';
 import type { AccessKey } from './settings.ts';
 
-/** Returns the problem of an unusable access ID and its remedy, or undefined for a usable one. */
+/** Returns why an access ID cannot be used, and the remedy. Undefined for a usable access ID. */
 export function accessIdProblem(accessId: string): string | undefined {
   const isUsable = accessId !== '' && !accessId.includes(':');
   return isUsable ? undefined : 'is empty or has a colon, which basic credentials cannot carry; write another one';
 }
 
-/** Returns the access key with the credentials of the header. Undefined for wrong credentials, which get status 401. */
+/** Returns the access key that the header `Authorization` names. Undefined for wrong credentials, which get status 401. */
 export function authenticate(
   authorization: string | undefined,
   keys: ReadonlyMap<string, AccessKey>,

@@ -15,7 +15,7 @@ export interface Wire {
   readonly socket: Socket | undefined;
   /** Memory for the pieces of the body that are being sent. */
   readonly memory: PieceMemory;
-  /** Called when the request has ended. `answered` is true if the client received the complete answer. */
+  /** Function that is called when the request has ended. `answered` is true if the client received the complete answer. */
   readonly done: (answered: boolean) => void;
 }
 
@@ -108,7 +108,7 @@ function sendHalf(answer: ServedAnswer, wire: Wire): void {
     reset(wire);
     return;
   }
-  // Node calls the callback of an empty write after all earlier writes.
+  // An empty write shows when all earlier writes are done, because Node calls its callback after them.
   const breakOff = () => response.write('', () => response.socket?.destroy());
   writeAll(firstBytes(piecesOf(answer.body), half), response, breakOff);
 }
@@ -132,7 +132,7 @@ function drip(answer: ServedAnswer, bytesPerSecond: number, { response, clock, d
   clock.after((dropBytes / bytesPerSecond) * 1000, next);
 }
 
-/** Writes status and headers of the answer. Returns the length of the body in bytes. */
+/** Writes status and headers of the answer. Returns the number of body bytes. */
 function writeHead({ status, headers, cookies, body }: ServedAnswer, response: ServerResponse): number {
   const bytes = bytesOf(body);
   const setCookie = cookies && cookies.length > 0 ? { 'set-cookie': [...cookies] } : {};

@@ -1,7 +1,7 @@
 /**
- * Checks of a scenario's faults that a schema cannot express. Each fault must be able to apply to some request. Otherwise a fault with a
- * typing error would never apply, and a test would pass without it. Patterns for collectors and queries are not checked, because matching
- * collectors and queries may be created later.
+ * Checks the faults of a scenario for mistakes that a schema cannot find. Each fault must be able to apply to some request:
+ * otherwise a fault with a typing error would never occur, and a test would pass without it. Patterns for collectors and queries
+ * are not checked, because matching collectors and queries may be created later.
  */
 import { onlyFor } from './faults.ts';
 import { type FaultScenario, type Operation, operations, type Scenario } from './scenario.ts';
@@ -9,13 +9,13 @@ import type { ScenarioProblem } from './scenario-error.ts';
 import { defaultCredentials } from './settings.ts';
 import { durationMs } from './span.ts';
 
-/** Operations on upgrade tasks, and operations on search jobs. */
+/** Names of the operations on upgrade tasks and on search jobs, by which faults select requests. */
 const aboutTasks: readonly Operation[] = ['getTask', 'createTask'];
 const aboutJobs: readonly Operation[] = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'];
 
 const lists = ['operations', 'users', 'collectors', 'queries', 'nth'] as const;
 
-/** Returns the problems of `faults` in a scenario that fits the schema. */
+/** Returns the problems of the faults in a scenario that the schema accepts. */
 export function faultProblems(scenario: Scenario): ScenarioProblem[] {
   return Object.entries(scenario.faults ?? {}).flatMap(([name, fault]) =>
     problemsOf(fault, scenario).map(({ path, text }) => ({ path: ['faults', name, ...path], text })),
@@ -51,7 +51,7 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
   );
 }
 
-/** Reports a fault that selects by collector or query, if no request of its operations has a collector or query. */
+/** Reports a fault that selects requests by collector or query although requests of its operations have none. */
 function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
   const { collectors, queries } = fault;
   if (collectors && queries) {
@@ -90,7 +90,7 @@ function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] 
   return [{ path: ['until'], text: `${until} is not later than from, ${from}; write a later time` }];
 }
 
-/** Reports a redirect to the base path of the request itself, which would never apply. */
+/** Reports a redirect fault that leads back to the base path of the request, because such a fault never applies. */
 function redirectProblems({ kind, to }: FaultScenario, { basePaths = ['/api'] }: Scenario): ScenarioProblem[] {
   if (kind !== 'redirect' || basePaths.some((base) => base !== to)) return [];
   return [{ path: ['to'], text: 'is the base path of the service; write another path, or add one to basePaths' }];

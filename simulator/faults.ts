@@ -1,8 +1,8 @@
 /**
  * Chooses the fault that applies to a request, and changes the answer accordingly.
  *
- * Invariant: faults are tried in the order of the scenario, and at most one applies. Each fault counts its requests. The count
- * restarts when the definition of the fault changes.
+ * Invariant: faults are tried in the order of the scenario, and at most one applies. Each fault counts the requests that it
+ * selects. The count restarts when the definition of the fault changes.
  */
 import type { Random } from '../src/base/random.ts';
 import { type Answer, type Delivery, emptyAnswer, errorAnswer, htmlAnswer } from './answer.ts';
@@ -27,7 +27,7 @@ export interface FaultSubject {
   readonly elapsedMs: number;
 }
 
-/** Default of a fault's `effect` by its kind: true if the service still carries out the request. */
+/** Default of the field `effect` for each kind of fault: true if the service still carries out the request. */
 const takesEffect: Readonly<Record<FaultKind, boolean>> = {
   reset: false,
   stall: false,
@@ -106,7 +106,7 @@ function matches(fault: Fault, subject: FaultSubject): boolean {
   if (onlyFor[fault.kind]?.includes(subject.operation) === false) return false;
   if (fault.users && !fault.users.includes(subject.user)) return false;
   if (subject.elapsedMs < fault.fromMs || subject.elapsedMs >= fault.untilMs) return false;
-  // The client has already followed the redirect, so the fault no longer applies.
+  // The request already has the base path to which the fault redirects, so the fault does not apply again.
   if (fault.kind === 'redirect' && fault.to === subject.basePath) return false;
   if (fault.queries && !matchesQuery(fault.queries, subject.searchText)) return false;
   if (!fault.collectors) return true;
@@ -123,11 +123,11 @@ export interface FaultyAnswer {
 }
 
 export interface FaultContext {
-  /** Answer that the request would get without the fault. Undefined if the request took no effect. */
+  /** Answer that the request would get without the fault. Undefined if the service did not carry out the request. */
   readonly answer: Answer | undefined;
   readonly errorId: string;
   readonly settings: Settings;
-  /** Returns the URL of a redirect, in which `to` replaces the base path of the request. */
+  /** Returns the target URL of a redirect fault, in which `to` replaces the base path of the request. */
   readonly locationAt: (to: string) => string;
 }
 
@@ -196,7 +196,7 @@ function statusAnswer(fault: Fault, errorId: string, settings: Settings): Answer
 }
 
 /**
- * Replaces each value in a JSON answer by one of another type. A list stays a list, so that the client has to check its
+ * Replaces each value in a JSON answer by a value of another type. Lists stay lists, so that the client has to check their
  * elements.
  */
 function withWrongTypes(body: string): string {

@@ -1,6 +1,6 @@
 /**
- * Matches a name with a pattern: `*` matches any text, `?` one character. It uses no regular expression, and usual patterns take linear
- * time.
+ * Matches a name with a pattern: `*` matches any text, `?` one character. The match uses no regular expression, and takes linear
+ * time for usual patterns.
  */
 
 export function matchesGlob(pattern: string, text: string): boolean {

@@ -62,10 +62,12 @@ export class InProcessService {
   readonly model: ServiceModel;
   readonly #clock: Clock;
   readonly #network: Network;
-  /** Difference in ms between the model's time and the monotonic time of the clock. */
+  /** Difference in ms between the time of the simulated service and the monotonic time of the clock. */
   readonly #offsetMs: number;
 
-  /** Creates the service. The model's time starts now. It equals the wall time of the clock if the model has the same `startMs`. */
+  /**
+   * Creates the service, whose time starts now. Its time equals the wall time of the clock if the model has the same `startMs`.
+   */
   constructor(model: ServiceModel, clock: Clock, network: Network = {}) {
     this.model = model;
     this.#clock = clock;
@@ -141,7 +143,7 @@ class Exchange {
     this.#answer = answer;
   }
 
-  /** Ends the request at the simulated service. Does nothing if it has ended or never arrived. */
+  /** Ends the request at the simulated service. Does nothing if the request has already ended or never arrived. */
   leave(model: ServiceModel, atMs: number, answered = false): void {
     if (!this.#answer) return;
     model.finish(this.#answer.token, atMs, answered && !this.ended);

@@ -1,6 +1,6 @@
 /**
- * Writes the journal (one entry for each request) as an NDJSON file. Each line is written before the next request is
- * handled, so that tests can read the file during the run.
+ * Writes the journal of requests (one entry for each) as an NDJSON file. Each line is written before the next request is handled,
+ * so that tests can read the file during the run.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { JournalEntry } from './journal.ts';

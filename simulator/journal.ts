@@ -3,10 +3,10 @@ import type { JobEnd } from './search/search-job.ts';
 
 /**
  * Details of an error, beyond its status and code:
- * - for 429, the exceeded limit
+ * - for status 429, the request limit that was exceeded
  * - `neverWas`, `otherUser`, `cookies`, `lag`: the search job never existed, belongs to another user, needs other cookies, or is
  *   too new
- * - `ended`: the search job ended so long ago that it is not stored any more
+ * - `ended`: the search job ended so long ago that the service no longer stores it
  * - other values: the reason why the search job ended
  */
 export type Why =
@@ -30,9 +30,9 @@ export interface JournalEntry {
   readonly path: string;
   /** HTTP status of the answer; 0 if the client did not receive the whole answer. */
   readonly status: number;
-  /** Error identifier of the answer; null if the answer is no error. */
+  /** Error identifier of the answer; null if the answer is not an error. */
   readonly code: string | null;
-  /** Detailed reason of an error. Null if status and code say enough, or if a fault caused the error. */
+  /** Detailed reason of an error. Null if status and code explain the error, or if a fault caused it. */
   readonly why: Why | null;
   /** Number of unanswered requests with the same access key when this request arrived, including this one. */
   readonly inFlight: number;
@@ -43,8 +43,8 @@ export interface JournalEntry {
   readonly fault: string | null;
   /** Collector id in decimal digits; only for requests that create an upgrade task. */
   readonly collectorId: string | null;
-  /** Id (decimal digits) of the upgrade task that the request created, even if the answer was lost. */
+  /** Id, in decimal digits, of the upgrade task that the request created. Set even if the answer was lost. */
   readonly taskId: string | null;
-  /** Id of the search job that the request created or named. The job need not exist. */
+  /** Id of the search job that the request created or named. A job with this id need not exist. */
   readonly jobId: string | null;
 }

@@ -1,8 +1,9 @@
 /**
- * The limits of section 8: requests per second of a user, and concurrent requests of an access key. All requests are counted for the tests,
- * but only some count towards the limits (`countRefused`).
+ * The limits of section 8: requests per second of a user, and concurrent requests of an access key. All requests are counted for
+ * the tests. Refused requests count towards the limits only with `countRefused`.
  *
- * A second includes its start and excludes its end: with a limit of four, a fifth request may arrive exactly one second after the first.
+ * A second includes its start and excludes its end: with a limit of four, a fifth request may arrive exactly one second after the
+ * first.
  */
 import type { AccessKey, Settings } from './settings.ts';
 

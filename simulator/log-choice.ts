@@ -1,4 +1,4 @@
-/** Chooses the log data of a simulator run from flags and scenario, and reads NDJSON files. */
+/** Chooses the log messages of a simulator run from its flags and its scenario, and reads them from NDJSON files. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import type { LogData } from './log-data/log-data.ts';
@@ -10,7 +10,7 @@ import type { LogScenario } from './search/log-scenario.ts';
 import { parseMoment } from './search/log-scenario.ts';
 import { logProblems } from './search/log-source.ts';
 
-/** Returns the member `logs` of the scenario, with the changes that the flags make. */
+/** Returns the scenario's member `logs` (its log messages), changed by the command's flags. */
 export function logsFor(base: Scenario, options: SimulateOptions, startMs: number): Pick<Scenario, 'logs'> {
   const { logData, messages, from, to } = options;
   const flag = Object.entries({ 'log-data': logData, messages, from, to }).find(([, value]) => value !== undefined);
@@ -39,7 +39,10 @@ export function logsFor(base: Scenario, options: SimulateOptions, startMs: numbe
   return { logs };
 }
 
-/** Reads the NDJSON files that the flag or the scenario names. File names in the scenario are relative to its directory. */
+/**
+ * Reads the NDJSON files that the flag or the scenario names, for the log messages. File names in the scenario are relative to
+ * its directory.
+ */
 export function logDataFor(
   { logs }: Scenario,
   options: SimulateOptions,

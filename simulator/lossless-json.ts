@@ -1,4 +1,4 @@
-/** JSON with exact integers. Ids have 64 bits, and a double has only 53. */
+/** Parses JSON with exact integers, because ids have 64 bits and a JavaScript number holds only 53. */
 
 /** Parses JSON. Unlike JSON.parse, integers beyond 2^53 become bigint. Throws SyntaxError. */
 export function parseLosslessJson(text: string): unknown {

@@ -1,9 +1,9 @@
 /**
- * The simulated service. It answers a request at a given time. It has no sockets, no clock and no disk, so it runs on a virtual clock in
- * tests and behind a server.
+ * The simulated service. It answers a request at a given time. It uses no sockets, clock or disk, so tests can run it on a
+ * virtual clock, and a server can offer it over HTTPS.
  *
- * Invariant: time never goes back. Events between two calls, such as the end of an upgrade, happen at their own time, before the later
- * call. Each `handle` must be followed by a `finish` when the request is over, because requests in flight are counted.
+ * Invariant: time never goes back. Events between two calls, such as the end of an upgrade, happen at their own time, before the
+ * later call. Each `handle` must be followed by a `finish` when the request is over, because requests in flight are counted.
  */
 import { type Random, seededRandom } from '../src/base/random.ts';
 import { type Answer, type Delivery, errorAnswer, type Refusal, tooManyRequests } from './answer.ts';
@@ -32,7 +32,7 @@ export interface ServedAnswer extends Answer {
   /** Time in ms before the answer begins. */
   readonly delayMs: number;
   readonly delivery: Delivery;
-  /** Token of the request, which the caller passes to `finish`. */
+  /** Token that identifies the request. The caller passes it to `finish`. */
   readonly token: RequestToken;
 }
 
@@ -130,8 +130,8 @@ export class ServiceModel {
   }
 
   /**
-   * Executes all events that are due at `atMs`, such as the end of an upgrade. A time before that of the last call counts as the time of
-   * the last call.
+   * Executes all events that are due at `atMs`, such as the end of an upgrade. If `atMs` is before the time of the last call, the
+   * time of the last call counts instead.
    */
   advance(atMs: number): number {
     this.#nowMs = Math.max(this.#nowMs, atMs);
@@ -140,8 +140,8 @@ export class ServiceModel {
   }
 
   /**
-   * Applies a merge patch (RFC 7396) to the scenario. Only the patched members take effect. Throws ScenarioError for an
-   * invalid scenario, and then changes nothing.
+   * Applies a merge patch (RFC 7396) to the scenario. Only the patched members change. Throws ScenarioError and changes nothing
+   * if the result is invalid.
    */
   patch(patch: unknown, atMs: number): void {
     const nowMs = this.advance(atMs);
@@ -183,7 +183,8 @@ export class ServiceModel {
   }
 
   /**
-   * Continues searches that the limit has interrupted. Returns when to call again: at once, after some time, or not until a job is created.
+   * Continues searches that the limit on computing time has interrupted. Returns when to call again: at once, after some time, or
+   * not until a job is created.
    */
   search(atMs: number): 'now' | 'later' | 'never' {
     const nowMs = this.advance(atMs);
@@ -217,8 +218,8 @@ export class ServiceModel {
   }
 
   /**
-   * Returns the state of the simulated service at `atMs`, for tests and people. Takes time in proportion to the number
-   * of collectors.
+   * Returns the state of the simulated service at `atMs`, for tests and people. The time of a call grows with the number of
+   * collectors.
    */
   snapshot(atMs: number): SimulatorState {
     const nowMs = this.advance(atMs);
@@ -374,7 +375,10 @@ function acceptsJson(accept: string | undefined): boolean {
   return types.some((type) => type === 'application/json' || type === 'application/*' || type === '*/*');
 }
 
-/** Returns the URL of the request with `to` in place of its base path. The URL is absolute if `to` or the request names a host. */
+/**
+ * Returns the URL of a redirect: the URL of the request with `to` in place of its base path. The URL is absolute if `to` or the
+ * request names a host.
+ */
 function locationOf(to: string, basePath: string, { path, headers }: ServiceRequest): string {
   const rest = path.slice(basePath.length);
   if (!to.startsWith('/') || headers.host === undefined) return `${to.replace(/\/$/, '')}${rest}`;

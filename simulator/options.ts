@@ -31,7 +31,7 @@ export interface SimulatorContext {
   readonly signal: AbortSignal;
 }
 
-/** A flag that the simulator cannot use, or a file that a flag names. */
+/** Error for a flag that the simulator cannot use, or for an unusable file that a flag names. */
 export class FlagError extends LogfleetError {
   override readonly name = 'FlagError';
 

@@ -13,7 +13,10 @@ export interface Piece {
   readonly view: DataView;
 }
 
-/** Length of a piece in bytes. Long pieces have less overhead, and short pieces let many pages be sent with little memory. */
+/**
+ * Length of a piece in bytes. Longer pieces have less overhead; shorter pieces take less memory when many pages are sent at the
+ * same time.
+ */
 export const pieceBytes = 128 * 1024;
 /** Maximum number of unused pieces that are kept for reuse. */
 const maxFree = 64;
@@ -26,13 +29,13 @@ export class PieceMemory {
   /** Lends a piece of at least `bytes` bytes, with undefined content. */
   lend(bytes: number): Piece {
     if (bytes > pieceBytes) return freshPiece(bytes);
-    // The piece that was returned last is most likely in the processor's cache.
+    // The piece that was returned last is reused first, because it is most likely in the processor's cache.
     const piece = this.#free.pop() ?? freshPiece(pieceBytes);
     this.#lent.set(piece.bytes.buffer, piece);
     return piece;
   }
 
-  /** Takes lent memory back. `bytes` may be a part of a piece. Memory that was not lent is ignored. */
+  /** Takes a lent piece of memory back. `bytes` may be a part of the piece. Memory that was not lent is ignored. */
   giveBack({ buffer }: Uint8Array): void {
     const piece = this.#lent.get(buffer);
     if (!piece) return;

@@ -1,4 +1,4 @@
-/** Finds the operation of one API for a method and a path. */
+/** Finds the operation of an API for the method and path of a request. */
 import type { Api, PreparedCall, ServiceRequest } from './call.ts';
 
 /**

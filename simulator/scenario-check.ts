@@ -1,4 +1,4 @@
-/** Validation of scenarios: by the schema, and then by rules that a schema cannot express. */
+/** Validates scenarios, first by the JSON Schema and then by rules that a schema cannot express. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { parseDuration } from '../src/base/duration.ts';
 import { accessIdProblem } from './credentials.ts';
@@ -28,11 +28,12 @@ function validator(): ValidateFunction<Scenario> {
 }
 
 /**
- * Start of the service if the caller gives none. The checks depend only on differences between times, so any start will do.
+ * Start of the service if the caller gives none. Any start gives the same result, because the checks depend only on differences
+ * between times.
  */
 const anyStartMs = Date.UTC(2026, 0);
 
-/** Returns all problems of `value`, none for a valid scenario. `startMs` is the start of the service. */
+/** Returns all problems of a scenario; the list is empty for a valid scenario. `startMs` is the start of the service. */
 export function scenarioProblems(value: unknown, startMs = anyStartMs): ScenarioProblem[] {
   const validate = validator();
   if (validate(value)) return deepProblems(value, startMs);
@@ -185,7 +186,7 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
     rangeProblems([...path, 'outcomes', index, 'duration'], duration),
   );
   const everyTime = outcomes.filter(({ attempts }) => attempts === undefined);
-  // This sums the shares of upgrade outcomes for each build, including the shares that apply to all builds.
+  // The shares of upgrade outcomes are added up for each build. Shares without a build apply to all builds.
   const totals = [undefined, ...everyTime.map(({ toVersion }) => toVersion)].map((version) =>
     everyTime
       .filter(({ toVersion }) => toVersion === undefined || toVersion === version)
@@ -209,7 +210,7 @@ function eventProblems({ events = {}, ...scenario }: Scenario, startMs: number):
     if (isObject(patch?.logs) && 'files' in patch.logs) {
       return [{ path: ['events', name, 'patch', 'logs', 'files'], text: 'is read at the start; write it under logs' }];
     }
-    // The scenario must still be valid after the patch of an event.
+    // The scenario must still be valid after the merge patch of an event.
     const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch), startMs);
     return patched.map(({ path, text }) => ({ path: ['events', name, 'patch', ...path], text }));
   });

@@ -2,7 +2,7 @@
 import { LogfleetError } from '../src/base/errors.ts';
 
 export interface ScenarioProblem {
-  /** Path of the problem: member names and list indices from the scenario's root. */
+  /** Path of the invalid value: member names and list indices from the root of the scenario. */
   readonly path: readonly (string | number)[];
   readonly text: string;
 }

@@ -1,12 +1,12 @@
-/** Scenarios in YAML. Problems have the form `file:line:column: path: problem; remedy`. */
+/** Reads scenarios from YAML files. Error messages have the form `file:line:column: path: problem; remedy`. */
 import { isNode, LineCounter, parseDocument } from 'yaml';
 import type { Scenario } from './scenario.ts';
 import { scenarioProblems } from './scenario-check.ts';
 import { renderPath, ScenarioError } from './scenario-error.ts';
 
 /**
- * Parses a scenario; an empty text is valid. Throws ScenarioError. `file` is the name in problems, and `startMs` the start of the
- * service.
+ * Parses a scenario; an empty text is valid. Throws ScenarioError. `file` is the name of the file in error messages, and
+ * `startMs` the start time of the service.
  */
 export function parseScenario(text: string, file: string, startMs?: number): Scenario {
   const lines = new LineCounter();
@@ -26,7 +26,7 @@ export function parseScenario(text: string, file: string, startMs?: number): Sce
   );
 }
 
-/** Returns the offset of the node at `path`, or of its nearest existing parent. */
+/** Returns the offset in the YAML text of the value at `path`, or of its nearest existing parent. */
 function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly (string | number)[]): number {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true);

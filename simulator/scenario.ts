@@ -78,7 +78,7 @@ export interface OrganisationScenario {
 export interface BuildScenario {
   readonly version: string;
   readonly latest?: boolean;
-  /** Fraction of the collectors that ship no messages while they run the build. */
+  /** Fraction of the collectors (0 to 1) that ship no messages while they run the build. */
   readonly stopsShipping?: number;
   /** Fraction of its messages that each collector loses while it runs the build. */
   readonly drops?: number;
@@ -118,9 +118,12 @@ export interface CollectorProperties {
   readonly osName?: string;
   readonly osVersion?: string;
   readonly osArch?: string;
-  /** Whether the collector is in contact with the service. After it stops, it is reported as alive for `aliveFor`. */
+  /**
+   * Whether the collector is in contact with the service. A collector that stops is still reported as alive for the time
+   * `aliveFor`.
+   */
   readonly running?: boolean;
-  /** For a collector that does not run at the start: time for which it has been silent. */
+  /** Time for which a collector that does not run at the start has already been silent. */
   readonly silentFor?: string;
   /** True if the collector does not exist. */
   readonly absent?: boolean;
@@ -146,20 +149,32 @@ export interface UpgradeScenario {
   /** Time from acceptance to the end of one increment. */
   readonly duration?: DurationRange;
   readonly increments?: number;
-  /** Time in status 0, and then in status 1. Each is at most a third of the duration of the upgrade. */
+  /**
+   * Time that an upgrade task spends in status 0, and then in status 1. Each of the two is at most a third of the duration of the
+   * upgrade.
+   */
   readonly notStartedFor?: string;
   readonly pendingFor?: string;
-  /** Age at which an unfinished task fails (3.2), even if the collector continues the upgrade. */
+  /** Age at which an unfinished upgrade task fails (3.2), even if the collector continues the upgrade. */
   readonly timeout?: string;
-  /** Time from the acceptance of a task until another task is refused with `collector.in.upgrading`. */
+  /**
+   * Time from the acceptance of an upgrade task until the service begins to refuse another one for the collector with
+   * `collector.in.upgrading`.
+   */
   readonly lockDelay?: string;
-  /** When `collector.in.upgrading` ends: with the upgrade on the collector, or with the timeout of the task. */
+  /**
+   * Event until which the service answers `collector.in.upgrading`: the end of the upgrade on the collector, or the timeout of
+   * the task.
+   */
   readonly lockUntil?: 'end' | 'timeout';
   /** Answer to a task for the running version. */
   readonly toRunningVersion?: 'accept' | 'refuse';
-  /** Answer to a task without `toVersion`: the latest build (4.9) or `collector.version.invalid` (7.5). */
+  /**
+   * Answer to an upgrade request without `toVersion`: an upgrade to the latest build (4.9), or the error
+   * `collector.version.invalid` (7.5).
+   */
   readonly withoutVersion?: 'latest' | 'refuse';
-  /** Status code of a task in progress. The codes 4 and 5 are undocumented. */
+  /** Status code of an upgrade task in progress. The codes 4 and 5 are not documented by the service. */
   readonly progressingStatus?: number;
   /** Outcomes of upgrades, each with the fraction of upgrades that have it. The remaining upgrades succeed. */
   readonly outcomes?: readonly OutcomeScenario[];
@@ -172,7 +187,10 @@ export interface OutcomeScenario {
   readonly message?: string;
   /** Final status, in place of 2 or 3. */
   readonly status?: number;
-  /** Duration of the upgrade in place of the usual one. Beyond the timeout, the upgrade succeeds after its task has failed. */
+  /**
+   * Duration of the upgrade in place of the usual duration. With a duration beyond the timeout, the upgrade succeeds after its
+   * task has failed.
+   */
   readonly duration?: DurationRange;
   /** Limits the outcome to the first upgrades of each collector, for example 2. Default: no limit. */
   readonly attempts?: number;
@@ -181,13 +199,13 @@ export interface OutcomeScenario {
 }
 
 export interface ListScenario {
-  /** Whether the list of collectors for a build contains those that already run the build. */
+  /** Whether the list of collectors that can be upgraded to a build contains collectors that already run the build. */
   readonly atTarget?: boolean;
   readonly hosted?: boolean;
   readonly maxLimit?: number;
   readonly aboveMaxLimit?: 'cut' | 'refuse';
   readonly order?: 'id' | 'name' | 'version' | 'shuffled';
-  /** Delay with which the list of collectors shows changes. */
+  /** Delay with which the list of collectors shows changes of collectors. */
   readonly lag?: string;
 }
 
@@ -204,7 +222,7 @@ export interface LimitScenario {
   readonly concurrentRequests?: number;
   /** Maximum number of search jobs of an organisation that are neither deleted nor cancelled; 0 for no limit. */
   readonly activeJobs?: number;
-  /** Value of the `Retry-After` header in seconds. The header is missing if this value is absent. */
+  /** Value in seconds of the header `Retry-After` of answers with status 429. Absent for answers without the header. */
   readonly retryAfter?: number;
   /** True if refused requests count towards the limit of requests per second. */
   readonly countRefused?: boolean;
@@ -214,7 +232,7 @@ export interface ErrorScenario {
   readonly shape?: 'object' | 'list' | 'html' | 'empty';
   /** Prefix of each error code. */
   readonly codePrefix?: string;
-  /** Prefix of the codes of search jobs (7.2 to 7.4), in place of `codePrefix`. */
+  /** Prefix of the error codes of search jobs (7.2 to 7.4), in place of `codePrefix`. */
   readonly searchCodePrefix?: string;
 }
 
@@ -240,13 +258,13 @@ export type FaultKind = (typeof faultKinds)[number];
 
 export interface FaultScenario {
   readonly kind: FaultKind;
-  /** Whether the service carries out the request although the answer is faulty. The default depends on the kind. */
+  /** Whether the service carries out the request although the answer is faulty. The default depends on the kind of fault. */
   readonly effect?: boolean;
   readonly operations?: readonly Operation[];
   readonly users?: readonly string[];
   /** Names (with wildcards) or ids of collectors. Selects requests that create or read a task of such a collector. */
   readonly collectors?: readonly string[];
-  /** Patterns for the query of the job that the request creates or asks for. */
+  /** Patterns for queries. Selects requests that create or read a search job with such a query. */
   readonly queries?: readonly string[];
   readonly probability?: number;
   /** Selects requests by their number, from 1, among the requests that have all other selected properties. */
@@ -265,11 +283,14 @@ export interface FaultScenario {
   readonly code?: string;
   readonly message?: string;
   readonly body?: 'error' | 'html' | 'empty';
-  /** Value of the `Retry-After` header: seconds or an HTTP date. */
+  /** Value of the header `Retry-After` of the answer: seconds or an HTTP date. */
   readonly retryAfter?: number | string;
-  /** For `redirect`: the new path on this host, or an address, in place of the base path. */
+  /** Target of a fault of kind `redirect`: a path on this host, or an address, that replaces the base path. */
   readonly to?: string;
-  /** For `lag`: the age of the list of collectors, or the age below which a search job is unknown. */
+  /**
+   * For faults of kind `lag`: the age of the list of collectors that the answer shows, or the age below which a search job is
+   * unknown.
+   */
   readonly lag?: string;
   /** State that the answer shows, for faults of kind `unknownState`. */
   readonly state?: string;
@@ -278,7 +299,7 @@ export interface FaultScenario {
 }
 
 export interface EventScenario {
-  /** Time after the start of the service. If absent or past, the event happens at once. */
+  /** Time of the event after the start of the service. If the time is absent or past, the event happens at once. */
   readonly at?: string;
   /** Names (with wildcards) or ids of collectors. */
   readonly collectors?: readonly string[];

@@ -21,7 +21,7 @@ export interface EventContext {
 
 export class ScheduledEvents {
   readonly #world: EventContext;
-  /** JSON of each event in the last scenario, by the name of the event. */
+  /** JSON of each event in the current scenario, by the name of the event. It shows which events a new scenario changes. */
   #declared = new Map<string, string>();
 
   constructor(world: EventContext) {

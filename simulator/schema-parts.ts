@@ -1,4 +1,4 @@
-/** Parts of the scenario schemas: types of values. Each has a description that error messages give as the remedy. */
+/** Value types of the scenario schemas, such as durations. Each type has a description that error messages give as the remedy. */
 
 export const text = { type: 'string', minLength: 1, description: 'a text' } as const;
 export const anyText = { type: 'string', description: 'a text' } as const;

@@ -1,6 +1,6 @@
 /**
- * The simulated service as an HTTPS server (5.2). The server sends the answers of the model. It can also reset, stall and truncate
- * connections.
+ * The simulated service as an HTTPS server (5.2). The server sends the answers that the model computes. It can also reset or
+ * stall a connection, or truncate an answer.
  */
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import { PieceMemory } from './piece-memory.ts';
 export interface ServerOptions {
   readonly model: ServiceModel;
   readonly clock: Clock;
-  /** Monotonic time of the clock when the model's time starts. Default: now. */
+  /** Monotonic time of the clock at which the time of the simulated service starts. Default: now. */
   readonly startedAtMs?: number;
   readonly host: string;
   /** Port, or 0 for a free one. */
@@ -29,7 +29,7 @@ export interface ServerOptions {
 export interface SimulatorServer {
   readonly baseURL: string;
   readonly controlURL: string;
-  /** Returns the model's time in fractional ms since the epoch. It never goes back. */
+  /** Returns the time of the simulated service in fractional ms since the epoch. The time never goes back. */
   nowMs(): number;
   /** Closes all connections. Resolves when the port is free and the journal is complete. */
   close(): Promise<void>;
@@ -82,7 +82,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
       server.close();
       for (const socket of sockets.values()) socket.destroy();
       await closed;
-      // Ends the remaining requests, so that none reaches the journal after the close.
+      // The remaining requests are ended, so that none of them is written to the journal after it is closed.
       for (const token of inFlight) finish(token, false);
     },
   };
@@ -134,8 +134,8 @@ function sendControl(model: ServiceModel, request: ServiceRequest, response: Ser
 }
 
 /**
- * Reads the body of a request. It is undefined above the maximum length. It is empty if it is not UTF-8, because then it cannot be
- * JSON (4.1).
+ * Reads the body of a request. Returns undefined if the body exceeds the maximum length, and an empty body if it is not UTF-8,
+ * because then it cannot be JSON (4.1).
  */
 function receive(request: IncomingMessage, callback: (body: string | undefined) => void): void {
   let pieces: Buffer[] = [];
@@ -160,7 +160,10 @@ function joined(pieces: readonly Buffer[]): string {
   }
 }
 
-/** TCP connection of each peer, because a TLS socket cannot be reset. */
+/**
+ * Open TCP connections by the address of the client. They are stored because only a TCP connection can be reset, and a TLS socket
+ * cannot.
+ */
 function rawSocketsOf(server: Server): ReadonlyMap<string, Socket> {
   const sockets = new Map<string, Socket>();
   server.on('connection', (socket: Socket) => {

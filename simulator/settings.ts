@@ -1,6 +1,6 @@
 /**
- * Settings of the simulator: a scenario with all defaults, durations in milliseconds, and users by access ID. Defaults
- * follow the specification, and its first reading where it is ambiguous.
+ * Settings of the simulator: a scenario with all defaults, durations in milliseconds, and users by access ID. Defaults follow the
+ * specification of the service. Where it is ambiguous, they follow the first interpretation in section 10.2 of docs/service.md.
  */
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
 import type {
@@ -58,7 +58,7 @@ export interface UpgradeSettings
 
 export interface Fault extends Omit<FaultScenario, 'from' | 'until' | 'delay' | 'lag'> {
   readonly name: string;
-  /** The fault as JSON. If this text changes, the simulator starts to count the fault's requests again. */
+  /** Definition of the fault as JSON. When it changes, the simulator starts to count the requests for the fault again. */
   readonly rule: string;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -82,7 +82,7 @@ export interface Settings {
   readonly list: Required<Omit<ListScenario, 'lag'>> & { readonly lagMs: number };
   readonly task: Required<TaskScenario>;
   readonly limits: Required<Omit<LimitScenario, 'retryAfter'>> & { readonly retryAfter: number | undefined };
-  /** Maximum numbers of active search jobs by organisation, for organisations that do not have the common maximum. */
+  /** Maximum number of active search jobs for each organisation that does not have the common maximum. */
   readonly activeJobs: ReadonlyMap<string, number>;
   readonly errors: Required<ErrorScenario>;
   readonly latency: Span;
@@ -152,7 +152,7 @@ export function settingsOf(scenario: Scenario): Settings {
   };
 }
 
-/** Returns `settings`, changed by the members of `scenario`. */
+/** Returns a copy of `settings` in which the members of `scenario` replace the earlier values. */
 export function upgradeSettings(scenario: UpgradeScenario, settings: UpgradeSettings): UpgradeSettings {
   return {
     duration: spanOf(scenario.duration) ?? settings.duration,

@@ -28,7 +28,7 @@ interface Credentials {
   readonly accessKey: string;
 }
 
-/** Serves until the context's signal is aborted. Rejects with `FlagError` for wrong usage. */
+/** Runs the simulated service until the context's signal is aborted. Rejects with `FlagError` for wrong usage. */
 export async function simulate(options: SimulateOptions, context: SimulatorContext): Promise<void> {
   keepHeapSmall();
   const startMs = systemClock.now();
@@ -119,7 +119,7 @@ function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorCo
   if (problem !== undefined) throw new FlagError(`--access-id ${problem}`);
   const known = Object.values(base.users ?? {}).find(({ keys }) => Object.hasOwn(keys, id));
   if (known?.keys[id] === key) return {};
-  // The message names the environment variable, because the user may have set the variable for other commands.
+  // The message names the environment variable, because the user may have set it for other commands.
   const source = env['LOGFLEET_ACCESS_ID'] === id ? 'unset LOGFLEET_ACCESS_ID, which gave it, or ' : '';
   if (known) {
     const which = `the scenario has the access ID ${id} already, with another key`;
@@ -128,7 +128,7 @@ function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorCo
   return { users: { [id]: { keys: { [id]: key } }, ...base.users } };
 }
 
-/** Returns the credentials of the flags or of the environment, or undefined without either. */
+/** Returns the credentials from the flags or the environment, or undefined if neither has credentials. */
 function givenCredentials({ accessId, accessKey }: SimulateOptions): Credentials | undefined {
   if (accessId === undefined && accessKey === undefined) return undefined;
   return {
@@ -137,7 +137,7 @@ function givenCredentials({ accessId, accessKey }: SimulateOptions): Credentials
   };
 }
 
-/** Returns the first credentials that the service accepts. */
+/** Returns the first credentials of the scenario's users that the service accepts. */
 function credentialsOf({ users }: Scenario): Credentials {
   for (const { keys } of Object.values(users ?? {})) {
     for (const [accessId, accessKey] of Object.entries(keys)) return { accessId, accessKey };

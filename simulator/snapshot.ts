@@ -9,12 +9,12 @@ export interface CollectorState {
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  /** Whether the service reports the collector as alive. It changes some time after `running`. */
+  /** Whether the service reports the collector as alive. This value changes some time after `running`. */
   readonly alive: boolean;
   readonly running: boolean;
   /** True if an upgrade of the collector is in progress. */
   readonly upgrading: boolean;
-  /** Number of requests that create a task for the collector, and number of accepted tasks. */
+  /** Number of requests to create an upgrade task for the collector, and number of tasks that the service accepted. */
   readonly createTaskRequests: number;
   readonly tasksAccepted: number;
 }
@@ -26,9 +26,12 @@ export interface TaskState {
   readonly toVersion: string;
   readonly status: number;
   readonly message: string;
-  /** True if an event of the scenario started the upgrade. */
+  /** True if an event of the scenario started the upgrade, and not a request. */
   readonly foreign: boolean;
-  /** Times in ms since the epoch. `endTime`: end of the task, `collectorEndTime`: end of the upgrade on the collector; null until then. */
+  /**
+   * Times in ms since the epoch. `endTime` is the end of the upgrade task, and `collectorEndTime` the end of the upgrade on the
+   * collector. Both are null before that.
+   */
   readonly requestTime: number;
   readonly endTime: number | null;
   readonly collectorEndTime: number | null;
@@ -36,7 +39,7 @@ export interface TaskState {
 
 export interface JobState {
   readonly id: string;
-  /** State of the search job in its status, without faults. */
+  /** State that the status of the search job shows when no fault changes it. */
   readonly state: string;
   readonly messageCount: number;
   readonly recordCount: number;
@@ -55,7 +58,10 @@ export interface JobState {
 export interface Counters {
   /** Number of all requests to the simulated service. */
   readonly requests: number;
-  /** Number of requests refused for rate, concurrency or active jobs. Faults do not count. */
+  /**
+   * Number of requests that were refused because of a limit: on the request rate, on concurrent requests, or on active search
+   * jobs. Refusals by faults do not count.
+   */
   readonly rejected429: number;
   readonly maxInFlight: number;
   readonly maxPerSecond: number;
@@ -106,7 +112,7 @@ export function taskState(task: UpgradeTask, atMs: number): TaskState {
   };
 }
 
-/** Advances the job to the given time, and returns its state. */
+/** Advances a search job to the given time, and returns its state. */
 export function jobState(job: SearchJob, settings: Settings, atMs: number): JobState {
   const state = job.stateAt(atMs, settings.search);
   return {

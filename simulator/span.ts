@@ -1,4 +1,4 @@
-/** Durations of a scenario in ms: single durations, and ranges from which a duration is drawn. */
+/** Converts durations of a scenario to ms: single durations, and ranges from which a duration is drawn. */
 import { parseDuration } from '../src/base/duration.ts';
 
 export interface Span {
@@ -6,7 +6,7 @@ export interface Span {
   readonly maxMs: number;
 }
 
-/** Returns a valid duration in milliseconds, or undefined if absent. */
+/** Returns a duration in ms, or undefined if the duration is absent. The text must be valid. */
 export function durationMs(text: string | undefined): number | undefined {
   return text === undefined ? undefined : parseDuration(text);
 }

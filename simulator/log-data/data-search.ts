@@ -1,17 +1,17 @@
 /**
- * A search through log data, from the end of its time range to the beginning. A *finder* finds the matching messages. There are two kinds
- * of finders: one examines each message (`row-finder.ts`), the other counts whole blocks of generated messages (`template-finder.ts`). A
- * search pauses when its computing time for now is used up (`effort.ts`).
+ * A search through log data, from the end of its time range to the beginning. A *finder* finds the matching messages. There are
+ * two kinds of finders: one examines each message (`row-finder.ts`), the other counts whole blocks of generated messages
+ * (`template-finder.ts`). A search pauses when it has used up its computing time between two requests (`effort.ts`).
  */
 import { Effort } from './effort.ts';
 import type { MatchListener, MessagePage, Search, SearchRange } from './log-data.ts';
 import { PagePlan, type RowWriter } from './message-page.ts';
 
-/** Finds matching messages, latest first. Its members mean the same as those of `Search`. */
+/** Finds the messages that match a search, latest first. The members have the same meaning as those of `Search`. */
 export interface Finder extends Pick<Search, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
   /**
-   * Searches back to `targetMs` at most, and stops after `maxMatches` matches. One call may do only a part of this work, so the caller
-   * repeats it.
+   * Searches back in time to `targetMs` at most, and stops after `maxMatches` matches. One call may do only a part of this work,
+   * so the caller repeats the call.
    */
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void;
   /**

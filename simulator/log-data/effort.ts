@@ -1,6 +1,6 @@
 /**
- * Limits how long searches run before other requests are handled. The running time is not measured but estimated in units of about a
- * microsecond, the *effort*. So a search gets equally far on every machine.
+ * Limits how long searches run before other requests are handled. The running time is not measured but estimated in units of
+ * about a microsecond. The estimate is called *effort*, and makes a search get equally far on every machine.
  *
  * Invariant: while any effort is left, the next piece of work is done completely. So every search makes progress.
  */
@@ -9,7 +9,9 @@ export class Effort {
   #perTurn = Number.POSITIVE_INFINITY;
   #left = Number.POSITIVE_INFINITY;
 
-  /** Sets the maximum effort between two calls of `renew`. Without a number, the effort is unlimited. */
+  /**
+   * Sets the maximum effort (estimated computing time) between two calls of `renew`. Without a number, the effort is unlimited.
+   */
   limit(unitsPerTurn: number): void {
     this.#perTurn = unitsPerTurn;
   }
@@ -27,7 +29,7 @@ export class Effort {
     this.#left -= units;
   }
 
-  /** Returns how many pieces of work may be done now, at least one. `units` is the effort of one piece. */
+  /** Returns how many pieces of work the effort allows now, at least one. `units` is the effort of one piece. */
   allows(units: number): number {
     return units > 0 ? Math.max(1, Math.floor(this.#left / units)) : Number.POSITIVE_INFINITY;
   }

@@ -1,9 +1,9 @@
-/** Upper and lower case in the names of message fields (2.5). Real services differ in it (10.3). */
+/** Spellings of the names of message fields (2.5) in upper and lower case. Real services use different spellings (10.3). */
 import { messageFields } from '../query/message-fields.ts';
 import type { FieldDescriptor } from '../query/row.ts';
 
 /**
- * Spellings:
+ * Spellings of field names:
  * - `specified`: as in 2.5, `_messagetime` and `_sourceName`.
  * - `camel`: `_messageTime` and `_sourceName`.
  * - `lower`: `_messagetime` and `_sourcename`.
@@ -20,7 +20,7 @@ const camelNames: Readonly<Record<string, string>> = {
   _blockid: '_blockId',
 };
 
-/** Returns a field name in a spelling. `name` is the name in 2.5. */
+/** Returns a field name in the given spelling. `name` is the field's name in section 2.5 of docs/service.md. */
 export function spelt(name: string, fieldCase: FieldCase): string {
   switch (fieldCase) {
     case 'specified':

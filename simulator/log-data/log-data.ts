@@ -1,7 +1,7 @@
 /**
  * The interface through which search jobs read messages. The messages come from files (`stored/`) or are generated (`made-up/`).
  *
- * Invariant: the same question always has the same answer, in any order of questions. Messages are ordered by `_messagetime`,
+ * Invariant: the same search always finds the same messages, in any order of searches. Messages are ordered by `_messagetime`,
  * newest first (4.3). Messages of one millisecond have a fixed order. The *rank* of a message is its index in this order.
  */
 import type { PieceMemory } from '../piece-memory.ts';
@@ -20,8 +20,8 @@ export interface SearchRange {
  */
 export interface MatchListener {
   /**
-   * Called for every new match. `times` is the number of equal matches, 1 unless `reads` allows more. By message time,
-   * the newest match comes first. By receipt time, the order is not defined.
+   * Called for every new match. `times` is the number of equal matches that are reported together: 1 unless `reads` allows more.
+   * In a search by message time, the newest match comes first. In a search by receipt time, the order is not defined.
    */
   each(row: Row, times: number): void;
   /**
@@ -30,8 +30,8 @@ export interface MatchListener {
    */
   readonly reads?: ReadonlySet<string> | undefined;
   /**
-   * Length of time slices in ms, counted from the epoch. Set if `each` reads of the message time only in which slice it
-   * is. Matches that are reported together are then in one slice, and `messageTimeMs` is some time in that slice.
+   * Length of time slices in ms, counted from the epoch. Set if `each` needs only the slice in which a message time lies, and not
+   * the exact time. Matches that are reported together are then in one slice, and `messageTimeMs` is some time in that slice.
    */
   readonly sliceMs?: number | undefined;
   /** Estimated running time of `each`, in the unit of `Filter.cost`. */
@@ -41,8 +41,9 @@ export interface MatchListener {
 /**
  * A search through the data, from the end of its range to the beginning. It stores no messages.
  *
- * By message time, a match stays at its offset. By receipt time, a late message may be found after newer ones. Pages are sorted by
- * message time, so older matches then move to higher offsets. The number of matches never decreases.
+ * In a search by message time, a match stays at its offset. In a search by receipt time, a late message may be found after newer
+ * messages. Pages are sorted by message time, so older matches then move to higher offsets. The number of matches never
+ * decreases.
  */
 export interface Search {
   /**
@@ -52,15 +53,15 @@ export interface Search {
   advance(downToMs: number, maxMatches: number, listener?: MatchListener, effort?: Effort): void;
   /** Number of matches found so far. It never exceeds the `maxMatches` of any call. */
   readonly found: number;
-  /** Start of the part of the range that is completely searched. At first, the end of the range. */
+  /** Start of the part of the range that is completely searched. It begins at the end of the range and moves back. */
   readonly reachedMs: number;
   /** True if the search has ended early, because it has examined its maximum number of single messages. */
   readonly isGivenUp: boolean;
   /** Bytes of all messages searched so far, matching or not. */
   readonly scannedBytes: number;
   /**
-   * Returns a page with the matches from `offset` to `offset + limit`. It ends earlier at `maxBytes` of JSON, but has at least one
-   * message.
+   * Returns a page with the matches from `offset` to `offset + limit`. A page that would exceed `maxBytes` of JSON ends earlier,
+   * but has at least one message.
    */
   page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage;
 }
@@ -72,8 +73,8 @@ export interface MessagePage {
   /** Total length of the page's pieces in bytes. */
   readonly bytes: number;
   /**
-   * Yields the messages as JSON, `{"map":{…}},{"map":{…}}`, with commas only between messages. With `memory`, a piece
-   * is valid until the caller returns it to `memory`. Without `memory`, it stays valid.
+   * Yields the messages as JSON, `{"map":{…}},{"map":{…}}`, with commas only between messages. With `memory`, a piece is valid
+   * until the caller returns the piece to `memory`. Without `memory`, all pieces stay valid.
    */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }

@@ -6,7 +6,7 @@
 const half = 1_000_000_000;
 
 export class MessageIds {
-  /** First nine digits (`high`) and last nine digits (`low`) of the number that was shuffled last. */
+  /** First nine digits (`high`) and last nine digits (`low`) of the id number that was computed last. */
   high = 0;
   low = 0;
   readonly #keys: readonly [number, number, number, number];
@@ -16,7 +16,10 @@ export class MessageIds {
     this.#keys = [key(0x51ed270b), key(0x2545f491), key(0x1b873593), key(0x7feb352d)];
   }
 
-  /** Shuffles a whole number from 0 on, and sets `high` and `low`. Each of four rounds adds a hash of one half to the other half. */
+  /**
+   * Shuffles the number of a message, counted from 0, and sets `high` and `low` to the result. Each of four rounds adds a hash of
+   * one half to the other half.
+   */
   shuffle(number: number): void {
     const [first, second, third, fourth] = this.#keys;
     let high = Math.floor(number / half);

@@ -32,7 +32,8 @@ export class PagePlan {
   }
 
   /**
-   * Adds a message if it fits on the page. Returns false when the page is full; the message may have been added or not.
+   * Adds a message if it fits on the page. Returns false when the page is full. The last message may or may not be on the page
+   * then.
    */
   add(rank: number): boolean {
     if (this.#ranks.length >= this.#limit) return false;
@@ -57,7 +58,7 @@ function* pieces(
   withRaw: boolean,
   memory: PieceMemory | undefined,
 ): Generator<Uint8Array> {
-  // The stored length includes a comma after the last message, which no page has.
+  // The stored length includes a comma after the last message. Pages have no such comma.
   let leftBytes = totalBytes + 1;
   let next = 0;
   while (next < ranks.length) {

@@ -55,7 +55,7 @@ export class RankChunks {
 
 class Chunk {
   size = 0;
-  /** Ranks of the chunk as a list. Only the first `size` entries are used, in ascending order. */
+  /** Ranks of the messages in the chunk, as a list. Only the first `size` entries are used, in ascending order. */
   #listed = new Uint16Array(4);
   #bits: Uint32Array | undefined;
 
@@ -66,7 +66,7 @@ class Chunk {
     this.size++;
   }
 
-  /** Calls `take` for each rank of the chunk. Stops and returns false as soon as `take` returns false. */
+  /** Calls `take` for each message rank of the chunk. Stops and returns false as soon as `take` returns false. */
   each(take: (entry: number) => boolean): boolean {
     const bits = this.#bits;
     if (!bits) return this.#listed.subarray(0, this.size).every((entry) => take(entry));

@@ -14,10 +14,13 @@ export interface SearchedRows {
   row(rank: number): Row;
 }
 
-/** Ranks of the messages that a search found, read in ascending order. */
+/** Ranks (positions by age) of the messages that a search found. They are read in ascending order. */
 export type MatchStore = Pick<RankChunks, 'size' | 'add' | 'each'>;
 
-/** Returns the rank of the next message, latest first by the time of the range. Returns -1 after the last message. */
+/**
+ * Returns the rank of the next message, or -1 after the last one. Messages come latest first, by the kind of time that the range
+ * has.
+ */
 export type NextRank = (effort: Effort) => number;
 
 export class RowFinder implements Finder {

@@ -1,9 +1,8 @@
 /**
- * Aggregate functions of queries, such as `sum` and `count`, computed value by value. They store only what the result
- * needs. Only `count_distinct` stores the values.
+ * Aggregate functions of queries, such as `sum` and `count`, computed value by value. The functions store only what the result
+ * needs, so only `count_distinct` stores all values.
  *
- * Values are texts. `sum`, `avg`, `min` and `max` skip values that are not numbers. Without any number their result is
- * `""`.
+ * Values are texts. `sum`, `avg`, `min` and `max` skip values that are not numbers. Without any number their result is `""`.
  */
 import { characterBytes, detached } from './aggregation-memory.ts';
 import { compareNumerics, type Numeric, parseNumeric } from './numeric.ts';
@@ -11,19 +10,20 @@ import type { FieldDescriptor } from './row.ts';
 
 /** One column of an aggregation, with a value for each group. Groups are numbered from 0 in the order in which they appear. */
 export interface Accumulators {
-  /** Adds the value of `times` equal rows to a group. The first value of each group must be added to all columns. */
+  /** Adds the value of `times` equal rows to a group. When a group is new, its first value must be added to all columns. */
   add(group: number, value: string | undefined, times: number): void;
   result(group: number): string;
 }
 
 export interface AggregateFunction {
   /**
-   * Creates a column. `keep` is called with the number of bytes that the column needs in addition to `groupBytes` for each group.
+   * Creates a column of an aggregation. `keep` is called with the number of bytes that the column needs in addition to
+   * `groupBytes` for each group.
    */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
   /** Approximate memory in bytes that the column needs for each group. */
   readonly groupBytes: number;
-  /** Returns the type of the result for a field of this type. */
+  /** Returns the type of the function's result when the function is applied to a field of the given type. */
   typeFrom(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'];
 }
 
@@ -57,7 +57,7 @@ class Counts implements Accumulators {
   }
 }
 
-/** Approximate memory of a value in a set, in bytes, without its characters. */
+/** Approximate memory in bytes that a set needs for each value, in addition to the value's characters. */
 const valueBytes = 80;
 
 class DistinctCounts implements Accumulators {
@@ -81,7 +81,7 @@ class DistinctCounts implements Accumulators {
   }
 }
 
-/** Minimum (`sign` is -1) or maximum (`sign` is 1) of each group. */
+/** Column with the minimum (`sign` is -1) or the maximum (`sign` is 1) of each group. */
 class Extremes implements Accumulators {
   readonly #sign: 1 | -1;
   readonly #extremes: (Numeric | undefined)[] = [];
@@ -130,9 +130,9 @@ class Averages extends Totals implements Accumulators {
   }
 }
 
-/** Sum of numbers. Exact as long as only integers were added. */
+/** Sum of numbers, which is exact as long as only integers were added. */
 class Total {
-  /** Sum as a safe integer. Larger sums are in `#large`. */
+  /** Sum, as long as it is a safe integer. A larger sum is stored as a bigint instead. */
   #whole = 0;
   #large = 0n;
   #inexact = 0;

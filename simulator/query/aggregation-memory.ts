@@ -1,19 +1,19 @@
 /**
- * Limits the memory of all aggregations together. The memory is estimated from the numbers of groups and the lengths of values. The records
- * that were requested last are cached here, too.
+ * Limits the memory of all aggregations together. The memory is estimated from the numbers of groups and the lengths of values.
+ * The result records that were requested last are cached as well.
  *
  * Invariant: the memory is limited for any number of jobs. An aggregation that exceeds the limit drops its groups.
  */
 import type { RecordTable } from './aggregation.ts';
 
 /**
- * Default memory limit of all aggregations in million bytes, enough for a hundred thousand groups with one key and two
- * functions.
+ * Default memory limit of all aggregations in million bytes, enough for a hundred thousand groups with one grouping field and two
+ * aggregate functions.
  */
 export const defaultMb = 20;
 
 export class AggregationMemory {
-  /** Memory limit in million bytes, which applies to later requests. */
+  /** Memory limit in million bytes. A change applies to later requests. */
   maxMb: number;
   #bytes = 0;
   #table: { readonly owner: object; readonly table: RecordTable } | undefined;
@@ -52,7 +52,7 @@ export const characterBytes = 2;
 
 const minSlice = 13;
 
-/** Returns a copy of a text. A slice of a message would keep the whole message in memory. */
+/** Returns a copy of a text, because a slice of a message would keep the whole message in memory. */
 export function detached(text: string): string {
   return text.length < minSlice ? text : (JSON.parse(JSON.stringify(text)) as string);
 }

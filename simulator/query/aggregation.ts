@@ -1,20 +1,19 @@
 /** Results of a query that aggregates. */
 import type { FieldDescriptor, Row } from './row.ts';
 
-/** An aggregation in progress, over the rows added so far. The query's `transform` makes the rows. */
+/** An aggregation in progress, over the rows that were added so far. The query's `transform` makes the rows from messages. */
 export interface Aggregation {
   /** Adds a row. `times` is the number of rows that are equal in everything that the query reads. */
   add(row: Row, times?: number): void;
   /**
-   * Explanation for people when the aggregation has exceeded its memory. From then on, it returns no records. Undefined
-   * otherwise.
+   * Explanation for people that the aggregation has exceeded its memory and returns no records any more. Undefined before that.
    */
   readonly failure: string | undefined;
-  /** Number of records that `table` would return. Usually computed without creating the records. */
+  /** Number of records that `table` would return. Usually it is computed without creating the records. */
   readonly recordCount: number;
   /** Returns the current records (2.6), sorted and limited. Missing values are `""`. */
   table(): RecordTable;
-  /** Frees the memory. No method may be called afterwards. */
+  /** Frees the memory of the aggregation. No method may be called afterwards. */
   end(): void;
 }
 
@@ -25,6 +24,6 @@ export interface RecordTable {
 
 export interface RecordStep {
   run(table: RecordTable): RecordTable;
-  /** Returns the number of records after this operator. Absent if the number depends on the records. */
+  /** Returns how many records are left after this operator. Absent if the number depends on the content of the records. */
   countAfter?(count: number): number;
 }

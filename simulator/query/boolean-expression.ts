@@ -1,5 +1,6 @@
 /**
- * Boolean expressions with `and`, `or`, `not` and parentheses, in the search before the first `|` and in conditions after it.
+ * Parses boolean expressions with `and`, `or`, `not` and parentheses, in the search before the first `|` of a query and in
+ * conditions after it.
  *
  * `not` binds most tightly, and `or` least. The caller parses the operands.
  */
@@ -13,7 +14,7 @@ export interface Primary {
   readonly sideBySide: boolean;
 }
 
-/** Maximum depth of parentheses, because parser and predicates are recursive. */
+/** Maximum depth of nested parentheses. It is limited because the parser and the evaluation are recursive. */
 const deepest = 100;
 
 export function parseBoolean(cursor: Cursor, primary: Primary, depth = 0): Predicate {

@@ -1,5 +1,6 @@
 /**
- * Conditions of `where`: comparisons of fields, numbers and texts, joined by `and`, `or`, `not` and parentheses.
+ * Parses conditions of the query operator `where`: comparisons of fields, numbers and texts, joined by `and`, `or`, `not` and
+ * parentheses.
  *
  * A missing field has the value `""`. Texts are compared without regard to case. A number is compared only with numbers.
  */
@@ -20,7 +21,7 @@ const comparisons = ['!=', '<=', '>=', '=', '<', '>'] as const;
 type Comparison = (typeof comparisons)[number];
 
 const numberForm = /-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_.])/uy;
-/** Description in messages of the numbers that `parseNumeric` accepts. */
+/** Description of the numbers that `parseNumeric` accepts, for error messages. */
 const countableNumber = 'a number below 1.8e308, of 1000 digits at most where it is whole';
 const cost = 2;
 
@@ -64,8 +65,8 @@ function readsOf(operands: readonly Operand[]): ReadonlySet<string> {
 }
 
 /**
- * Compares two operands of a condition. A number is compared with a number, a text with a text. Two fields are compared
- * as numbers if both look like numbers.
+ * Compares two operands of a condition. Numbers are compared with numbers, and texts with texts. Two fields are compared as
+ * numbers if both look like numbers.
  */
 function compare(left: Operand, comparison: Comparison, right: Operand): (fields: Fields) => boolean {
   const byNumber = left.kind === 'number' || right.kind === 'number';

@@ -46,7 +46,7 @@ export class Cursor {
     return this.text.startsWith(symbol, this.offset);
   }
 
-  /** Reads the match of a sticky pattern at the position of the cursor, without skipping blanks before it. */
+  /** Reads the text that a sticky pattern matches at the position of the cursor. Blanks before that position are not skipped. */
   match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#offset;
     const found = pattern.exec(this.text)?.[0];
@@ -75,7 +75,7 @@ export class Cursor {
     return this.match(nameForm);
   }
 
-  /** Reads a whole number. Returns undefined if there are no digits, or for a number beyond the safe integers. */
+  /** Reads a whole number. Returns undefined if there are no digits, or if the number is beyond the safe integers. */
   takeWholeNumber(): number | undefined {
     const start = this.offset;
     const value = Number(this.match(wholeNumberForm) ?? Number.NaN);
@@ -102,7 +102,7 @@ export class Cursor {
   }
 }
 
-/** Returns whether a keyword can end before the character `next`. */
+/** Returns whether a keyword of a query can end before the character `next`. */
 function endsWord(next: string | undefined): boolean {
   return next === undefined || /[\s()"|=<>,!]/.test(next);
 }

@@ -38,9 +38,12 @@ export class GroupedRows implements Aggregation {
   readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
   readonly #groupBytes: number;
-  /** Index of each group by its keys in one text, in the order of each group's first row. */
+  /** Index of each group by the group's keys, joined to one text. Groups are numbered in the order of their first rows. */
   #indices = new Map<string, number>();
-  /** Keys of each group. Empty for aggregations with a single key, because `#indices` contains that key. */
+  /**
+   * Keys (values of the grouping fields) of each group. Empty for aggregations with a single key, because `#indices` contains
+   * that key.
+   */
   #keys: (readonly string[])[] = [];
   #columns: readonly Accumulators[];
   /** Memory in bytes that this aggregation has reserved. */
@@ -158,7 +161,7 @@ export class GroupedRows implements Aggregation {
   }
 }
 
-/** Joins the keys of a group to one text. Groups with different keys get different texts. */
+/** Joins the keys of a group to one text. Different keys give different texts. */
 function identityOf(values: readonly string[]): string {
   const [only] = values;
   if (values.length === 1) return only as string;

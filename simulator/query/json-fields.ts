@@ -1,5 +1,5 @@
 /**
- * Fields of a message whose text is JSON: `{"a":{"b":[1,2]}}` has `a.b[0]` and `a.b[1]`. Other messages have none.
+ * Fields of a message whose text is JSON: `{"a":{"b":[1,2]}}` has `a.b[0]` and `a.b[1]`. Other messages have no such fields.
  *
  * Names of standard fields (2.5) and null values are skipped. Numbers have JavaScript's notation, and integers are exact.
  */
@@ -26,7 +26,7 @@ export function jsonFields(raw: string): readonly (readonly [name: string, value
   return [...found.values()];
 }
 
-/** Returns a condition on messages that can also read the fields of JSON messages. */
+/** Extends a condition on messages, so that it can also read the fields of JSON messages. */
 export function withJsonFields(predicate: Predicate): Predicate {
   const stored = [...predicate.reads].filter((name) => messageField(name));
   if (stored.length === predicate.reads.size) return predicate;

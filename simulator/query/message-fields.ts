@@ -1,4 +1,7 @@
-/** The standard fields of messages (2.5), with their names and types in pages. Queries cannot create fields with these names. */
+/**
+ * The standard fields of messages (2.5), with the names and types that result pages give them. Queries cannot create fields with
+ * these names.
+ */
 import type { FieldDescriptor } from './row.ts';
 
 const types = {

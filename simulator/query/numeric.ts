@@ -1,16 +1,19 @@
-/** Values as numbers. Integers are exact at any length, and other numbers are doubles. All values are stored as texts (2.5). */
+/**
+ * Reads field values as numbers. Integers are exact at any length, and other numbers are doubles. All values are stored as texts
+ * (2.5).
+ */
 
-/** A number. Integers beyond 2^53 are bigint. `<` and `>` compare both kinds exactly. */
+/** Value of a number. Integers beyond 2^53 are bigint. `<` and `>` compare both kinds exactly. */
 export type Numeric = number | bigint;
 
 const integerForm = /^-?\d+$/;
 const decimalForm = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
-/** Maximum number of digits with which every integer is safe (exact as a double). */
+/** Maximum number of digits up to which every integer is exact as a double. */
 const safeLength = 15;
-/** Maximum length of a number. Longer numbers stay texts, because parsing a bigint takes more than linear time. */
+/** Maximum length of a number in characters. Longer numbers stay texts, because parsing a bigint takes more than linear time. */
 const maxDigits = 1_000;
 
-/** Parses a finite decimal number, with blanks around it. Undefined for any other text. */
+/** Parses a finite decimal number, with blanks around it. Returns undefined for any other text. */
 export function parseNumeric(text: string): Numeric | undefined {
   if (integerForm.test(text)) {
     if (text.length > maxDigits) return undefined;
@@ -22,7 +25,7 @@ export function parseNumeric(text: string): Numeric | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Compares two numbers. Returns a number below, equal to or above 0. */
+/** Compares two numbers. The result is below, equal to or above 0. */
 export function compareNumerics(left: Numeric, right: Numeric): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
@@ -32,7 +35,7 @@ export function compareTexts(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Sort key of a value. Empty values come first, then numbers, then texts. */
+/** Sort key of a field value: empty values come first, then numbers, then texts. */
 export interface Rank {
   readonly kind: 0 | 1 | 2;
   readonly number: Numeric;
@@ -45,7 +48,10 @@ export function rankOf(text: string): Rank {
   return { kind: text === '' ? 0 : 2, number: 0, text };
 }
 
-/** Compares two values. The order is total: equal numbers in different notations are ordered as texts. */
+/**
+ * Compares two field values for sorting. Equal numbers in different notations are ordered as texts, so only identical values are
+ * equal.
+ */
 export function compareRanks(left: Rank, right: Rank): number {
   return left.kind - right.kind || compareNumerics(left.number, right.number) || compareTexts(left.text, right.text);
 }

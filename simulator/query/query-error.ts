@@ -8,7 +8,7 @@ export class QueryError extends LogfleetError {
   /** Offset of the error in the query's text, in UTF-16 units. */
   readonly offset: number;
 
-  /** Creates an error. `problem` is a sentence without its position and full stop. */
+  /** Creates a syntax error. `problem` is a sentence without its full stop; the position is added to it. */
   constructor(text: string, offset: number, problem: string) {
     super({
       code: 'query.invalid',

@@ -1,8 +1,8 @@
 /**
  * Parser of the service's queries (4.1, docs/query-language.md).
  *
- * Invariant: a parsed query has no state. Only an aggregation stores something, and its result does not depend on the order of the
- * rows. The rows come from `log-data/` and the search jobs.
+ * Invariant: a parsed query has no state. Only an aggregation stores data, and its result does not depend on the order of the
+ * rows.
  */
 import { functionNames } from './accumulators.ts';
 import type { Aggregation } from './aggregation.ts';
@@ -17,24 +17,24 @@ import { RowStage } from './row-stage.ts';
 import { jsonStep } from './row-steps.ts';
 import { parseSearch } from './search-expression.ts';
 
-/** Maximum length of a query in characters. It bounds the cost of a term and of a list. */
+/** Maximum length of a query in characters. The maximum limits the cost of evaluating long search terms and long lists. */
 const maxCharacters = 10_000;
 
 export interface Query {
-  /** Selects messages by the search before the first `|` and by the conditions directly after it. */
+  /** Filter that selects messages, by the search before the first `|` and by the conditions directly after it. */
   readonly filter: Filter;
   /** Operators that change messages before any aggregation. Absent if the query has none. */
   readonly transform?: Transform;
   /**
-   * Maximum number of messages, from a `limit` before any aggregation. Absent without such a `limit`. No later operator
-   * on messages can drop messages.
+   * Maximum number of messages, from a `limit` before any aggregation. Absent without such a `limit`. No later operator can drop
+   * single messages.
    */
   readonly messageLimit?: number;
   /**
    * Creates the aggregation of the query. It uses the shared `memory` if given. Absent if the query does not aggregate.
    */
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
-  /** Lower-case names of the stored fields that filter, transform and aggregation read together. */
+  /** Lower-case names of all stored fields that the filter, the transform and the aggregation read. */
   readonly reads: ReadonlySet<string>;
   /**
    * Length in ms of time slices, counted from the epoch. Set if the query only needs the slice of each message instead
@@ -65,8 +65,7 @@ export function parseQuery(text: string, { jsonFields = false }: QueryOptions = 
 }
 
 /**
- * Parses an operator. Returns the aggregation's records with the operator applied, or undefined if the query has no
- * aggregation yet.
+ * Parses an operator. Returns the parsed aggregation with its operators so far, or undefined if the query has no aggregation yet.
  */
 function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
   const start = cursor.offset;

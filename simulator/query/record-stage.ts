@@ -19,7 +19,7 @@ export class RecordStage {
   readonly #keys: readonly FieldDescriptor[];
   readonly #columns: readonly Column[];
   readonly #steps: RecordStep[] = [];
-  /** Fields that the records have after the operators so far. */
+  /** Fields that the records have after the operators that were parsed so far. */
   #fields: readonly FieldDescriptor[];
 
   private constructor(keys: readonly FieldDescriptor[], columns: readonly Column[]) {
@@ -29,8 +29,8 @@ export class RecordStage {
   }
 
   /**
-   * Parses an aggregation. The cursor is behind the name of its first function, which begins at `start`. `typeOf`
-   * returns the type of a message field.
+   * Parses an aggregation. The name of its first function begins at `start`, and has already been read. `typeOf` returns the type
+   * of a message field.
    */
   static parse(
     cursor: Cursor,

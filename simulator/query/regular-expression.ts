@@ -1,8 +1,8 @@
 /**
  * Regular expressions of `parse regex`, with RE2's syntax and the engine re2js, which takes linear time.
  *
- * Invariant: an expression takes at most about a second for a value. Long expressions are refused, and only the start of a long
- * value is searched.
+ * Invariant: the search of an expression in a value takes at most about a second. Long expressions are refused, and only the
+ * start of a long value is searched.
  */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import type { Cursor } from './cursor.ts';
@@ -15,10 +15,14 @@ import { expectQuoted } from './quoted.ts';
  */
 const maxCharacters = 1_000;
 const maxSteps = 1_000;
-/** Maximum number of groups. The engine stores the positions of all groups in each step. */
+/**
+ * Maximum number of groups in an expression. The number is limited because the engine stores the positions of all groups in each
+ * step.
+ */
 const maxGroups = 50;
 /**
- * Maximum product of the searched characters and the steps of the expression. A search of this size takes at most about a second.
+ * Maximum product of the number of searched characters and the number of steps of the compiled expression. A search of this size
+ * takes at most about a second.
  */
 const maxTries = 5_000_000;
 
@@ -61,8 +65,8 @@ export class RegularExpression {
   }
 
   /**
-   * Returns the values of `groups` in the first match, or undefined without a match. A value is undefined if its group took no part
-   * in the match.
+   * Returns the values of `groups` in the first match, or undefined without a match. The value of a group that took no part in
+   * the match is undefined.
    */
   match(text: string): readonly (string | undefined)[] | undefined {
     const found: readonly (string | undefined)[] | null = this.#program.exec(startOf(text, this.#seenCharacters));
@@ -81,15 +85,15 @@ function compile(written: string, errorOf: (problem: string, part: string) => Qu
 }
 
 /**
- * Returns the offset of the invalid part of an expression that begins at `start`. Undefined if the part occurs more
- * than once, because the engine reports the part without its position.
+ * Returns the offset of an invalid part in an expression that begins at `start`. Undefined if the part occurs more than once,
+ * because the engine reports only the text of the part.
  */
 function onlyPlaceOf(part: string, whole: string, start: number): number | undefined {
   const at = whole.indexOf(part);
   return part !== '' && at >= 0 && at === whole.lastIndexOf(part) ? start + at : undefined;
 }
 
-/** Returns at most the first `length` UTF-16 units of a text, without half a character at the end. */
+/** Returns at most the first `length` UTF-16 units of a text. A character that would be cut in half is left out. */
 function startOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const isWhole = (text.codePointAt(length - 1) as number) <= 0xffff;

@@ -41,7 +41,7 @@ export class RowStage {
   #sees: Visibility = () => true;
   #messageLimit: number | undefined;
 
-  /** Creates the stage that collects the operators on messages. `steps` run before the operators of the query. */
+  /** Creates the stage that collects the operators on messages. `steps` are row operators that run before those of the query. */
   constructor(search: Predicate, steps: readonly RowStep[] = []) {
     this.#filter = search;
     for (const step of steps) this.#add(step);
@@ -61,7 +61,7 @@ export class RowStage {
   }
 
   /**
-   * Length in ms of time slices. Set if the operators only need the slice of each message instead of its exact
+   * Length in ms of time slices. Set if the operators need only the slice in which a message lies, and not its exact
    * `_messagetime`.
    */
   get sliceMs(): number | undefined {
@@ -110,7 +110,7 @@ export class RowStage {
   }
 
   /**
-   * Parses the rest of an operator whose name is already read and began at `start`. Returns false for an operator that
+   * Parses the rest of an operator, whose name began at `start` and has already been read. Returns false for an operator that
    * does not work on messages.
    */
   parseOperator(cursor: Cursor, operator: string, start: number): boolean {
@@ -140,8 +140,8 @@ export class RowStage {
   }
 
   /**
-   * Parses `a - b as c`. Its first operand is already read, as if it were the name of an operator. Returns false if no sign
-   * follows.
+   * Parses a calculation such as `a - b as c`. The first operand has already been read like the name of an operator. Returns
+   * false if no plus or minus sign follows.
    */
   #parseComputation(cursor: Cursor, left: string): boolean {
     const sign = signs.find((each) => left !== '' && cursor.take(each));

@@ -10,9 +10,12 @@ import { type Visibility, WorkingRow } from './working-row.ts';
 export interface RowStep {
   /** Lower-case names of the stored and added fields that the step reads. */
   readonly reads: ReadonlySet<string>;
-  /** Set if the step reads of `_messagetime` only the slice that it is in: length of the slices, counted from the epoch. */
+  /**
+   * Length of time slices in ms, counted from the epoch. Set if the step needs only the slice in which `_messagetime` lies, and
+   * not the exact time.
+   */
   readonly sliceMs?: number;
-  /** Approximate cost as a multiple of a comparison. Default: 1. */
+  /** Approximate cost of the step, as a multiple of a comparison. Default: 1. */
   readonly cost?: number;
   /** Fields that the step always adds to a row. */
   readonly adds: readonly FieldDescriptor[];
@@ -52,7 +55,7 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
   return reads;
 }
 
-/** Returns the steps that drop rows, and the earlier steps on which they depend. */
+/** Returns the steps that drop rows, together with the earlier steps on which those steps depend. */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
@@ -75,7 +78,9 @@ export function whereStep(condition: Predicate): RowStep {
   };
 }
 
-/** Adds the values of the groups in the first match. `noDrop` keeps rows without a match. */
+/**
+ * Adds the values of the named groups in the first match of a regular expression. With `noDrop`, rows without a match are kept.
+ */
 export function regexStep(field: string, expression: RegularExpression, noDrop: boolean): RowStep {
   const names = expression.groups.map(({ name }) => name);
   return {
@@ -95,7 +100,7 @@ export function regexStep(field: string, expression: RegularExpression, noDrop: 
   };
 }
 
-/** Adds the fields of JSON messages. Their names differ from row to row. */
+/** Adds the fields of JSON messages, whose names differ from row to row. */
 export const jsonStep: RowStep = {
   reads: new Set(['_raw']),
   cost: costs.json,
@@ -129,7 +134,7 @@ export interface Computation {
   readonly right: string;
 }
 
-/** Adds the sum or difference of two fields. A row without two numbers gets no field. */
+/** Adds the sum or difference of two fields. A row in which one of the two is not a number gets no field. */
 export function computeStep({ left, sign, right }: Computation, field: FieldDescriptor): RowStep {
   return {
     ...additions([field]),
@@ -143,7 +148,7 @@ export function computeStep({ left, sign, right }: Computation, field: FieldDesc
   };
 }
 
-/** Computes exactly with integers, and otherwise with doubles. */
+/** Computes the sum or difference: exactly for integers, and with doubles for other numbers. */
 function computed(one: Numeric, sign: Computation['sign'], other: Numeric): Numeric {
   const areWhole = [one, other].every((value) => typeof value === 'bigint' || Number.isSafeInteger(value));
   const [left, right] = areWhole ? [BigInt(one), BigInt(other)] : [Number(one), Number(other)];

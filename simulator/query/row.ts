@@ -4,7 +4,7 @@
 export interface FieldDescriptor {
   readonly name: string;
   readonly fieldType: 'long' | 'int' | 'double' | 'string';
-  /** Whether records are grouped by the field. Always false for fields of messages. */
+  /** True for a field by which records are grouped. Always false for fields of messages. */
   readonly keyField: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface Row {
    * Returns the value of a standard field (2.5, with `_raw`) or of a parsed field, or undefined. The case of the name does not matter.
    */
   field(name: string): string | undefined;
-  /** Parsed fields by their names in pages. `field` returns them as well. Absent without parsed fields. */
+  /** Parsed fields by the names that result pages show. `field` returns parsed fields as well. Absent if the row has none. */
   readonly parsed?: ReadonlyMap<string, string>;
 }
 
@@ -25,7 +25,7 @@ export interface Row {
 export interface Filter {
   /** Lower-case names of all message fields that the filter reads. */
   readonly reads: ReadonlySet<string>;
-  /** Approximate cost as a multiple of the comparison of two short values. Default: 1. */
+  /** Approximate cost of a call, as a multiple of the comparison of two short values. Default: 1. */
   readonly cost?: number;
   matches(row: Row): boolean;
 }
@@ -38,9 +38,9 @@ export interface Transform {
   readonly cost: number;
   /** Returns the row with its parsed fields (`Row.parsed`) and without hidden fields, or undefined for a dropped row. */
   apply(row: Row): Row | undefined;
-  /** A filter for the rows that `apply` keeps. It may read fewer fields than `apply`. Absent if no row is dropped. */
+  /** Filter that selects the same rows as `apply`, but may read fewer fields. Absent if no row is dropped. */
   readonly keepsRows?: Filter;
-  /** Fields that are added to every row. `json auto` adds more to some rows. */
+  /** Fields that are added to every row. The operator `json auto` adds further fields to some rows. */
   readonly adds: readonly FieldDescriptor[];
   /** Returns whether pages show a field, by its name in any case. Absent if all fields are shown. */
   readonly keeps?: (name: string) => boolean;

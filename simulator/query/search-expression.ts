@@ -1,4 +1,7 @@
-/** The search before the first `|`: words, phrases and values of fields, as in `_sourceCategory=prod/* "timed out" NOT debug`. */
+/**
+ * Parses the search before the first `|` of a query. It has words, phrases and values of fields, as in `_sourceCategory=prod/*
+ * "timed out" NOT debug`.
+ */
 import { parseBoolean } from './boolean-expression.ts';
 import type { Cursor } from './cursor.ts';
 import { everything, type Predicate } from './predicate.ts';

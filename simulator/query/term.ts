@@ -1,8 +1,8 @@
 /**
  * Searches words and phrases in `_raw`, as whole words and without regard to case.
  *
- * Messages have up to 256 KB. They are not split into words, but searched in linear time. Words consist of letters, marks, digits
- * and `_`. If a term begins or ends with such a character, the message must have no such character beside it.
+ * Messages have up to 256 KB. Messages are not split into words, but searched in linear time. Words consist of letters, marks,
+ * digits and `_`. If a term begins or ends with such a character, the message must have no such character beside it.
  */
 import { literalSource, type Segments } from './wildcard.ts';
 
@@ -36,8 +36,8 @@ function find(part: RegExp, raw: string, from: number): RegExpExecArray | undefi
 }
 
 /**
- * Returns whether the parts of the term follow each other in text without blanks. It is enough to look at the first occurrence of each
- * part. If a part is missing before the next blank, the search continues after it, so no character is searched twice.
+ * Returns whether the parts of the term follow each other in text without blanks. Only the first occurrence of each part matters.
+ * If a part is missing before the next blank, the search continues after that blank, so no character is searched twice.
  */
 function standTogether(parts: readonly RegExp[], raw: string): boolean {
   let runStart: number | undefined = 0;
@@ -50,8 +50,8 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
 }
 
 /**
- * Returns `here` if the text up to the next blank has all parts of the term. Otherwise returns the start of the next text that may have
- * them.
+ * Returns `here` if a text without blanks after `from` has all parts of the term. Otherwise returns the next position at which a
+ * match may start, or undefined if there is no match.
  */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {
   let at = from;

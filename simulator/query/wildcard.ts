@@ -1,14 +1,17 @@
 /**
- * Texts with wildcards: their notation, and the match of a whole value. Case does not matter.
+ * Parses texts with wildcards, and matches them with whole values. Upper and lower case are equal.
  *
  * Matching takes linear time, because the texts between wildcards are searched in order, without going back. `term.ts` searches
  * words within messages.
  */
 
-/** Texts between the wildcards of a pattern. There is always one more text than wildcards. */
+/** Texts between the wildcards of a pattern. A pattern with n wildcards has n + 1 such texts. */
 export type Segments = readonly [string, ...string[]];
 
-/** Splits a pattern at each `*`. A backslash escapes `*`, `"` and a backslash; before other characters it is a plain character. */
+/**
+ * Splits a pattern at each `*`. A backslash escapes `*`, `"` and a backslash; before other characters, a backslash is a plain
+ * character.
+ */
 export function cutAtWildcards(written: string): Segments {
   const segments: [string, ...string[]] = [''];
   for (const [piece] of written.matchAll(/\\[\\"*]|[\s\S]/g)) {
@@ -48,7 +51,7 @@ function matcher(source: string, flags: string): (value: string) => boolean {
   return (value) => pattern.test(value);
 }
 
-/** Returns the end of the last match if the patterns match in order, and Infinity otherwise. */
+/** Returns the end of the last match if the patterns match one after the other in the text, and Infinity otherwise. */
 function standInTurn(patterns: readonly RegExp[], value: string, from: number): number {
   let at = from;
   for (const pattern of patterns) {

@@ -1,6 +1,6 @@
 /**
- * A row while the operators of a query change it. A parsed field replaces a stored field of the same name. `fields` hides fields of both
- * kinds.
+ * A row while it passes through the operators of a query. A parsed field replaces a stored field of the same name. `fields` hides
+ * fields of both kinds.
  */
 import type { Row } from './row.ts';
 

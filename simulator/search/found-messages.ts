@@ -1,8 +1,9 @@
 /**
- * Pages of the messages that a search found (2.5), as stored or with the fields that the query has parsed and without those that it hides.
+ * Creates pages of the messages that a search found (2.5). A query can add fields that it parses from a message, and hide other
+ * fields.
  *
- * A search stores which messages it found, and not their contents. A page is therefore read twice from the stored messages in small parts:
- * once to compute its length, and once while it is sent. So no page is completely in memory.
+ * A search stores which messages it found, and not their contents. A page is therefore read twice from the stored messages in
+ * small parts: once to compute its length, and once while it is sent. So no page is completely in memory.
  */
 import { Buffer } from 'node:buffer';
 import { textOf } from '../body.ts';
@@ -12,7 +13,7 @@ import type { FieldDescriptor, Row, Transform } from '../query/row.ts';
 export interface PageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Maximum total size in bytes of the messages in a part. */
+  /** Maximum total size in bytes of the messages that are read from the store at a time. */
   readonly maxBytes: number;
   readonly withRaw: boolean;
 }
@@ -81,7 +82,7 @@ class AddedFields {
   readonly #types: ReadonlyMap<string, FieldDescriptor>;
   /** Number of messages that have each field. */
   readonly #counts = new Map<string, number>();
-  /** Number of messages that have no other field than the added ones. */
+  /** Number of messages that have only the added fields. */
   #bare = 0;
 
   constructor(stored: readonly FieldDescriptor[], { adds, keeps }: Transform) {
@@ -105,7 +106,7 @@ class AddedFields {
     return this.names.map((name) => this.#types.get(name) ?? { name, fieldType: 'string', keyField: false });
   }
 
-  /** Returns the length in bytes of the added `,"name":""`. The first field of a message has no comma. */
+  /** Returns the length in bytes of an added empty field, `,"name":""`. The first field of a message has no comma. */
   fillBytes(rows: number): number {
     let bytes = this.#counts.size > 0 ? -this.#bare : 0;
     for (const [name, count] of this.#counts) bytes += (rows - count) * (Buffer.byteLength(JSON.stringify(name)) + 4);

@@ -1,6 +1,6 @@
 /**
- * Histogram in the status of a job (2.3): the number of messages in each *bucket*, newest first. All buckets have the same width in time. A
- * bucket is reported when the search has passed its start or has ended. Empty buckets are omitted.
+ * Histogram in the status of a search job (2.3): the number of messages in each *bucket*, newest first. All buckets have the same
+ * width in time. A bucket is reported when the search has passed its start or has ended. Empty buckets are omitted.
  *
  * Invariant: the search stops at the start of each bucket, and reports the number of messages so far.
  */
@@ -38,7 +38,8 @@ export class Histogram {
   }
 
   /**
-   * Time at which the search has to stop next. After the last bucket it lies before the start of the range, so the search does not stop.
+   * Message time at which the search has to stop next: the start of a bucket. After the last bucket, this time lies before the
+   * start of the range, so the search does not stop any more.
    */
   get nextStopMs(): number {
     return this.#startMs + this.#bucketMs > this.#fromMs
@@ -46,7 +47,7 @@ export class Histogram {
       : Number.NEGATIVE_INFINITY;
   }
 
-  /** Completes the bucket at which the search has stopped. `found` is the total number of messages so far. */
+  /** Completes the bucket at whose start the search has stopped. `found` is the total number of messages so far. */
   close(found: number): void {
     const count = found - this.#counted;
     if (count > 0) this.#buckets.push({ startTimestamp: this.#startMs, length: this.#bucketMs, count });

@@ -5,7 +5,8 @@
 
 const mask = 2n ** 64n - 1n;
 /**
- * Factor between the counter and the number in the id. The factor must be odd, because then the counter can be computed from the id.
+ * Factor by which the counter is multiplied to make the id. The factor must be odd, so that the counter can be computed from the
+ * id.
  */
 const factor = 0x9e3779b97f4a7c15n;
 const inverse = inverseOf(factor);
@@ -16,16 +17,16 @@ export function jobIdOf(number: number, seed: number): string {
   return mixed.toString(16).toUpperCase().padStart(16, '0');
 }
 
-/** Returns the number of an id, or undefined for an impossible id. The job need not have existed. */
+/**
+ * Returns the counter from which a job id was made, or undefined for an impossible id. A job with the id need not have existed.
+ */
 export function jobNumberOf(id: string, seed: number): number | undefined {
   if (!/^[0-9A-F]{16}$/.test(id)) return undefined;
   const number = (BigInt(`0x${id}`) * inverse - shiftOf(seed)) & mask;
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : undefined;
 }
 
-/**
- * Returns an offset that is added to the counter, because the ids of the first jobs would otherwise reveal the factor.
- */
+/** Returns an offset that is added to the counter. Without the offset, the ids of the first jobs would reveal the factor. */
 function shiftOf(seed: number): bigint {
   return (BigInt(seed) * 0x5851f42d4c957f2dn + 0x14057b7ef767814fn) & mask;
 }

@@ -1,4 +1,4 @@
-/** Log data in a scenario: from files, or generated. `log-source.ts` makes the log data. */
+/** Log data in a scenario: from files, or generated. `log-source.ts` creates the log data. */
 import { parseDuration } from '../../src/base/duration.ts';
 import { type FieldCase, fieldCases } from '../log-data/field-case.ts';
 import { aboveZero, count, duration, listOf, object, oneOf, positive, share, text, whole } from '../schema-parts.ts';
@@ -13,8 +13,8 @@ export type MomentScenario = number | string;
 
 export interface LogScenario {
   /**
-   * NDJSON files that the simulator reads at its start. Of the other members, only `fieldCase` applies to their
-   * messages.
+   * NDJSON files that the simulator reads at its start. Among the other members of `logs`, only `fieldCase` applies to messages
+   * from files.
    */
   readonly files?: readonly string[];
   /** Random seed of the generated messages, instead of the scenario's seed. */
@@ -33,8 +33,8 @@ export interface LogScenario {
   /** Size of a generated message as JSON, in bytes. */
   readonly size?: { readonly typicalBytes?: number; readonly largeShare?: number; readonly largestBytes?: number };
   /**
-   * Share of generated messages with escapes, control characters and multi-byte characters, and share of those with
-   * half a surrogate pair.
+   * Share of generated messages with escapes, control characters and multi-byte characters, and share of messages with half a
+   * surrogate pair.
    */
   readonly oddShare?: number;
   readonly loneSurrogateShare?: number;
@@ -79,8 +79,8 @@ const dateForm = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]
 const relativeForm = /^([+-])(.+)$/;
 
 /**
- * Parses a time to ms since the epoch: `2026-11-01`, `2026-11-01T12:00:00Z` (UTC without an offset), digits, or `-24h` and `+1h` relative
- * to `startMs`. Undefined for other texts.
+ * Parses a time to ms since the epoch: `2026-11-01`, `2026-11-01T12:00:00Z` (UTC without an offset), digits, or `-24h` and `+1h`
+ * relative to `startMs`. Returns undefined for other texts.
  */
 export function parseMoment(written: number | string, startMs: number): number | undefined {
   if (typeof written === 'number') return written;

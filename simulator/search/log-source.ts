@@ -1,5 +1,5 @@
 /**
- * Creates the log data of a scenario: read from files at the start, or generated.
+ * Creates the log messages of a scenario, which are read from files at the start or generated.
  *
  * Invariant: the same scenario and start give the same messages. A job keeps the log data with which it was created.
  */
@@ -30,7 +30,7 @@ export function logDataOf(logs: LogScenario | undefined, { startMs, seed, fileDa
   return madeUpData(madeUpSettings(optionsOf(logs, startMs, seed)));
 }
 
-/** Names of settings that differ from their names in a scenario. */
+/** Settings whose names differ from their names in a scenario. */
 const namesByMember: Readonly<Record<string, string>> = {
   fromMs: 'from',
   toMs: 'to',
@@ -38,7 +38,7 @@ const namesByMember: Readonly<Record<string, string>> = {
   'receipt.lateMs': 'receipt.lateFor',
 };
 
-/** Returns the problems of `logs` that the schema does not find. Their paths are relative to `logs`. */
+/** Returns the problems of the scenario's member `logs` that the schema does not find. Their paths are relative to `logs`. */
 export function logProblems(logs: LogScenario, startMs: number): ScenarioProblem[] {
   const { files, messages, perSecond } = logs;
   if (files) {
@@ -83,7 +83,7 @@ function optionsOf(logs: LogScenario, startMs: number, seed: number): MadeUpOpti
   }) as MadeUpOptions;
 }
 
-/** Removes undefined members, so that they do not replace defaults. */
+/** Removes members with the value undefined, so that they do not replace defaults. */
 function present<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }

@@ -1,4 +1,7 @@
-/** Pages of results: their parameters (4.3, 4.4), and their bodies with messages (2.5) or records (2.6). */
+/**
+ * Pages with the results of search jobs: the parameters of a request (4.3, 4.4), and the body with messages (2.5) or records
+ * (2.6).
+ */
 import { Buffer } from 'node:buffer';
 import type { PiecedBody } from '../body.ts';
 import { type Refused, refuse, refuseSearch } from '../call.ts';
@@ -11,7 +14,7 @@ export interface PageParameters {
   readonly limit: number;
 }
 
-/** Reads the parameters `offset` and `limit`, and checks them in the order of 7.4. */
+/** Reads the page parameters `offset` and `limit`, and checks them in the order of section 7.4. */
 export function readPageParameters(query: URLSearchParams): PageParameters | Refused {
   const offset = wholeNumber('offset', query);
   if (typeof offset !== 'number') return offset;
@@ -49,7 +52,7 @@ export function messageBody({ fields, page }: FoundMessages): PiecedBody {
 export interface RecordPageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Whether the computed figures of records are wrong on purpose. */
+  /** Whether the values that records contain are wrong on purpose, as in records of an unfinished aggregation. */
   readonly isWrong: boolean;
   /** Whether large computed numbers are written with an exponent, as in `1.788E12`. */
   readonly isScientific: boolean;
@@ -70,7 +73,7 @@ export function renderRecords({ fields, records }: RecordTable, request: RecordP
 
 const minScientific = 1e7;
 
-/** Makes a figure wrong on purpose. Texts that are not figures stay as they are. */
+/** Replaces a number in a record by a wrong number, on purpose. Texts that are not numbers stay unchanged. */
 function figureOf(text: string, { isWrong, isScientific }: RecordPageRequest): string {
   const exact = Number(text);
   if (text === '' || !Number.isFinite(exact)) return text;

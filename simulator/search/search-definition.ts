@@ -11,7 +11,7 @@ import { type TimeZone, timeZoneOf } from './time-zone.ts';
 
 export interface SearchDefinition {
   readonly text: string;
-  /** The parsed query, or the error of a query that is accepted at first and fails when the job runs. */
+  /** The parsed query, or the error of an invalid query. A job with an invalid query is accepted, and fails when it runs. */
   readonly query: Query | { readonly broken: string };
   /** Time range that the request asks for, in ms since the epoch. */
   readonly fromMs: number;
@@ -20,7 +20,7 @@ export interface SearchDefinition {
   readonly requiresRawMessages: boolean;
 }
 
-/** A problem with its code, without the prefix of the code (7.2). */
+/** A problem of the request body with its error code, which has no prefix yet (7.2). */
 export interface DefinitionProblem {
   readonly code: string;
   readonly message: string;
@@ -28,10 +28,10 @@ export interface DefinitionProblem {
 
 export type RequestBody = Readonly<Record<string, unknown>>;
 
-/** The former values of `autoParsingMode` are still valid (9.2). */
+/** The service still accepts the former values of `autoParsingMode` (9.2). */
 const parsingModes = ['AutoParse', 'Manual', 'performance', 'intelligent', 'verbose'];
 
-/** Returns the members of the body without null values, or undefined if it is not a JSON object. */
+/** Returns the members of the request body that are not null, or undefined if the body is not a JSON object. */
 export function readBody(text: string): RequestBody | undefined {
   let value: unknown;
   try {
@@ -74,7 +74,7 @@ export function readDefinition(
 
 type Readable = Extract<WrittenTime, { kind: 'moment' | 'local' }>;
 
-/** Returns the reason why the definition needs a time zone, or undefined if it needs none. */
+/** Returns the reason why the request must name a time zone, or undefined if it needs none. */
 function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): string | undefined {
   if (timeZone === 'required') return 'times in milliseconds need it, too';
   return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;
@@ -133,7 +133,7 @@ function problem(code: string, message: string): DefinitionProblem {
   return { code, message };
 }
 
-/** Returns a problem of the definition. `wanted` is the remedy in its message. */
+/** Creates a problem of the request body. `wanted` is the remedy in its message. */
 function misfit(member: string, value: unknown, wanted: string): DefinitionProblem {
   return problem('generic', `${member} is ${shown(value)}; write ${wanted}.`);
 }
@@ -145,7 +145,7 @@ function shown(value: unknown): string {
   return text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters - 3)}...` : text;
 }
 
-/** Replacer for JSON.stringify, which cannot write a bigint. */
+/** Replacer that lets JSON.stringify write bigint values. */
 function bigintAsText(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }

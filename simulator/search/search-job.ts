@@ -1,14 +1,14 @@
 /**
  * A search job (2.1, 3.1) over time:
  *
- *   NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM
- *   → DONE GATHERING RESULTS, or FORCE PAUSED at the message limit.
+ * NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM → DONE GATHERING RESULTS, or
+ * FORCE PAUSED at the message limit.
  *
- *   Silence, timeout or deletion → CANCELLED, from each state.
+ * From each state: → CANCELLED, when the job gets no requests, is too old, or is deleted.
  *
- * Invariant: the results depend on the time alone, and not on earlier requests. A job whose effort is spent stays GATHERING
- * RESULTS, and has the same results later. Counts never decrease, with one exception: an aggregation that runs out of memory loses
- * its records. An ended job holds no results.
+ * Invariant: the results depend on the time alone, and not on earlier requests. A job that has used up its computing time stays
+ * GATHERING RESULTS, and has the same results later. Counts never decrease, with one exception: an aggregation that runs out of
+ * memory loses its records. An ended job holds no results.
  */
 import type { SearchDefinition } from './search-definition.ts';
 import type { SearchResults } from './search-results.ts';
@@ -38,7 +38,7 @@ export interface NewJob {
   readonly createdMs: number;
   /** Time in ms without requests after which the job is cancelled. */
   readonly silenceMs: number;
-  /** Results of the search so far. Undefined for a query with an error. */
+  /** Results of the search so far. Undefined for an invalid query. */
   readonly results: SearchResults | undefined;
 }
 
@@ -66,7 +66,7 @@ export class SearchJob {
   /** True if the error of the aggregation was already reported. */
   #failed = false;
   #results: SearchResults | undefined;
-  /** True if the job has done all work that was due at the last call. */
+  /** True if the search job has done all work that was due at the last call. */
   #isUpToDate = true;
 
   constructor({ id, user, organisation, session, definition, schedule, createdMs, silenceMs, results }: NewJob) {
@@ -95,8 +95,8 @@ export class SearchJob {
   }
 
   /**
-   * Returns the results at a time, which must not be earlier than that of the last call. Undefined for a broken query or an ended
-   * job.
+   * Returns the results of the search job at a time. The time must not be earlier than in the last call. Undefined for an invalid
+   * query or an ended job.
    */
   resultsAt(atMs: number): SearchResults | undefined {
     const results = this.#results;
@@ -144,7 +144,9 @@ export class SearchJob {
   }
 }
 
-/** The errors, or the warnings, of a job (2.3). Each is reported once, unless the scenario repeats them. */
+/**
+ * The errors or the warnings of a search job (2.3). Each one is reported in a single status, unless the scenario repeats them.
+ */
 class Notices {
   readonly #all: string[] = [];
   #told = 0;
@@ -153,7 +155,10 @@ class Notices {
     this.#all.push(text);
   }
 
-  /** Returns the unreported notices, or all notices, and marks them as reported. */
+  /**
+   * Returns the errors or warnings that were not reported yet, or all of them if the scenario repeats them, and marks them as
+   * reported.
+   */
   take(which: 'new' | 'all'): readonly string[] {
     const first = which === 'new' ? this.#told : 0;
     this.#told = this.#all.length;

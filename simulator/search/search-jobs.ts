@@ -1,5 +1,5 @@
 /**
- * All search jobs, active and ended. Ends jobs that get no requests or are too old.
+ * All search jobs, active and ended. The collection ends jobs that get no requests or are too old.
  *
  * Invariant: a job ends once. The newest ended jobs are kept for the control address. Older jobs are known only by their ids
  * (`job-id.ts`).
@@ -9,7 +9,7 @@ import type { Timeline } from '../timeline.ts';
 import { jobNumberOf } from './job-id.ts';
 import type { JobEnd, SearchJob } from './search-job.ts';
 
-/** Maximum number of ended jobs that are kept. Each has a query and a few numbers. */
+/** Maximum number of ended jobs that are kept, each with its query and a few numbers. */
 const maxEndedKept = 5_000;
 
 export class SearchJobs {
@@ -19,7 +19,7 @@ export class SearchJobs {
   /** Ids in the order of their end. */
   readonly #ended = new Set<string>();
   readonly #active = new Map<string, number>();
-  /** Jobs that may find more messages, the least recently advanced first. */
+  /** Search jobs that may find more messages. The job that was advanced longest ago comes first. */
   readonly #unfinished = new Set<SearchJob>();
   created = 0;
   lostToSilence = 0;
@@ -75,8 +75,8 @@ export class SearchJobs {
   }
 
   /**
-   * Advances each search job to the state that is due, until the effort (computed work) is spent. Returns whether all
-   * jobs are up to date.
+   * Advances each search job to the state that is due, until the effort (estimated computing time) is used up. Returns whether
+   * all jobs are up to date.
    */
   catchUp(atMs: number, effort: Effort): boolean {
     for (const job of [...this.#unfinished]) {
@@ -92,7 +92,7 @@ export class SearchJobs {
     return this.#unfinished.size > 0;
   }
 
-  /** Schedules checks of a job: at its maximum age, and when it would have been silent for too long. */
+  /** Schedules the times at which a job may have to end: at its maximum age, and when it has had no request for too long. */
   #watch(job: SearchJob, lastMs: number): void {
     this.#timeline.at(Math.min(job.heardMs + job.silenceMs, lastMs), (atMs) => {
       if (job.end) return;

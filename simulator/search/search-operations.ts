@@ -1,5 +1,6 @@
 /**
- * The five operations on search jobs (4.1 to 4.5): their checks in order, and their answers. Credentials and limits are checked before.
+ * The five operations on search jobs (4.1 to 4.5): their checks in order, and their answers. Credentials and request limits are
+ * checked before.
  */
 import { jsonAnswer, tooManyRequests } from '../answer.ts';
 import { type Call, type Outcome, type Refused, refuseSearch } from '../call.ts';
@@ -23,7 +24,10 @@ import { Sessions } from './session.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/** Kind of a request for a job. Requests for pages have their own statuses for unavailable jobs. */
+/**
+ * Kind of a request for a search job. If the job is not available, requests for pages get other HTTP statuses than other
+ * requests.
+ */
 type Asking = 'status' | 'page' | 'deletion';
 
 export class SearchOperations {
@@ -33,10 +37,12 @@ export class SearchOperations {
   readonly #data: () => LogData;
   readonly #effort: Effort;
   readonly #memory = new AggregationMemory();
-  /** Number of creations that were refused because too many jobs were active. */
+  /** Number of search jobs whose creation was refused because too many jobs were active. */
   refusedForJobs = 0;
 
-  /** Creates the operations. `data` is the log data of new jobs. All jobs share `effort`. */
+  /**
+   * Creates the operations on search jobs. New jobs search the messages in `data`. All jobs share the computing time `effort`.
+   */
   constructor(timeline: Timeline, seed: number, data: () => LogData, effort: Effort) {
     this.jobs = new SearchJobs(timeline, seed);
     this.#effort = effort;
@@ -187,7 +193,7 @@ export class SearchOperations {
   }
 }
 
-/** Page of messages for a search job without results. */
+/** Empty page of messages, for a search job without results. */
 const nothing: FoundMessages = { fields: [], page: emptyPage };
 
 const cookieTrouble: Refused = {

@@ -1,6 +1,6 @@
 /**
- * Results of a job so far: messages, records and histogram. The schedule of the job says how far it should have searched. The search itself
- * is done only when results are requested.
+ * Results of a search job so far: messages, records and histogram. The schedule of the job says how far it should have searched.
+ * The messages are actually searched only when results are requested.
  */
 import { assert } from '../../src/base/assert.ts';
 import type { Effort } from '../log-data/effort.ts';
@@ -25,7 +25,7 @@ export interface ResultOptions {
   readonly receivedByMs: number;
   /** Width of a histogram bucket in ms. Chosen automatically if undefined. */
   readonly bucketMs: number | undefined;
-  /** True if the histogram is completed before the messages are found. */
+  /** True if the job completes its histogram before it finds its messages. */
   readonly histogramFirst: boolean;
   /** Effort (computed work) that the search may spend. */
   readonly effort: Effort;
@@ -58,8 +58,8 @@ export class SearchResults {
   }
 
   /**
-   * Searches back to `reachedMs`, and completes histogram buckets back to `histogramReachedMs`. Returns false if the effort was used up
-   * before.
+   * Searches back to `reachedMs`, and completes histogram buckets back to `histogramReachedMs`. Returns false if the effort
+   * (estimated computing time) was used up before that.
    */
   advance(reachedMs: number, histogramReachedMs: number): boolean {
     const counting = this.#histogramSearch;
@@ -84,7 +84,7 @@ export class SearchResults {
     }
   }
 
-  /** Frees the results. No method may be called afterwards. */
+  /** Frees the memory of the results. No method may be called afterwards. */
   end(): void {
     this.#aggregation?.end();
   }
@@ -97,7 +97,7 @@ export class SearchResults {
     return this.#aggregation?.recordCount ?? 0;
   }
 
-  /** Set when the results are incomplete because the aggregation or the search gave up: an explanation for people. */
+  /** Explanation for people why the aggregation or the search gave up. Set when the results are incomplete for such a reason. */
   get failure(): string | undefined {
     if (this.#aggregation?.failure !== undefined) return this.#aggregation.failure;
     return this.isGivenUp
@@ -119,7 +119,7 @@ export class SearchResults {
     return this.#search.scannedBytes;
   }
 
-  /** Limit on the number of messages that the search has reached: that of the service, or a `limit` in the query. */
+  /** Which limit on the number of messages the search has reached: the limit of the service, or a `limit` in the query. */
   get fullBy(): 'service' | 'query' | undefined {
     if (this.messages < this.#maxMessages) return undefined;
     return this.#options.query.messageLimit === this.#maxMessages ? 'query' : 'service';
@@ -154,7 +154,7 @@ function tellingTo(aggregation: Aggregation, { transform, reads, sliceMs }: Quer
   };
 }
 
-/** Returns the filter of the query, with the filters of operators that drop rows. */
+/** Returns the filter of the query, combined with the filters of operators that drop rows. */
 function filterOf({ filter, transform }: Query): Filter {
   const keepsRows = transform?.keepsRows;
   if (!keepsRows) return filter;
@@ -163,7 +163,10 @@ function filterOf({ filter, transform }: Query): Filter {
   return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
-/** Returns whether all messages of the range were received in time. Then no message has to be checked. */
+/**
+ * Returns whether all messages of the range were received early enough for the search to find them. Then no receipt time has to
+ * be checked.
+ */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;
   const longestMs = range.byReceiptTime ? 0 : maxDelayMs;

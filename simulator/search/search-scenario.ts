@@ -1,6 +1,6 @@
 /**
- * The part of a scenario about searches: their timing, and optional behaviour of real services. `search-settings.ts` has the
- * defaults.
+ * The part of a scenario about search jobs: their timing, and optional behaviour that was observed on real services.
+ * `search-settings.ts` has the defaults.
  */
 import { duration, durationRange, flag, listOf, object, oneOf, positive } from '../schema-parts.ts';
 import type { DurationRange } from '../span.ts';
@@ -14,7 +14,10 @@ export interface SearchScenario {
   readonly notStartedFor?: string;
   /** Duration of a search job's state GATHERING RESULTS FROM SUBQUERIES. */
   readonly subqueriesFor?: string;
-  /** Whether the histogram is complete after half of the time. From then on the state is DONE GATHERING HISTOGRAM. */
+  /**
+   * Whether the histogram is complete after half of the time. From then on, the search job has the state DONE GATHERING
+   * HISTOGRAM.
+   */
   readonly histogramFirst?: boolean;
   /** Maximum number of messages of a search without aggregation. Applies to later jobs. */
   readonly messageLimit?: number;
@@ -32,7 +35,7 @@ export interface SearchScenario {
   readonly cancelledFor?: string;
   /** Time after the creation of a search job for which requests for it get 404. */
   readonly lag?: string;
-  /** Whether the range includes the messages of the millisecond `to`. */
+  /** Whether the range of a search includes the messages of the millisecond `to`. */
   readonly toInclusive?: boolean;
   /** Whether a job finds only messages that were received before its creation. */
   readonly onlyReceived?: boolean;
@@ -46,9 +49,12 @@ export interface SearchScenario {
 }
 
 export interface CookieScenario {
-  /** Names of the cookies that the creation of a search job sets and later requests need. No cookies if empty. */
+  /**
+   * Names of the cookies that the creation of a search job sets and that later requests for the job need. Empty for a service
+   * without cookies.
+   */
   readonly names?: readonly string[];
-  /** HTTP status of a request without the required cookies. */
+  /** HTTP status for a request that lacks the required cookies. */
   readonly missing?: 404 | 500;
 }
 
@@ -59,9 +65,9 @@ export interface StatusScenario {
   readonly extraMembers?: boolean;
   /** Width of a histogram bucket. Chosen automatically if absent. */
   readonly bucketLength?: string;
-  /** Whether a status has only new histogram buckets, or all. */
+  /** Whether each status of a job contains only new histogram buckets, or all of them. */
   readonly buckets?: 'new' | 'all';
-  /** Whether a status has only new errors and warnings, or all. */
+  /** Whether each status of a job contains only new errors and warnings, or all of them. */
   readonly pending?: 'new' | 'all';
 }
 
@@ -70,9 +76,9 @@ export interface PageScenario {
   readonly maxRecords?: number;
   /** Maximum bytes of the messages of a page. */
   readonly maxBytes?: number;
-  /** HTTP status of pages for a job that never existed. */
+  /** HTTP status of requests for pages of a job that never existed. */
   readonly unknownJob?: 400 | 404;
-  /** HTTP status of pages for a job that was cancelled, or whose cookie is missing. */
+  /** HTTP status of requests for pages of a cancelled job, or without the job's cookie. */
   readonly lostJob?: 400 | 404;
   /** Whether messages of a query without aggregation have `_raw` if the request does not require it. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
@@ -81,7 +87,7 @@ export interface PageScenario {
    * without `_raw`.
    */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
-  /** Records of an unfinished aggregation: those so far, or wrong figures. */
+  /** Records of an unfinished aggregation: the true records so far, or records with wrong numbers. */
   readonly earlyRecords?: 'partial' | 'wrong';
   /** Notation of computed numbers from ten million on: 1788000000000 or 1.788E12. */
   readonly largeFigures?: 'plain' | 'scientific';

@@ -9,7 +9,7 @@ export interface SearchSchedule {
   /** Start of the search job's range [from, to). */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Times at which the search job leaves NOT STARTED, finishes subqueries, completes the histogram, and ends. */
+  /** Times at which the search job leaves the state NOT STARTED, finishes its subqueries, completes its histogram, and ends. */
   readonly startMs: number;
   readonly gatherMs: number;
   readonly histogramMs: number;

@@ -1,6 +1,6 @@
 /**
- * Search settings with all defaults. Defaults follow the specification. Where it is ambiguous, they follow its first reading
- * (10.2).
+ * Search settings with all defaults. Defaults follow the specification. Where the specification is ambiguous, defaults follow the
+ * first interpretation in section 10.2 of docs/service.md.
  */
 import { defaultMb } from '../query/aggregation-memory.ts';
 import { durationMs, type Span, spanOf } from '../span.ts';

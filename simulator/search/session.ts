@@ -1,6 +1,6 @@
 /**
- * Cookies of search jobs (5.3). A creation without cookies begins a session, and later requests need all cookies of the session. A
- * cookie contains the number of its session, so no session is stored.
+ * Cookies of search jobs (5.3). A search job that is created without cookies begins a session, and later requests for the job
+ * need all cookies of the session. A cookie contains the number of its session, so no session is stored.
  */
 import { drawFor } from '../chance.ts';
 
@@ -12,18 +12,19 @@ export class Sessions {
     this.#seed = seed;
   }
 
-  /** Begins a session. The number of the session counts from 0. */
+  /** Begins a cookie session. Sessions are numbered from 0. */
   begin(): number {
     return this.#begun++;
   }
 
-  /** Returns the values of the header `Set-Cookie`, one for each cookie name. */
+  /** Returns the values of the header `Set-Cookie` for a session, one for each cookie name. */
   cookiesOf(session: number, names: readonly string[]): string[] {
     return names.map((name) => `${name}=${this.#valueOf(session, name)}; Path=/; Secure; HttpOnly`);
   }
 
   /**
-   * Returns the session that the header `Cookie` names. Undefined if a cookie is missing or invalid, or belongs to another session.
+   * Returns the session that the header `Cookie` names. Undefined if a cookie is missing or invalid, or if the cookies belong to
+   * different sessions.
    */
   read(header: string | undefined, names: readonly string[]): number | undefined {
     const sent = cookiesIn(header ?? '');
@@ -44,7 +45,7 @@ export class Sessions {
   }
 }
 
-/** If several cookies have one name, the first counts, because its path is the longest. */
+/** If several cookies have the same name, the first counts, because its path is the longest. */
 function cookiesIn(header: string): Map<string, string> {
   const cookies = new Map<string, string>();
   for (const pair of header.split(';')) {

@@ -1,8 +1,8 @@
 /**
  * Time zones (4.1): converts a local time in a zone to ms since the epoch.
  *
- * Codes have the meaning of the table below, even if several places share them. Other names are from the IANA database, in any
- * case, or offsets such as `+05:30`, also after `UTC` or `GMT`.
+ * Three-letter codes have the meaning of the table below, even if several places use the same code. Other names are from the IANA
+ * database, in any case, or offsets such as `+05:30`, also after `UTC` or `GMT`.
  */
 
 /** Places by time zone code. A code includes summer time, so PST and PDT mean the same. */
@@ -65,7 +65,10 @@ const placesByCode: Readonly<Record<string, string>> = {
 const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
 
 const dayMs = 86_400_000;
-/** Maximum number of cached formatters. A formatter is expensive to create, and usually few time zones are used. */
+/**
+ * Maximum number of cached formatters. Formatters are cached because they are expensive to create. Usually few time zones are
+ * used.
+ */
 const maxZonesKept = 32;
 const zones = new Map<string, TimeZone>();
 
@@ -116,8 +119,8 @@ export class TimeZone {
   }
 
   /**
-   * Converts a local time, given as if it were UTC, to ms since the epoch. If the time is repeated, the first one counts. If the
-   * time is skipped, it is moved by the length of the gap.
+   * Converts a local time, given as if it were UTC, to ms since the epoch. A local time that a clock change repeats means its
+   * first occurrence. A local time that a clock change skips is moved by the length of the gap.
    */
   epochMsOf(localMs: number): number {
     const before = this.#offsetMsAt(localMs - dayMs);
@@ -126,7 +129,7 @@ export class TimeZone {
     return candidates.find((atMs) => atMs + this.#offsetMsAt(atMs) === localMs) ?? localMs - before;
   }
 
-  /** Returns the distance in ms of local time from UTC. */
+  /** Returns the difference in ms between local time and UTC at a given time. */
   #offsetMsAt(atMs: number): number {
     const parts: Record<string, string> = {};
     for (const { type, value } of this.#format.formatToParts(atMs)) parts[type] = value;

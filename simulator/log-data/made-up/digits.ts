@@ -1,10 +1,11 @@
 /**
- * Writes decimal digits of fixed width into existing bytes. Generated messages with the same text differ only in such digits.
+ * Writes decimal digits of fixed width into existing bytes. Generated messages with the same text differ only in the digits of
+ * their ids and times.
  */
 
 const zero = 0x30;
 
-/** Table of the four digits of each number up to 9,999, with the first digit in the lowest byte. */
+/** Table of the four ASCII digits of each number up to 9,999, with the first digit in the lowest byte. */
 const fours = Uint32Array.from({ length: 10_000 }, (_, number) =>
   [...String(number).padStart(4, '0')].reduce((word, digit, index) => word | (digit.charCodeAt(0) << (8 * index)), 0),
 );

@@ -51,7 +51,7 @@ export class Layouts {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
   }
 
-  /** Creates missing layouts until the effort is spent. Returns whether all layouts exist. */
+  /** Creates missing layouts until the effort (estimated computing time) is used up. Returns whether all layouts exist. */
   prepare(effort: Effort): boolean {
     for (let number = 0; number < layoutCount; number++) {
       if (this.#layouts[number]) continue;
@@ -81,7 +81,7 @@ export class Layouts {
     for (let entry = 0; entry < this.rows; entry++) {
       const isLate = random.next() < receipt.lateShare && receipt.lateMs > receipt.promptMs;
       const [minMs, maxMs] = isLate ? [receipt.promptMs + 1, receipt.lateMs] : [0, receipt.promptMs];
-      // Squaring the random number makes short delays more frequent.
+      // The random number is squared, because short delays are more frequent than long ones.
       delaysMs[entry] = minMs + Math.floor(random.next() ** 2 * (maxMs - minMs + 1));
       if (isLate) late.push(entry);
       const isLarge = random.next() < size.largeShare;

@@ -35,8 +35,8 @@ export function madeUpData(settings: MadeUpSettings): LogData {
 }
 
 /**
- * Returns the ranks of the messages in a range, latest first by the time of the range. The rank of a message is its position by message
- * time, counted from the newest.
+ * Returns the ranks of the messages in a range. The rank of a message is its position by message time, counted from the newest.
+ * The ranks are sorted by the kind of time that the range has (message time or receipt time), latest first.
  */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {
   if (range.byReceiptTime) return ranksByReceipt(rows, range);

@@ -1,8 +1,8 @@
 /**
  * Generated messages by rank: their fields and their JSON.
  *
- * Invariant: a message depends only on the settings and its rank, and rank 0 is the newest message. No message is stored. Its
- * template has the text, and the layout of its block has the time.
+ * Invariant: a message depends only on the settings and its rank, and rank 0 is the newest message. No message is stored: its
+ * text comes from its template, and its time from the layout of its block.
  */
 import { assert } from '../../../src/base/assert.ts';
 import type { Piece } from '../../piece-memory.ts';
@@ -49,7 +49,7 @@ export class MadeUpRows implements RowWriter {
     return this.layouts.layout(0).rawBytes / this.layouts.rows;
   }
 
-  /** Returns the total length of `_raw` of the ranks [from, to), in bytes. */
+  /** Returns the total length in bytes of the field `_raw` of the messages with the ranks [from, to). */
   rawBytes(from: number, to: number): number {
     const { layouts, templates } = this;
     let bytes = 0;
@@ -71,8 +71,9 @@ export class MadeUpRows implements RowWriter {
   }
 
   /**
-   * Returns a row with only the fields that are equal in all messages of a template. It stands for all these messages, or for those in the
-   * slice of time that begins at `sliceStartMs`. Reading another field throws, because it is a bug of the caller.
+   * Returns a row with only the fields that are equal in all messages of a template. The row represents all these messages, or
+   * those in the slice of time that begins at `sliceStartMs`. Reading any other field throws, because only a bug of the caller
+   * reads it.
    */
   templateRow(template: number, sliceStartMs?: number): Row {
     return new TemplateRow(this.templates.at(template), sliceStartMs);

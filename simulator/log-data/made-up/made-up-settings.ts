@@ -1,6 +1,6 @@
 /**
- * Settings of generated messages: number, times, sizes and contents. All other properties are random, and depend on `seed`.
- * Durations are in ms; shares are from 0 to 1.
+ * Settings of generated messages: number, times, sizes and contents. All other properties of the messages are random, and depend
+ * on `seed`. Durations are in ms; shares are from 0 to 1.
  */
 import type { FieldCase } from '../field-case.ts';
 
@@ -10,7 +10,7 @@ export interface MadeUpSettings {
   readonly fromMs: number;
   readonly toMs: number;
   readonly amount: Amount;
-  /** Dense milliseconds: times for which the exact number of messages is given. */
+  /** Dense milliseconds, each with its time and its exact number of messages. */
   readonly dense: readonly DensePoint[];
   /** Groups of messages with the same millisecond, at random times. */
   readonly crowds: Crowds;
@@ -28,8 +28,8 @@ export interface MadeUpSettings {
 }
 
 /**
- * Number of messages, per second or in total. With `perSecond`, the messages of `dense` are added. With `messages`,
- * they are included.
+ * Number of messages, per second or in total. The messages of dense milliseconds are added to `perSecond`, but included in
+ * `messages`.
  */
 export type Amount = { readonly perSecond: number } | { readonly messages: number };
 
@@ -88,13 +88,16 @@ export function madeUpSettings(options: MadeUpOptions): MadeUpSettings {
   };
 }
 
-/** Times between these bounds have thirteen digits: 2001-09-09T01:46:40Z and 2286-11-20T17:46:40Z. */
+/** Message times in ms between these bounds have thirteen digits: 2001-09-09T01:46:40Z and 2286-11-20T17:46:40Z. */
 export const earliestMs = 1_000_000_000_000;
 export const latestMs = 10_000_000_000_000;
 const dayMs = 24 * 60 * 60_000;
-/** Maximum number of messages in one millisecond. It keeps the work for the millisecond small. */
+/** Maximum number of messages in one millisecond, which limits the computing time for the millisecond. */
 const maxPerMs = 1_000_000;
-/** Maximum number of messages. It keeps message numbers safe integers, and block numbers within their digits. */
+/**
+ * Maximum number of generated messages. Up to this maximum, message numbers are safe integers, and block numbers fit into their
+ * digits.
+ */
 const maxMessages = 1_000_000_000_000;
 const smallestTypicalBytes = 600;
 const largestTypicalBytes = 65_536;
@@ -111,11 +114,11 @@ export type SettingsMember =
 
 export interface SettingsProblem {
   readonly member: SettingsMember;
-  /** Text with the problem of the setting and its remedy. */
+  /** Message that says what is wrong with the setting, and the remedy. */
   readonly text: string;
 }
 
-/** Returns all problems of `settings`. Without problems, messages can be generated. */
+/** Returns all problems of the settings. If there are none, messages can be generated. */
 export function settingsProblems(settings: MadeUpSettings): readonly SettingsProblem[] {
   const problems: SettingsProblem[] = [];
   const check = (member: SettingsMember, holds: boolean, text: string) => {

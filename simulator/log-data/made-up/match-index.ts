@@ -8,7 +8,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 const maxMarks = 1_024;
-/** Initial distance between two marks in blocks of messages. */
+/** Initial distance between two marks (positions with a known number of matches), in blocks of messages. */
 const minStrideBlocks = 64;
 
 export class MatchIndex {
@@ -43,7 +43,10 @@ export class MatchIndex {
     return this.#found;
   }
 
-  /** Extends the range to the message with rank `end`. Stops earlier when the range has `maxFound` matches. */
+  /**
+   * Extends the searched range to the message with rank `end`, its position by age. Stops earlier when the range has `maxFound`
+   * matches.
+   */
   extend(end: number, maxFound = Number.POSITIVE_INFINITY): void {
     while (this.#end < end && this.#found < maxFound) {
       const mark = this.#rows.timeline.blockEnd(this.#ranks.at(-1) as number, this.#strideBlocks);
@@ -60,7 +63,10 @@ export class MatchIndex {
     }
   }
 
-  /** Returns the rank of match `index`, counted from 0, or the end of the range. */
+  /**
+   * Returns the rank (position by age) of match number `index`, counted from 0, or the end of the range if there is no such
+   * match.
+   */
   find(index: number): number {
     if (index >= this.#found) return this.#end;
     const mark = this.#lastMark(index);
@@ -76,7 +82,7 @@ export class MatchIndex {
     this.#strideBlocks *= 2;
   }
 
-  /** Returns the index of the last mark with at most `count` matches before it. */
+  /** Returns the index of the last mark (position with a known number of matches) that has at most `count` matches before it. */
   #lastMark(count: number): number {
     let [low, high] = [0, this.#ranks.length - 1];
     while (low < high) {

@@ -15,7 +15,7 @@ interface LayoutKinds {
 
 export class MatchTally {
   readonly #rows: MadeUpRows;
-  /** Kind of each template. A kind is identified by the index of its first template. */
+  /** For each template, its kind: the index of the first template with equal fields. */
   readonly #kinds: Uint32Array;
   /** Number of matching messages of each kind. */
   readonly #times: Float64Array;
@@ -23,7 +23,10 @@ export class MatchTally {
   #present: number[] = [];
   readonly #layouts: (LayoutKinds | undefined)[] = new Array(layoutCount).fill(undefined);
 
-  /** Creates a tally. `reads` has the lower-case names of the fields. Templates must determine all of them. */
+  /**
+   * Creates a counter of matches. `reads` has the lower-case names of the fields that the aggregation reads. All messages of a
+   * template must be equal in these fields.
+   */
   constructor(rows: MadeUpRows, reads: ReadonlySet<string>) {
     this.#rows = rows;
     this.#kinds = kindsOf(rows, reads);
@@ -83,7 +86,7 @@ export class MatchTally {
 
 function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
   const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
-  // `_raw` is treated as different for each template, because texts almost always differ and comparing them is slow.
+  // Each template counts as having its own `_raw`: texts almost always differ, and comparing them is slow.
   if (reads.has('_raw')) return kinds;
   const names = [...reads];
   const firsts = new Map<string, number>();

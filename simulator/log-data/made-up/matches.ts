@@ -9,7 +9,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
-/** Returns whether all messages of one template have equal values in these fields. Names are in lower case. */
+/** Returns whether these fields, named in lower case, are equal in all messages of a template. */
 export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
   return [...varyingFields].every((name) => !reads.has(name));
 }
@@ -17,7 +17,7 @@ export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
 export class TemplateMatches {
   readonly #rows: MadeUpRows;
   readonly #filter: Filter;
-  /** Table with 1 for each template whose messages match. */
+  /** For each template: 1 if its messages match the filter, otherwise 0. */
   readonly #templates: Uint8Array;
   /** Number of templates for which the filter has been called. */
   #asked = 0;
@@ -38,8 +38,8 @@ export class TemplateMatches {
   }
 
   /**
-   * Calls the filter for each template until the effort is used up. Returns true when this is done. The other methods must not be called
-   * before.
+   * Calls the filter for each template until the effort is used up. Returns true when all templates are done. The other methods
+   * must not be called before that.
    */
   prepare(effort: Effort): boolean {
     const { templates } = this.#rows;
@@ -65,7 +65,9 @@ export class TemplateMatches {
     return count;
   }
 
-  /** Returns the rank of match `index`, counted from 0, in [from, to). The match must exist. */
+  /**
+   * Returns the rank of match number `index`, counted from 0, among the messages with ranks in [from, to). The match must exist.
+   */
   find(from: number, to: number, index: number): number {
     const { layouts, timeline } = this.#rows;
     let left = index;
@@ -146,7 +148,9 @@ export class TemplateMatches {
     return count;
   }
 
-  /** Returns the index of a match in the layout of its block. Matches are counted from the entry `first`. */
+  /**
+   * Returns the index of a match in the layout of its block. The index of the match is counted from the layout's entry `first`.
+   */
   #entry(layout: number, first: number, index: number): number {
     const { templates } = this.#rows.layouts.layout(layout);
     let left = index;

@@ -10,7 +10,7 @@ import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
 /** Reports the matches that a search newly found, step by step. */
 export interface NewMatches {
-  /** Approximate number of messages, at most 1, that are examined one by one for each match. */
+  /** Approximate ratio of single messages that are examined to matches that are found, at most 1. */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   /** Reports a single match. */
@@ -56,8 +56,8 @@ class OneByOne implements NewMatches {
 }
 
 /**
- * Reports matches by kind (`match-tally.ts`). Matches come newest first, so a slice of time ends when a match of another slice
- * comes.
+ * Reports matches by kind, which is a group of templates that are equal in the fields that are read (`match-tally.ts`). Matches
+ * come newest first, so a slice of time ends when a match of another slice comes.
  */
 class CountedByKind implements NewMatches {
   readonly examinedPerMatch: number;
@@ -67,7 +67,7 @@ class CountedByKind implements NewMatches {
   readonly #listener: MatchListener;
   readonly #tally: MatchTally;
   readonly #sliceMs: number | undefined;
-  /** Start of the current time slice in ms. Undefined before the first match, and without slices. */
+  /** Start of the current time slice in ms. Undefined before the first match, and if the listener uses no slices. */
   #sliceStartMs: number | undefined;
 
   constructor(rows: MadeUpRows, matches: TemplateMatches, listener: MatchListener, reads: ReadonlySet<string>) {
@@ -108,7 +108,7 @@ class CountedByKind implements NewMatches {
     );
   }
 
-  /** Changes to the time slice of a message, and returns the start of that slice. */
+  /** Makes the time slice of a message the current slice, and returns the start of the slice. */
   #enterSlice(rank: number, sliceMs: number): number {
     const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;
     if (startMs !== this.#sliceStartMs) this.end();

@@ -1,16 +1,16 @@
 /**
- * Finds the matches in a *period*, a range of message time or receipt time. The rank of a message is its position by message time, counted
- * from the newest. A message is received at most `lateMs` after its own time. So a message that is received in a period has its own time in
- * the period, or up to `lateMs` before it.
+ * Finds the matches in a *period*, a range of message time or receipt time. The rank of a message is its position by message
+ * time, counted from the newest. A message is received at most `lateMs` after its own time. So a message that is received in a
+ * period has its own time in the period, or up to `lateMs` before it.
  *
- * All messages in the middle of these ranks are in the period. Messages near both ends are checked one by one. With periods of message
- * time, no check is needed.
+ * Among the messages that may be in the period, all those in the middle are in it, and those near both ends are checked one by
+ * one. A period of message time needs no check.
  */
 import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
-/** The times [fromMs, toMs), plus some messages of the millisecond before `fromMs`. */
+/** A period with the times [fromMs, toMs), extended by some messages of the millisecond before `fromMs`. */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
@@ -19,7 +19,7 @@ export interface Period {
 }
 
 /**
- * Ranks [begin, end) of messages that may be in a period. Messages with the ranks [sure, doubtful) are certainly in it.
+ * Ranks [begin, end) of messages that may be in a period. Messages with ranks in [sure, doubtful) are certainly in the period.
  */
 export interface PeriodRanks {
   readonly begin: number;
@@ -29,7 +29,7 @@ export interface PeriodRanks {
 }
 
 export class PeriodMatches {
-  /** Maximum delays in ms of promptly received messages and of late ones. By message time both are 0. */
+  /** Maximum delays in ms of promptly received messages and of late ones. For a period of message time, both delays are 0. */
   readonly promptMs: number;
   readonly lateMs: number;
   readonly #rows: MadeUpRows;
@@ -151,7 +151,7 @@ export class PeriodMatches {
   }
 }
 
-/** The entries [first, end) of a block's layout. `rank` is the rank of the first entry. */
+/** The entries [first, end) of the layout of a message block. `rank` is the rank of the first entry's message. */
 interface BlockPart {
   readonly layout: Layout;
   readonly rank: number;

@@ -25,26 +25,26 @@ const unitsPerLate = 0.1;
 const unitsPerReported = 0.03;
 
 /**
- * Minimum length of a shorter step, as a fraction of the step that found too many matches. A limit is needed, because many messages may
- * have times at the very end of the step.
+ * When a search step finds too many matches, it is repeated with a shorter length. This is the minimum of the shorter length, as
+ * a fraction of the longer one. The minimum is needed because many messages may be at the very end of the step.
  */
 const minShare = 1 / 16;
 
 export class TemplateFinder implements Finder {
   isGivenUp = false;
-  /** Total length of `_raw` of the messages whose own time is searched, in bytes. */
+  /** Total length in bytes of the field `_raw` of the messages whose own time has been searched. */
   scannedBytes = 0;
   readonly #rows: MadeUpRows;
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /** Index of the matches that belong to the period wherever its start is. Extended when a page needs more matches. */
+  /** Index of the matches that stay in the period when its start moves back. It is extended when a page needs more matches. */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
   #news: NewMatches | undefined;
   #period: Period;
-  /** Number of matches in the period, without those of its partly included millisecond. */
+  /** Number of matches in the period, without those in the partly included millisecond at its start. */
   #full = 0;
   /** Number of matches in the partly included millisecond at the start of the period. */
   #part = 0;
@@ -81,11 +81,14 @@ export class TemplateFinder implements Finder {
       this.#goOn(Math.max(targetMs, this.#timeBehind(blocks)), Math.min(most, this.found + matches), effort);
     }
     this.isGivenUp = this.reachedMs > targetMs && this.found >= most && most < maxMatches;
-    // Drop the matches, which frees the memory of their layouts.
+    // The matches are dropped, which frees the memory of their layouts.
     if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
   }
 
-  /** Returns the message time that is `blocks` blocks before the time reached, but at least a millisecond before it. */
+  /**
+   * Returns the message time that lies `blocks` blocks before the time that the search has reached, and at least a millisecond
+   * before it.
+   */
   #timeBehind(blocks: number): number {
     const { timeline, layouts } = this.#rows;
     const rank = timeline.rankAt(this.reachedMs) + blocks * layouts.rows;
@@ -147,7 +150,7 @@ export class TemplateFinder implements Finder {
     this.#period = { fromMs, toMs, partRank: -1 };
   }
 
-  /** Returns the effort of examining a whole period once. */
+  /** Returns the effort (estimated computing time) of examining a whole period once. */
   #unitsFor(period: Period): number {
     const { layouts, settings } = this.#rows;
     const { begin, sure, doubtful, end } = this.#within.ranks(period);

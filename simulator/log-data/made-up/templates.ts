@@ -18,7 +18,7 @@ import { type Origin, originsOf } from './origins.ts';
 export const varyingFields: ReadonlySet<string> = new Set(['_messageid', '_messagetime', '_receipttime', '_blockid']);
 const idDigits = 18;
 
-/** The bytes of `{"map":{…}},` and the offsets of the digits in them. */
+/** Message of the template as the bytes `{"map":{…}},`, with the offsets of the digits that differ between messages. */
 export interface Rendering {
   readonly bytes: Buffer;
   readonly idAt: number;
@@ -68,7 +68,7 @@ export class Templates {
 }
 
 function typicalTemplate(settings: MadeUpSettings, origins: readonly Origin[], index: number): Template {
-  // The sizes of `_raw` vary. Their mean leaves space for the other fields.
+  // The sizes of `_raw` vary around a mean that leaves space for the other fields.
   const factor = 0.2 + 1.6 * drawFor(settings.seed, 'size', index);
   const bytes = (aroundBytes: number) => aroundBytes + (settings.size.typicalBytes - aroundBytes) * factor;
   return template(settings, origins, `typical ${index}`, bytes);
@@ -105,7 +105,7 @@ function template(
   const wantedBytes = Math.min(wanted(aroundBytes), maxBytes);
   const madeOf = (rawBytes: number) =>
     made(body({ origin, isOdd, hasLoneSurrogate, bytes: rawBytes }, seededRandom(textSeed)));
-  // Escapes make the JSON longer than the text. The first attempt shows how much longer.
+  // Escapes make the JSON longer than the text. So the length of the text is corrected by the result of each attempt.
   let rawBytes = wantedBytes - aroundBytes;
   rawBytes *= rawBytes / (madeOf(rawBytes).whole.bytes.length - aroundBytes);
   for (;;) {
@@ -121,7 +121,7 @@ function fieldsOf(origin: Origin, raw: string, count: number): ReadonlyMap<strin
     ['_sourcename', origin.sourceName],
     ['_sourcehost', origin.host],
     ['_sourcecategory', origin.category],
-    // A message without a parsed timestamp has no format (10.3).
+    // A message whose timestamp was not parsed has no timestamp format (10.3).
     ['_format', origin.kind === 'system' ? '' : defaultFormat],
     ['_size', String(Buffer.byteLength(raw))],
     ['_messagecount', String(count)],

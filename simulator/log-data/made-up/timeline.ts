@@ -27,13 +27,14 @@ export interface Stretch {
   readonly block: number;
   /** Number of whole blocks; 0 for a part of a block. */
   readonly blocks: number;
-  /** For a part of a block: the entries [first, end) of its layout. */
+  /** The entries [first, end) of the block's layout, for a part of a block. */
   readonly first: number;
   readonly end: number;
 }
 
 /**
- * Maximum number of messages in a block. It is large enough for a representative layout, and small enough for indices of two bytes.
+ * Maximum number of messages in a block. The maximum is large enough for a representative layout, and small enough for indices of
+ * two bytes.
  */
 const maxRowsPerBlock = 2_048;
 
@@ -54,7 +55,8 @@ export class Block {
   readonly #span: Span;
   readonly #inSpan: number;
   /**
-   * Factor for the positions of messages in the layout: below 1 for a block with fewer messages, which has less width.
+   * Factor by which the positions in the layout are scaled. It is below 1 for a block with fewer messages than usual, because
+   * such a block covers less time.
    */
   readonly #narrowing: number;
 
@@ -123,7 +125,7 @@ export class Timeline {
     return this.#spans[low] as Span;
   }
 
-  /** Returns the number of messages of `timeMs` or later, which is the rank of the newest older message. */
+  /** Returns the number of messages with the time `timeMs` or later. This is also the rank of the newest older message. */
   rankAt(timeMs: number): number {
     for (const span of this.#spans) {
       if (timeMs >= span.toMs) return span.firstRank;
@@ -138,7 +140,7 @@ export class Timeline {
     const blocks = Math.ceil(span.rows / rows);
     let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
     const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
-    // Rounding may have led to the block before or after the right one, so its neighbours are checked.
+    // Rounding may have led to the block before or after the right one, so both neighbours are checked.
     while (block > 0 && newestOf(block) < timeMs) block--;
     while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
     const { firstRank, endRank } = this.block(span.firstRank + block * rows);
@@ -171,7 +173,7 @@ export class Timeline {
     return found;
   }
 
-  /** Returns the end of the block that is `blocks` behind the block of `rank`, or the end of its span. */
+  /** Returns the end of the block that is `blocks` blocks older than the block of the message `rank`, or the end of its span. */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);
     const block = Math.floor((rank - span.firstRank) / this.#layouts.rows) + blocks;

@@ -15,7 +15,7 @@ export interface ShippedDataOptions {
   readonly streams: readonly Stream[];
   /** Time of the first message, in ms since the epoch. */
   readonly startMs: number;
-  /** Time in ms from which messages do not exist yet, by their receipt time. */
+  /** Receipt time in ms from which on messages do not exist yet. */
   readonly receivedBeforeMs: number;
   readonly seed: number;
 }
@@ -40,7 +40,8 @@ function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
 }
 
 /**
- * Converts a range of the search to message times of a stream. In a range of receipt times, messages are older by the stream's delay.
+ * Converts the time range of a search to message times of one collector's stream. In a range of receipt times, messages are older
+ * by the stream's delay.
  */
 function messageTimes(
   { delayMs }: Stream,
@@ -52,13 +53,13 @@ function messageTimes(
   return [Math.max(fromMs - shiftMs, startMs), Math.min(toMs - shiftMs, receivedBeforeMs - delayMs)];
 }
 
-/** Returns the ranks of a range's messages, latest first by the time of the range. */
+/** Returns the ranks (positions by age) of the messages in a range, latest first by the kind of time that the range has. */
 function ranksOf(rows: ShippedRows, range: SearchRange, options: ShippedDataOptions): NextRank {
   const ranks = latestFirst(rows, range, options);
   return () => ranks.next().value ?? -1;
 }
 
-/** Approximate maximum number of messages that are created at a time. */
+/** Approximate maximum number of messages that are created in one step. */
 const batchRows = 5_000;
 
 function* latestFirst(
@@ -88,7 +89,7 @@ function* latestFirst(
   return undefined;
 }
 
-/** List of message ranks. A list is enough, because the ranks of shipped messages are far apart. */
+/** List of message ranks. A compact structure would not help, because the ranks of shipped messages are far apart. */
 class RankList implements MatchStore {
   readonly #ranks: number[] = [];
   #isSorted = true;
@@ -113,9 +114,8 @@ class RankList implements MatchStore {
 const countedMs = 60 * 60_000;
 
 /**
- * Finds messages for filters that read only fields of collectors. It counts the messages of a collector without creating them while two
- * conditions hold: the listener also reads only such fields, and the number of matches is not limited. Otherwise it examines the messages
- * one by one.
+ * Finds messages for filters that read only fields of collectors. If the listener also reads only such fields, and the number of
+ * matches is not limited, the messages of a collector are counted without creating them. Otherwise they are examined one by one.
  */
 class StreamFinder implements Finder {
   readonly #range: SearchRange;

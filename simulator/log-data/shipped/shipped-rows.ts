@@ -13,7 +13,7 @@ import type { SearchedRows } from '../row-finder.ts';
 import type { Stream } from './streams.ts';
 
 /**
- * Maximum number of collectors that ship messages. With more of them, the rank of a message could exceed the safe integers.
+ * Maximum number of collectors that ship messages. With more collectors, the rank of a message could exceed the safe integers.
  */
 export const maxStreams = 2 ** 17;
 /** Maximum time in ms from the first message to the last: about a year. */
@@ -37,7 +37,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   readonly #streams: readonly Stream[];
   readonly #endMs: number;
   readonly #ids: MessageIds;
-  /** JSON of the message that was requested last, because its length is needed just before the JSON itself. */
+  /** JSON of the message that was requested last. It is cached, because callers ask for its length and then for the JSON. */
   #last = { rank: -1, withRaw: false, json: Buffer.alloc(0) };
 
   /** Creates the rows of streams that have no message before `startMs`. */
@@ -110,7 +110,9 @@ export class ShippedRows implements RowWriter, SearchedRows {
   }
 }
 
-/** Returns the value of a field that all messages of a stream share. `name` is the name in 2.5. */
+/**
+ * Returns the value of a field that all messages of a stream share. `name` is the field's name in section 2.5 of docs/service.md.
+ */
 function streamValue(name: string, stream: Stream): string | undefined {
   const { collectorId, collector, host, category } = stream.shipper;
   switch (name) {
@@ -137,7 +139,7 @@ function streamValue(name: string, stream: Stream): string | undefined {
   }
 }
 
-/** Returns the text of a message. All messages of a stream have texts of one length. */
+/** Returns the text of a message. All texts of a stream have the same length. */
 function rawText({ shipper }: Stream, timeMs: number, digits: string): string {
   return `${new Date(timeMs).toISOString()} INFO ${shipper.host} request ${digits} handled by ${shipper.collector}`;
 }

@@ -1,8 +1,8 @@
 /**
  * The messages that the collectors of a fleet ship: how many, and when. A *stream* has the messages of one collector.
  *
- * Invariant: messages before a time depend only on rates that were recorded before that time. So a search finds the same messages
- * whenever it runs.
+ * Invariant: messages before a time depend only on message rates that were recorded before that time. So a search finds the same
+ * messages whenever it runs.
  */
 import { mixed } from '../message-ids.ts';
 
@@ -39,7 +39,7 @@ export class Stream {
   /** Time in ms from a message to its receipt. */
   readonly delayMs: number;
   readonly #key: number;
-  /** Periods of constant rate, ascending. A period ends where the next one starts. */
+  /** Periods with a constant message rate, in order of time. A period ends where the next one starts. */
   readonly #periods: Period[] = [];
 
   constructor(index: number, shipper: Shipper, seed: number) {
@@ -49,7 +49,7 @@ export class Stream {
     this.delayMs = mixed(this.#key, 1) % maxDelayMs;
   }
 
-  /** Records the rate from `fromMs` on. `fromMs` is not before any recorded time. */
+  /** Records the message rate of the collector from `fromMs` on. `fromMs` is not before any recorded time. */
   record({ perMinute, dailyRhythm }: ShippingRate, fromMs: number): void {
     const last = this.#periods.at(-1);
     if (last?.perMinute === perMinute && last.dailyRhythm === dailyRhythm) return;
@@ -74,7 +74,8 @@ export class Stream {
   }
 
   /**
-   * Yields the messages of [fromMs, toMs) by slot of time. The slot has `perSlot` messages, of which [first, end) are in the range.
+   * Yields the messages in [fromMs, toMs), slot of time by slot of time. Each slot has `perSlot` messages; those with the indices
+   * [first, end) are in the range.
    */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {
@@ -92,7 +93,10 @@ export class Stream {
     }
   }
 
-  /** Returns the number of messages in a slot. It is rounded at random, so that slow collectors keep their mean rate. */
+  /**
+   * Returns the number of messages in a slot. The number is rounded up or down at random, so that collectors with few messages
+   * keep their mean rate.
+   */
   #perSlot(slot: number, { perMinute, dailyRhythm }: ShippingRate): number {
     const day = (slot * slotMs) / dayMs;
     const rhythm = 1 + dailyRhythm * Math.sin(2 * Math.PI * (day - 8 / 24));

@@ -16,7 +16,7 @@ export interface LinePlace {
 const messagesPerBlock = 1_000;
 const ids = new MessageIds(0);
 
-/** Returns the value of a field, from the line or by default. `name` is its name in 2.5. */
+/** Returns the value of a field, from the line or by default. `name` is the field's name in section 2.5 of docs/service.md. */
 export function filledIn(line: LogLine, place: LinePlace, name: string): string {
   const given = line.given.get(name);
   if (given !== undefined) return given;

@@ -1,6 +1,6 @@
 /**
- * Finds the position of each member in a JSON text, or of the error in an invalid text. JSON.parse does not report positions. It is still
- * used to decide whether a text is valid; this scanner then reads invalid lines, and values that must keep their notation.
+ * Finds the position of each member in a JSON text, or of the error in an invalid text. JSON.parse decides whether a text is
+ * valid, but reports no positions. So this scanner reads invalid lines, and values that must keep their notation.
  */
 
 export interface Member {
@@ -33,8 +33,8 @@ export function scanObject(text: string): Scan {
 }
 
 /**
- * Reads JSON from left to right. Each method reads the element in its name. If the text has another element, the method returns a
- * description of what it expected.
+ * Reads JSON from left to right. Each method is named after the JSON element that it reads. If the text has another element, the
+ * method returns a description of what it expected.
  */
 class Scanner {
   readonly #text: string;
@@ -81,7 +81,7 @@ class Scanner {
     }
   }
 
-  /** Reads a list from its opening to its closing bracket. */
+  /** Reads a JSON array from its opening to its closing bracket. */
   #list(closing: string, element: () => Fault | undefined): Fault | undefined {
     this.#at++;
     if (this.#takeSign(closing)) return undefined;

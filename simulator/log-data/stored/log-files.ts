@@ -14,7 +14,9 @@ import { filledIn } from './filled-line.ts';
 import { type LogLine, parseLogLine } from './log-line.ts';
 import { StoredRowsBuilder } from './stored-rows.ts';
 
-/** Invalid lines of log files, one message line each: `file:line:column: problem; remedy`. */
+/**
+ * Error for log files with invalid lines. Its message has one line for each invalid line: `file:line:column: problem; remedy`.
+ */
 export class LogFileError extends LogfleetError {
   override readonly name = 'LogFileError';
 
@@ -36,7 +38,7 @@ const carriageReturn = 0x0d;
 export class LogFiles {
   readonly #fieldCase: FieldCase;
   readonly #rows = new StoredRowsBuilder();
-  /** Names of fields outside 2.5, in the order of their first appearance. */
+  /** Names of the fields that are not standard message fields (2.5), in the order of their first appearance. */
   readonly #others = new Set<string>();
   readonly #problems: string[] = [];
 
@@ -44,7 +46,7 @@ export class LogFiles {
     this.#fieldCase = fieldCase;
   }
 
-  /** Adds a file, in pieces that may end anywhere. `file` is its name in problems. */
+  /** Adds a log file, given in pieces that may end anywhere. `file` is the name of the log file in error messages. */
   add(file: string, pieces: Iterable<Uint8Array>): void {
     const decoder = new TextDecoder('utf-8', { fatal: true });
     let number = 0;
@@ -65,7 +67,7 @@ export class LogFiles {
     }
   }
 
-  /** Returns the data of all added files. Throws `LogFileError`. */
+  /** Returns the messages of all added files. Throws `LogFileError` if a line is invalid. */
   data(): LogData {
     if (this.#problems.length > 0) throw new LogFileError(this.#problems);
     const rows = this.#rows.build();
@@ -99,7 +101,7 @@ function* linesOf(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
       begun = [];
       start = end + 1;
     }
-    // Copied, because the reader may overwrite its buffer.
+    // The bytes are copied, because the reader may overwrite its buffer.
     if (start < piece.length) begun.push(new Uint8Array(piece.subarray(start)));
   }
   if (begun.length > 0) yield withoutReturn(joined(begun));

@@ -1,6 +1,6 @@
 /**
- * One line of a log file: a JSON object with `_raw` and `_messagetime`, other fields of 2.5, and other fields. `filled-line.ts` adds the
- * missing fields of 2.5.
+ * One line of a log file: a JSON object with `_raw`, `_messagetime`, and optionally more standard fields (2.5) and other fields.
+ * `filled-line.ts` adds the missing standard fields.
  */
 import { messageField } from '../../query/message-fields.ts';
 import { type Member, scanObject } from './json-members.ts';
@@ -9,13 +9,13 @@ export interface LogLine {
   readonly messageTimeMs: number;
   /** Time of receipt by the service. Equal to the message time if the line has no receipt time. */
   readonly receiptTimeMs: number;
-  /** Values of the fields of 2.5, including `_raw`, by their names in 2.5. */
+  /** Values of the standard fields (2.5), including `_raw`, by field name. */
   readonly given: ReadonlyMap<string, string>;
   /** Values of all other fields by name. */
   readonly others: ReadonlyMap<string, string>;
 }
 
-/** The problem of an invalid line. `column` counts from 1. */
+/** The problem of an invalid line of a log file. `column` counts from 1. */
 export interface LineProblem {
   readonly column: number;
   /** Description of the line's problem and its remedy. */
@@ -101,7 +101,7 @@ class LineReader {
     return undefined;
   }
 
-  /** Returns a value as text (2.5). Numbers and nested values stay as they are written. */
+  /** Returns a field value as text (2.5). Numbers and nested values keep their notation in the file. */
   #textOf(name: string, value: unknown): string {
     switch (typeof value) {
       case 'string':
@@ -124,7 +124,7 @@ class LineReader {
     return (this.#member(name)?.start ?? 0) + 1;
   }
 
-  /** Returns a member by name. As in JSON.parse, the last of several equal names counts. */
+  /** Returns the member with this name. If several members have the name, the last one counts, as in JSON.parse. */
   #member(name: string): Member | undefined {
     if (!this.#members) {
       const scan = scanObject(this.#text);

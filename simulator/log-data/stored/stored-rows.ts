@@ -1,6 +1,6 @@
 /**
- * Messages of log files, stored as bytes of their JSON (2.5) with their two times. They can be added in any order, and are sorted once:
- * newest first, and in the order of the files for messages of one millisecond.
+ * Messages of log files, stored as bytes of their JSON (2.5) with their two times. Messages can be added in any order, and are
+ * sorted once: newest first, and messages of one millisecond in the order of the files.
  *
  * Invariant: a message takes the memory of its JSON and forty bytes. Its fields are parsed only when they are read.
  */
@@ -15,13 +15,16 @@ import type { NextRank } from '../row-finder.ts';
 export interface StoredMessage {
   readonly messageTimeMs: number;
   readonly receiptTimeMs: number;
-  /** Values by field name as in pages, in the order of pages. `_raw` exists, and is not the first. */
+  /**
+   * Values of the message's fields by name, with the names and the order that result pages have. `_raw` exists, and is not the
+   * first field.
+   */
   readonly values: ReadonlyMap<string, string>;
 }
 
 const chunkBytes = 4 * 1024 * 1024;
 
-/** Properties of all messages, with one list for each property. */
+/** Properties of all messages as columns: one list for each property. */
 class Columns {
   readonly messageTimesMs: number[] = [];
   readonly receiptTimesMs: number[] = [];
@@ -37,7 +40,7 @@ class Columns {
 
 export class StoredRowsBuilder {
   readonly #columns = new Columns();
-  /** Memory with the JSON of the messages. Each message is completely within one chunk. */
+  /** Chunks of memory with the JSON of the messages. Each message is completely within one chunk. */
   readonly #chunks: Buffer[] = [];
   #used = 0;
 
@@ -93,7 +96,7 @@ export class StoredRowsBuilder {
 export class StoredRows implements RowWriter {
   readonly count: number;
 
-  /** All ranks by receipt time, latest first. Ranks of one millisecond are ascending. */
+  /** Ranks of all messages, sorted by receipt time, latest first. Messages of one millisecond are sorted by rank. */
   readonly #byReceipt: Uint32Array;
   readonly #messageTimesMs: Float64Array;
   readonly #receiptTimesMs: Float64Array;
@@ -105,7 +108,7 @@ export class StoredRows implements RowWriter {
   readonly #rawStarts: Uint32Array;
   readonly #rawEnds: Uint32Array;
 
-  /** Sorts the columns. `order` has the index in `columns` of each rank. */
+  /** Sorts the columns of message properties. `order` has the index in `columns` of each rank. */
   constructor(columns: Columns, chunks: readonly Buffer[], order: Uint32Array) {
     const ordered = (column: readonly number[]) => Uint32Array.from(order, (index) => column[index] as number);
     const orderedTimes = (column: readonly number[]) => Float64Array.from(order, (index) => column[index] as number);
@@ -132,7 +135,7 @@ export class StoredRows implements RowWriter {
     return this.#receiptTimesMs[rank] as number;
   }
 
-  /** Returns the ranks in the order of a range's time, from the end of the range on. */
+  /** Returns the ranks of messages from the end of the range on, sorted by the kind of time that the range has. */
   ordered({ toMs, byReceiptTime }: SearchRange): NextRank {
     const rankAt = (place: number) => (byReceiptTime ? (this.#byReceipt[place] as number) : place);
     const timesMs = byReceiptTime ? this.#receiptTimesMs : this.#messageTimesMs;
@@ -153,7 +156,7 @@ export class StoredRows implements RowWriter {
     return new StoredRow(this, rank);
   }
 
-  /** Returns a JSON object with the message's fields without `_raw`, or with `_raw` alone. */
+  /** Returns a JSON object with either all fields of the message except `_raw`, or only `_raw`. */
   textOf(rank: number, part: 'raw' | 'rest'): string {
     const chunk = this.#chunks[this.#chunkOf[rank] as number] as Buffer;
     const start = this.#starts[rank] as number;
