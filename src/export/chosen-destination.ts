@@ -36,7 +36,7 @@ export interface DestinationChoiceOptions {
 export class DestinationChoice {
   readonly #options: DestinationChoiceOptions;
   #known: { readonly chosen: ChosenDestination; readonly atMs: number } | undefined;
-  /** Monotonic time of the last `forget`. Content that was read before is not used. */
+  /** Monotonic time of the last call of `forget`. Content of a Secret that was read before this time is not used. */
   #forgottenAtMs: number | undefined;
 
   constructor(options: DestinationChoiceOptions) {
@@ -44,8 +44,8 @@ export class DestinationChoice {
   }
 
   /**
-   * Returns the current destination, with a Secret of at most `secretMaxAgeMs`. Throws errors of reading the Secret, and errors that a user
-   * must fix.
+   * Returns the current destination. The content of its Secret is at most `secretMaxAgeMs` old; an older one is read
+   * again. Throws errors of reading the Secret, and errors that a user must fix.
    */
   async current(resource: SearchExport): Promise<ChosenDestination> {
     const { clock, secretMaxAgeMs } = this.#options;
@@ -58,7 +58,7 @@ export class DestinationChoice {
     return chosen;
   }
 
-  /** Makes the next use read the Secret again: its credentials were refused, or a user requested a retry. */
+  /** Makes the next use read the Secret again, because its credentials were refused or a user requested a retry. */
   forget(): void {
     this.#known = undefined;
     this.#forgottenAtMs = this.#options.clock.monotonic();
@@ -76,7 +76,7 @@ export class DestinationChoice {
     const directory = volumes.get(name);
     if (directory !== undefined) return { kind: 'volume', directory, root: volumeRoot(namespace, path) };
     const has = volumes.size === 0 ? 'it was given none' : `it was given ${[...volumes.keys()].sort().join(', ')}`;
-    const advice = `start it with --volume ${name}=DIR, or name another`;
+    const advice = `start the operator with --volume ${name}=DIR, or name another volume`;
     throw mendable(reasons.volumeNotFound, `The operator has no volume ${name}, ${has}: ${advice}.`);
   }
 

@@ -1,7 +1,7 @@
 /**
- * Reconciler of SearchExports, with one runtime per active export. A runtime is dropped when it has nothing to do (C1), when the resource
- * was replaced, and when leadership was lost in between. A process that loses leadership ends its searches immediately: their jobs are
- * closed and unfinished files are discarded.
+ * Reconciler of SearchExports, with one runtime per active export. A runtime is dropped when it has nothing to do (C1),
+ * when its resource was replaced, or when the process has lost leadership since the runtime was created. A process that
+ * loses leadership ends its searches immediately: their jobs are closed and unfinished files are discarded.
  */
 
 import type { Accounts } from '../account/accounts.ts';
@@ -33,11 +33,11 @@ export interface ExportReconcilerOptions {
   readonly metrics: Metrics;
   readonly places: ExportPlaces;
   readonly settings?: Partial<ExportSettings>;
-  /** Identity of the process that files are named after; this process by default. */
+  /** Identity of this process, which its file names contain. Replaces the default in tests. */
   readonly writer?: () => Promise<Writer>;
   /** Opens a destination; the real one by default. */
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
-  /** Wording of messages; that of a SearchExport by default. */
+  /** Wording of messages; by default the wording for a SearchExport. */
   readonly wording?: ExportWording;
   /** Requests another reconcile of this key. */
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
@@ -47,7 +47,10 @@ export class ExportReconciler implements Reconciler {
   readonly #options: ExportReconcilerOptions;
   readonly #settings: ExportSettings;
   readonly #quirks = new QuirksOfServices();
-  /** Uploads that could not be removed. They are kept here because they outlive the credentials with which they began. */
+  /**
+   * Unfinished uploads that could not be removed from their store. They are kept here because they must also be removed
+   * after the runtime that began them is dropped.
+   */
   readonly #left = new Set<LeftUpload>();
   readonly #runtimes = new Map<string, ExportRuntime>();
   /** Promises of dropped runtimes that are still ending their work. */
@@ -89,7 +92,7 @@ export class ExportReconciler implements Reconciler {
     try {
       return await runtime.reconcile(resource);
     } finally {
-      // Dropping idle runtimes keeps the cost of complete, paused or stalled exports at that of their resources.
+      // Idle runtimes are dropped, so that a complete, paused or stalled export costs no more memory than its resource.
       if (runtime.isDormant && this.#runtimes.get(name) === runtime) this.#runtimes.delete(name);
       const newest = this.#source.get(key);
       if (newest && host.leadership.isLeader()) this.#metrics.measure(newest);

@@ -91,7 +91,8 @@ export class ExportRuntime {
   /** Number of committed intervals that this process found when it first read the destination; undefined until then. */
   #doneAtFirst: number | undefined;
   /**
-   * True when this process wrote the conditions in status. Conditions written by a former process are kept until this process knows better.
+   * True when this process wrote the conditions in status. Conditions written by a former process are kept until this
+   * process replaces them.
    */
   #hasVerdict = false;
   /** Last failure after which this runtime read the credentials again, so that one failure causes only one reading. */
@@ -165,7 +166,7 @@ export class ExportRuntime {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
     this.#handledRequest = asked;
-    // The conditions written by a former process are older than the user's request.
+    // A user's request makes the conditions that a former process wrote outdated, so they are no longer kept.
     this.#hasVerdict = true;
     this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
     this.#destination.forget();
@@ -252,7 +253,10 @@ export class ExportRuntime {
     }
   }
 
-  /** Starts work on the export if none is running. Returns true if work is running with other values than `means`. */
+  /**
+   * Starts work on the export if none is running. Returns true if the running work uses an older account, destination
+   * or task than those in `means`.
+   */
   #renew(resource: SearchExport, means: Means): boolean {
     const before = this.#begun?.means;
     const isSame =
@@ -266,8 +270,8 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns whether the planning that runs would give the same plan with the new values. It would if range and folder are the same, even
-   * with new credentials.
+   * Returns whether the running planning would give the same plan with the account, destination and task in `means`. It
+   * would if range and folder are the same, even with new credentials.
    */
   #isPlanningFor(means: Means | LogfleetError): boolean {
     const { work, means: before } = this.#begun ?? {};
@@ -291,7 +295,7 @@ export class ExportRuntime {
     });
   }
 
-  /** Makes the credentials be read again before their next use if the service or the store has refused them. */
+  /** If the service or the store has refused the credentials, makes the next use read them again. */
   #heed(resource: SearchExport, { lastError }: WorkView): void {
     if (!lastError || lastError === this.#heeded) return;
     this.#heeded = lastError;
@@ -450,8 +454,9 @@ function startOf({ status }: SearchExport): number | undefined {
 function recheckMs(problem: LogfleetError): number {
   const { handling, reason } = problem;
   if (handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // A change of the resource or its Secrets triggers a reconcile (C2), so no timer is needed. An unauthorized key is retried by time,
-  // because only the service can tell whether it accepts the key again.
+  // A change of the resource or its Secrets triggers a reconcile (C2), so no timer is needed. A key that the service
+  // refused as unauthorized is retried after a delay, because only the service can tell whether it accepts the key
+  // again.
   return handling.kind === 'stall' && reason !== reasons.unauthorized ? Number.POSITIVE_INFINITY : stallRetryMs;
 }
 

@@ -1,14 +1,14 @@
-/**
- * Time settings of exports, and the places and credentials that the operator provides. Each is one object, so that tests and demonstrations
- * set them together.
- */
+/** Settings of exports: times, and the volumes and credentials that the operator provides. */
 
 export interface ExportSettings {
-  /** Minimum time in ms between writes of figures to status. */
+  /** Minimum time in ms between two writes of progress figures to the status. */
   readonly statusIntervalMs: number;
   /** Maximum age in ms of a store's Secret before use. */
   readonly secretMaxAgeMs: number;
-  /** Delay in ms after news of searches before the view is updated. */
+  /**
+   * Delay in ms between a change in a running search and the update of the export's view, so that one update covers
+   * several changes.
+   */
   readonly newsDelayMs: number;
 }
 
@@ -20,7 +20,7 @@ export const exportSettings: ExportSettings = {
 
 /** Places that exports may write to. */
 export interface ExportPlaces {
-  /** Existing directories by the name in `destination.volume.name`. */
+  /** Existing directories that exports may write to, by the name in `spec.destination.volume.name`. */
   readonly volumes: ReadonlyMap<string, string>;
   /** True if an export without a Secret for its store may use the operator's credentials. */
   readonly allowAmbientCredentials: boolean;

@@ -21,13 +21,14 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
     output: {
       ...{ format, compression, fields },
       maxPartBytes: bytesOf(maxPartSize),
-      // The option affects only CSV; other formats share one fingerprint.
+      // The option affects only CSV. For other formats it has a fixed value, so that it does not change the
+      // fingerprint.
       csv: { formulaGuard: csv?.formulaGuard ?? true },
     },
   };
 }
 
-/** Builds the limits. `startedAtMs` is the wall time at which the export began. */
+/** Builds the limits. `startedAtMs` is the wall time at which the export started. */
 export function limitsOf({ spec }: SearchExport, startedAtMs: number, isPaused: boolean): WorkLimits {
   const { parallelism, limits, incompletePolicy, activeDeadlineSeconds, proof } = spec;
   return {
@@ -41,7 +42,7 @@ export function limitsOf({ spec }: SearchExport, startedAtMs: number, isPaused: 
   };
 }
 
-/** An unreadable delay must not count as zero, which would lose rows. */
+/** A delay that cannot be parsed must not count as zero: rows that arrive late would be lost. */
 function durationOf(text: string): number {
   const durationMs = parseDuration(text);
   assert(durationMs !== undefined, `${text} is no duration`);

@@ -38,13 +38,16 @@ export type PlanningTools = Pick<SearchTools, 'task' | 'quirks' | 'log'>;
 export interface PlanOptions {
   /** Minimum age in ms of rows that may be searched, because newer rows may still arrive (E11). */
   readonly settleDelayMs: number;
-  /** Search jobs of the planning. Their signal ends the planning. If it fails, the caller closes the jobs that are still open. */
+  /**
+   * Search jobs of the planning. Aborting their signal ends the planning. If the planning fails, the caller closes the
+   * jobs that are still open.
+   */
   readonly jobs: JobSet;
   /** Called when the `PlanningWait` changes. */
   readonly onWait?: (wait: PlanningWait) => void;
 }
 
-/** Wait of a planning until the range is old enough to be searched (E11). */
+/** State of a planning that waits until the range is old enough to be searched (E11). */
 export interface PlanningWait {
   /** Wall time at which enough of the range is old enough; undefined if planning does not wait. */
   readonly settlesAtMs: number | undefined;
@@ -70,7 +73,7 @@ export interface ExportForecast {
   readonly segments: readonly SegmentCount[];
   /** True if an aggregation or a single complete search counted the rows of the segments; false if their numbers are estimates. */
   readonly areKnown: boolean;
-  /** Number of rows at which the service cuts a search; undefined if no search was cut. */
+  /** Number of rows at which the service cuts a search short; undefined if no search was cut. */
   readonly limit: number | undefined;
   /** Minimum number of requests to the service for this export, including those for planning. */
   readonly requests: number;
@@ -112,8 +115,8 @@ const longestWaitMs = 30 * 60_000;
  */
 const longestTurnMs = 60_000;
 /**
- * Ratio of the message limit that a segment by receipt time may reach. It is below 1 because the service counts rows by message time, and a
- * row may belong to the next segment by receipt time.
+ * Maximum number of rows in a segment by receipt time, as a ratio of the message limit. It is below 1 because the
+ * service counts rows by message time, and a row may belong to the next segment by receipt time.
  */
 const receiptRatio = 0.9;
 /**
@@ -164,8 +167,8 @@ class RangePlanning {
   }
 
   /**
-   * Opens the first search. If the service's clock turns out to be behind ours with the first answer, less of the range is settled (E11),
-   * and the search is opened again with the smaller range.
+   * Opens the first search. If the first answer shows that the service's clock is behind ours, a smaller part of the
+   * range is settled (E11). The search is then opened again for this part.
    */
   async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
     const { task, quirks } = this.#tools;
@@ -203,8 +206,8 @@ class RangePlanning {
   }
 
   /**
-   * Tests credentials and query with a search that ends before `toMs`, and uses none of its rows. Rejects if the service refuses them.
-   * Without a free job within `turnMs`, nothing is tested.
+   * Tests credentials and query with a search that ends before `toMs`, and uses none of its rows. Rejects if the
+   * service refuses them. If no search job becomes free within `turnMs`, nothing is tested.
    */
   async #tryOut(toMs: number, turnMs: number): Promise<void> {
     const { task, quirks } = this.#tools;

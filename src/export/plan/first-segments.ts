@@ -11,7 +11,7 @@ import { maxSegments } from '../../destination/plan-object.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import { type Interval, isRoundCount } from '../search/message-limit.ts';
 
-/** Number of rows, above zero, from this time until the next slice. */
+/** Start of a slice of time and its number of rows, which is above zero. The slice ends where the next one starts. */
 export interface SliceCount {
   readonly startMs: number;
   readonly rows: number;
@@ -27,7 +27,9 @@ export interface SegmentsInput {
   readonly slices: readonly SliceCount[];
   /** Number of rows at which the service ends a search, so that further rows are missing. */
   readonly limit: number;
-  /** Number of the newest rows that are already found. They form the newest segment. */
+  /**
+   * Number of rows that a search has already found. They are the newest rows of the range and form the newest segment.
+   */
   readonly foundRows: number;
 }
 
@@ -93,7 +95,7 @@ export function requestsOfSegments(segments: readonly SegmentCount[], limit: num
   return segments.reduce((sum, { rows }) => sum + requestsOfSegment(rows, limit), 0);
 }
 
-/** A segment above the limit is cut repeatedly, and each piece except the last is counted. */
+/** A segment above the limit is cut repeatedly. Each of its parts except the last needs a count. */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);
   return cuts * (requestsOf(limit) + requestsOfCount) + requestsOf(rows - cuts * limit);
@@ -110,7 +112,7 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // Found rows come from a cut search, so it does not matter whether their number looks like a limit.
+    // The found rows come from a cut search and are certainly complete, so their number may look like a message limit.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

@@ -1,9 +1,9 @@
 /**
- * Counts rows by slices of message time with one aggregation of the service. All slices fit in one page and are fine enough to cut segments
- * to a fraction of a page.
+ * Counts rows by slices of message time with one aggregation of the service. All slices fit in one page and are fine
+ * enough to cut segments to a fraction of a page.
  *
- * Invariant: the result counts every row of the interval in one slice, or there is no result. A service or query without support for the
- * aggregation costs a search, but no row.
+ * Invariant: the result counts every row of the interval in one slice, or there is no result. If the service or the
+ * query does not support the aggregation, the attempt costs one search, and no row is lost.
  */
 import { asLogfleetError } from '../../base/errors.ts';
 import { figureOf } from '../../service/jobs/aggregation.ts';

@@ -33,7 +33,7 @@ import { figureOf, textOf } from '../../service/jobs/aggregation.ts';
 import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.ts';
 import { evenSegments, firstSegments } from '../plan/first-segments.ts';
 
-/** A number of the service that may be rounded: the true value lies within `value` ± `reach`. */
+/** A number that the service reported, possibly rounded: the true value lies within `value` ± `reach`. */
 export interface Figure {
   readonly value: number;
   readonly reach: number;
@@ -145,8 +145,8 @@ export type Comparison =
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
 /**
- * Result of comparing one figure of the service with the written rows. `unknown`: the service rounds the figure, or one side does not have
- * it.
+ * Result of comparing one figure of the service with the written rows. `unknown`: the service rounds the figure, or
+ * either the service or the written rows lack it.
  */
 type Agreement = 'same' | 'differs' | 'unknown';
 

@@ -185,7 +185,7 @@ function rangeOf(intervals: readonly CommitRecord[]): TimeRange {
 function digestRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code', handling } = cause;
   const what = `The service refuses the aggregation that proves the rows (${serviceCode})`;
-  const advice = 'set proof to Count, and the counts of searches alone prove them';
+  const advice = 'set spec.proof to Count, so that logfleet proves the rows only by the counts of their searches';
   return new LogfleetError({
     ...{ code: 'export.digestRefused', message: `${what}: ${advice}.`, handling, cause },
     reason: 'CountMissing',

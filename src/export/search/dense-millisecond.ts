@@ -142,8 +142,8 @@ class DenseSearch {
   }
 
   /**
-   * True if the number of rows found by id equals the count of an aggregation. The service may count a message that it stores twice once or
-   * twice.
+   * True if the number of rows found by id equals the count of an aggregation. A message that the service stores twice
+   * may count as one row or as two.
    */
   get #isAsCounted(): boolean {
     const { rows } = this.#dense;
@@ -214,12 +214,14 @@ class DenseSearch {
     const { tools, jobs } = this.#options;
     const isEndMoved = tools.quirks.isEndInclusive;
     const job = await this.#open(ending);
-    if (!job) return { kind: 'tooDense', reason: 'the service does not search by the last digits of _messageid' };
+    if (!job)
+      return { kind: 'tooDense', reason: 'the service does not support searches by the last digits of _messageid' };
     try {
       const progress = await job.whenFinished(this.#signal);
       if (progress.errors.texts.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
-      // Rows of the last digits cannot be divided further. If their number is the only sign of a cut, the count decides.
+      // Rows whose ids end in the maximum number of digits cannot be divided further. If their number is the only sign
+      // that the search was cut, the count of an aggregation decides.
       if (sign !== undefined && !(isDoubt(sign) && ending.length === mostDigits)) return { kind: 'cut' };
       return await this.#readJob(job, tally, isEndMoved);
     } finally {
@@ -248,7 +250,7 @@ class DenseSearch {
         isFailure: false,
       };
     if (await this.#comeAgain(pages, messageCount, figures)) return { kind: 'read', figures, isTainted };
-    return again('the pages of a search by id had other rows in a second reading');
+    return again('a second reading of a search by id returned other rows than the first');
   }
 
   /**

@@ -1,14 +1,14 @@
 /**
- * Detects rows of a search that were received before (E9): same `_messageid` and same bytes. Intervals share no millisecond, so only rows
- * of the same search matter:
+ * Detects rows of a search that were received before (E9): same `_messageid` and same bytes. Intervals share no
+ * millisecond, so only rows of the same search matter:
  *
- * - `InOrder` knows the rows of the current millisecond of `_messagetime`. Pages come newest first (4.3), and equal bytes imply equal
- *   times. A repeated row therefore comes within its own millisecond while the order holds. It keeps the id and bytes of each row, or a
- *   digest in a large millisecond, which is compared only for a known id.
- * - `AnyOrder` knows digests of all rows, for a search with rows out of order. It takes about 100 bytes per row. The service's limit bounds
- *   the number of rows.
+ * - `InOrder` knows the rows of the current millisecond of `_messagetime`. Pages come newest first (4.3), and equal
+ *   bytes imply equal times. A repeated row therefore comes within its own millisecond while the order holds. It keeps
+ *   the id and bytes of each row, or a digest in a large millisecond, which is compared only for a known id.
+ * - `AnyOrder` knows digests of all rows, for a search with rows out of order. It takes about 100 bytes per row. The
+ *   service's limit bounds the number of rows.
  *
- * `isSure` is true while all earlier rows were known.
+ * `isSure` is true while every repeated row is certainly recognized.
  */
 import { hash } from 'node:crypto';
 import type { PageRow } from '../../service/pages/page-row.ts';
@@ -28,7 +28,9 @@ const maxKeptBytes = 4 * 1_024 * 1_024;
 type KeptRow = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
-  /** First row of the millisecond, whose id is not needed. */
+  /**
+   * First row of the current millisecond. Most milliseconds have only one row, so its bytes are kept without its id.
+   */
   #first: KeptRow | undefined;
   readonly #byId = new Map<string, KeptRow | KeptRow[]>();
   readonly #maxKeptBytes: number;

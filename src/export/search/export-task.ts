@@ -16,7 +16,7 @@ import { type FileForm, fileForm, type OutputFormat } from '../../output/output-
 import type { JobOrder } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 
-/** The request of a manifest, with defaults filled in. */
+/** Settings of an export that decide its rows and files, taken from its manifest with defaults filled in. */
 export interface ExportRequest {
   /** Name of the resource and of its folder. */
   readonly name: string;
@@ -25,7 +25,10 @@ export interface ExportRequest {
   readonly byReceiptTime: boolean;
   readonly autoParsingMode: ExportIdentity['autoParsingMode'];
   readonly results: ExportIdentity['results'];
-  /** True for messages and false for records if absent. */
+  /**
+   * True if the query must return messages. If absent, it is true for an export of messages and false for an export of
+   * records.
+   */
   readonly requiresRawMessages?: boolean | undefined;
   readonly output: ExportOutput;
 }
@@ -36,9 +39,9 @@ export interface ExportTask {
   readonly layout: ExportLayout;
   /** True if the range can be split into intervals (E8). */
   readonly isSplittable: boolean;
-  /** Reason against splitting, a sentence without full stop; undefined if the query can be split. */
+  /** Reason why the query cannot be split, a sentence without full stop; undefined if it can be split. */
   readonly unsplittableReason: string | undefined;
-  /** Job order for an interval. `isEndInclusive` as in `ServiceQuirks` (E10). */
+  /** Job order for an interval. `isEndInclusive` is a quirk of the service (E10), see `ServiceQuirks`. */
   order(interval: Interval, isEndInclusive: boolean): JobOrder;
   /** Form of the files. Columns depend on the fields that the service describes (2.4); NDJSON has none. */
   form(described: readonly DescribedField[]): FileForm;
@@ -98,7 +101,7 @@ function orderOf(identity: ExportIdentity, { fromMs, toMs }: Interval, isEndIncl
   return { query, fromMs, toMs: lastMs, timeZone, byReceiptTime, autoParsingMode, requiresRawMessages };
 }
 
-/** The usual level of gzip. Compression runs beside reading. */
+/** Default level of gzip. Files are compressed while further rows are read. */
 const gzipLevel = 6;
 const zstdLevel = 3;
 

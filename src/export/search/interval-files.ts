@@ -1,9 +1,9 @@
 /**
- * The files that a search writes for its interval: parts with unique names, staged at the destination one after the other. They count only
- * when a record names them (E3).
+ * The files that a search writes for its interval: parts with unique names, staged at the destination one after the
+ * other. A part belongs to the export only once a commit record names it (E3).
  *
- * Invariant: discarded parts leave no file behind. If the destination refuses to remove a file, it is removed as a stray when everything is
- * covered (E15).
+ * Invariant: discarded parts leave no file behind. If the destination refuses to remove a file, it is removed with
+ * other unneeded files once the whole range is exported (E15).
  */
 import { crossing } from '../../base/boundary.ts';
 import { type CommittedFile, maxFiles } from '../../destination/commit-record.ts';
@@ -49,7 +49,7 @@ export class IntervalFiles {
     return this.#parts.drained();
   }
 
-  /** Receiver that writes the rows of a search's pages, except those that the tally drops. */
+  /** Receiver that writes the rows of a search's pages, except the rows that `tally` excludes, such as duplicates. */
   receiver(tally: RunTally): RowReceiver {
     return {
       row: (row) => {

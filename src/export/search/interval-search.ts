@@ -55,7 +55,7 @@ import { settlingMs } from './settling.ts';
  */
 const commitTries = 6;
 const firstCommitDelayMs = 1_000;
-const tooNew = 'the end of the interval is too new by the clock of the service';
+const tooNew = 'by the clock of the service, the end of the interval is not old enough';
 
 /** A search job that is finished or was ended early, with its rows. `search-verdict.ts` judges both. */
 interface Judged {
@@ -66,7 +66,7 @@ interface Judged {
   errors: readonly string[];
 }
 
-/** Files of the interval that are either staged and committed, or discarded. */
+/** Files of the interval: they end either staged and committed, or discarded. */
 type Staging = Pick<ResultReader, 'end' | 'giveUp'>;
 
 export class IntervalSearch implements RunningSearch {
@@ -80,7 +80,10 @@ export class IntervalSearch implements RunningSearch {
   readonly #tools: SearchTools;
   readonly #start: SearchStart;
   readonly #jobs: JobSet;
-  /** Time by which the service's clock is behind ours, as known when this search began. Later searches may have measured a longer time. */
+  /**
+   * Time in ms by which the service's clock is behind ours, as known when this search began. Searches that run
+   * meanwhile may measure a longer time.
+   */
   readonly #foreseenBehindMs: number;
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
@@ -151,7 +154,8 @@ export class IntervalSearch implements RunningSearch {
    * the search continues.
    */
   endAsCut(): void {
-    // A finished job needs no early end: only the answers to its last status requests are missing, which may report errors (E5).
+    // A finished job cannot be ended early. Only answers to its last status requests are missing, and they may report
+    // errors (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#cutShort.resolve();
   }
@@ -221,8 +225,8 @@ export class IntervalSearch implements RunningSearch {
     this.#start.onNews();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
-    // Only searches for messages teach the service's message limit. Aggregations have no such limit (8), and a warning may concern their
-    // records.
+    // Only searches for messages show the service's message limit. Aggregations have no such limit (section 8 of
+    // docs/service.md), and their warnings may concern records.
     if (this.#tools.task.identity.results === 'Messages') quirks.searched(progress);
     return { progress, sign, isDone: finished !== undefined };
   }
@@ -390,7 +394,8 @@ export class IntervalSearch implements RunningSearch {
         return await commit(destination, task.layout, record);
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
-        // A refused write usually stores no record. Reading the record shows whether it exists and names the files.
+        // A refused write usually stores no record. Reading the record back shows whether it exists and names the
+        // files.
         if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
         if (isLasting || tries === commitTries) throw thrown;
         await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);

@@ -1,8 +1,8 @@
 /**
  * Reads the pages of messages of one job in order, once or several times.
  *
- * Invariant: a page starts after the last received row. No two readings have pages that end at the same rows, so a row that is repeated
- * because of a page boundary is repeated in one reading only (E9).
+ * Invariant: a page starts after the last received row. The pages of different readings end at different rows. A row
+ * that is repeated because of a page boundary is therefore repeated in one reading only (E9).
  */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
@@ -45,8 +45,8 @@ export class JobPages {
   }
 
   /**
-   * Reads one page. The receiver gives each row to the tally. Resolves to false if the service returns no more rows, although it counted
-   * more.
+   * Reads one page. The receiver gives each row to the tally. Resolves to false if the service returns no more rows,
+   * although it counted more rows.
    */
   async read(tally: PageTally, rows: RowReceiver): Promise<boolean> {
     const { job, signal, tools } = this.#options;

@@ -20,7 +20,10 @@ export interface JobSetOptions {
 export interface OpenWishes {
   /** Maximum time in ms to wait until another job may be created; unlimited if absent. */
   readonly turnMs?: number | undefined;
-  /** Expected duration of the search job in ms, from its creation; by default that of earlier jobs with the same purpose. */
+  /**
+   * Expected duration of the search job in ms, from its creation; by default the duration of earlier jobs with the same
+   * purpose.
+   */
   readonly expectedMs?: number | undefined;
 }
 
@@ -54,8 +57,8 @@ export class JobSet {
   }
 
   /**
-   * Opens a job. Rejects like `SearchJobs.open`, or with `export.noTurn` after `turnMs`: holders of a job that wait for another could
-   * otherwise block each other.
+   * Opens a job. Rejects like `SearchJobs.open`, or with `export.noTurn` after `turnMs`: searches that hold a job and
+   * wait for a second one could otherwise block each other.
    */
   async open(order: JobOrder, purpose: JobView['purpose'], wishes: OpenWishes = {}): Promise<SearchJob> {
     const { jobs, quirks, clock, signal, onNews } = this.#options;

@@ -1,6 +1,7 @@
 /**
- * Decides whether a search was cut at the service's message limit, and where its interval continues (E4). Treating a complete search as cut
- * costs a job; the reverse loses rows. Every possible sign of a cut therefore counts.
+ * Decides whether a search was cut at the service's message limit, and where its interval continues (E4). A complete
+ * search that is treated as cut costs one more job; a cut search that is treated as complete loses rows. Every possible
+ * sign of a cut therefore counts.
  */
 
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
@@ -12,7 +13,9 @@ export type CutSign =
   | 'warning'
   /** The search was ended shortly before the maximum duration of a query (E13). */
   | 'timeOver'
-  /** The job has searched time before the start of its interval. Rows of that time belong to other searches. */
+  /**
+   * The job has searched a time range before the start of its interval. Rows of that range belong to other searches.
+   */
   | 'beyondInterval'
   /** The search found at least as many rows as an earlier search that the service cut. */
   | 'smallestLimit'
@@ -21,7 +24,7 @@ export type CutSign =
 
 export type CutFacts = Pick<JobProgress, 'state' | 'messageCount' | 'isLimitReached'>;
 
-/** Step between possible message limits. Limits are multiples of `roundStep`, from `leastRound` on (10.2). */
+/** Step between possible message limits. Limits are multiples of `roundStep`, starting at `leastRound` (10.2). */
 const roundStep = 1_000;
 const leastRound = 10_000;
 
@@ -58,7 +61,10 @@ export interface Interval {
 
 export interface RowOrder {
   readonly byReceiptTime: boolean;
-  /** Time of the oldest row inside the interval, in the time base of the search. Undefined without rows. */
+  /**
+   * Time of the oldest row inside the interval, by message time or receipt time as in the search; undefined without
+   * rows.
+   */
   readonly oldestMs: number | undefined;
   /** True if a row was newer than the row before it. The oldest row then does not show which rows are missing. */
   readonly isDisordered: boolean;
@@ -70,7 +76,7 @@ export type Cut =
   | { readonly kind: 'at'; readonly atMs: number }
   /** No part of the interval is known to be complete. `[atMs, toMs)` is searched next, then the rest. */
   | { readonly kind: 'bisect'; readonly atMs: number }
-  /** The millisecond `[atMs, toMs)` alone reaches the limit. */
+  /** The millisecond `[atMs, toMs)` alone has as many rows as the message limit, so time cannot divide it. */
   | { readonly kind: 'dense'; readonly atMs: number };
 
 export function cutOf(interval: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
@@ -87,9 +93,9 @@ function bisected({ fromMs, toMs }: Interval): Cut {
 }
 
 /**
- * Returns the start of the part of a cut interval that its histogram proves (E6): behind the oldest bucket, where the search was cut.
- * Buckets are filled from the end of the range (2.3), so newer buckets are complete. Undefined if the histogram does not add up, or
- * contains no such part.
+ * Returns the start of the part of a cut interval that its histogram proves (E6): this part starts where the oldest
+ * bucket ends, because the search was cut in that bucket. Buckets are filled from the end of the range (2.3), so newer
+ * buckets are complete. Undefined if the histogram does not add up, or contains no such part.
  */
 export function wholeBuckets(
   histogram: MessageHistogram,

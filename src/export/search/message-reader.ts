@@ -103,9 +103,10 @@ export class MessageReader implements ResultReader {
   }
 
   /**
-   * Time from which this reading writes the rows of a cut search; the next search finds the older rows. `oldestMs` is the oldest time of an
-   * earlier complete reading. The rows of the oldest millisecond may be incomplete, so they are not written. The newest millisecond of the
-   * interval is always written, because without it nothing could be committed.
+   * Time from which this reading writes the rows of a cut search; the next search finds the older rows. `oldestMs` is
+   * the oldest time of an earlier complete reading. The rows of the oldest millisecond may be incomplete, so they are
+   * not written. The newest millisecond of the interval is always written, because otherwise nothing could be
+   * committed.
    */
   async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {
     const { fromMs, toMs } = this.#options.order;
@@ -142,7 +143,8 @@ export class MessageReader implements ResultReader {
   async #readPages(tally: RunTally, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
     const receiver = files.receiver(tally);
-    // One row more than counted is requested, because the count may be outdated or too small. That row shows whether anything is missing.
+    // The request asks for one row more than counted, because the count may be outdated or too small. The additional
+    // row shows whether rows are missing.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     while (this.#pages.offset < wanted) if (!(await this.#pages.read(tally, receiver))) return;
   }
@@ -162,7 +164,7 @@ function haveSameRows(figures: RunFigures, before: RunFigures | undefined): bool
 function unsteady(): LogfleetError {
   return new LogfleetError({
     code: 'export.pagesUnsteady',
-    message: `The pages of a finished search job were read ${mostReadings} times, and had other rows each time.`,
+    message: `The pages of a finished search job were read ${mostReadings} times, and the rows were different each time.`,
     handling: { kind: 'backoff' },
     reason: 'ResultsMissing',
   });

@@ -41,7 +41,8 @@ export class RecordReader implements ResultReader {
   async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
-    // A search without aggregation also counts no records; only a request for records shows the difference.
+    // A search without aggregation also reports zero records. Only a request for records shows the difference from an
+    // aggregation without results.
     if (!recordCount) await job.describeRecords(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();
@@ -64,7 +65,10 @@ export class RecordReader implements ResultReader {
     await this.#files?.giveUp();
   }
 
-  /** Reads a page and returns the offset of the next. Undefined if the service returns no more records, although it counts more. */
+  /**
+   * Reads a page and returns the offset of the next. Returns undefined if the service returns no more records, although
+   * it counted more.
+   */
   async #readPage(offset: number): Promise<number | undefined> {
     const { job, signal } = this.#options;
     const take = (page: RecordPage) => this.#take(page);

@@ -1,31 +1,34 @@
-/** The port between an interval's search and the reading of its job's results into files: messages or records. */
+/**
+ * Interface between the search of an interval and the code that reads the results of its job (messages or records) into
+ * files.
+ */
 import type { CommittedFile } from '../../destination/commit-record.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import type { CutSign } from './message-limit.ts';
 import type { SearchFacts, Verdict } from './search-verdict.ts';
 
-/** Facts that a reading of a job's rows has found, for the verdict. */
+/** Facts that reading a job's rows has shown, and from which the verdict is derived. */
 export type Findings = Pick<
   SearchFacts,
   'figures' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'writtenFromMs' | 'counted'
 >;
 export type ReadingOrder = Extract<Verdict, { kind: 'read' }>;
-/** Number of rows of an interval by another source than the search job. */
+/** Number of rows of an interval, counted by another source than the search job: a histogram or an aggregation. */
 export type IndependentCount = NonNullable<SearchFacts['counted']>;
 
 /** State of a search that is finished or was ended early. */
 export interface SearchEnd {
   readonly progress: JobProgress;
   readonly sign: CutSign | undefined;
-  /** True if the job finds nothing more, so that its count matches its pages. */
+  /** True if the job finds no further rows, so that its count matches its pages. */
   readonly isDone: boolean;
 }
 
 export interface ResultReader {
   readonly found: Findings;
-  /** Reads what the verdict requires, after the search. */
+  /** Reads the job's rows as the verdict requires, after the search has ended. */
   read(reading: ReadingOrder, end: SearchEnd): Promise<void>;
-  /** Takes the service's count of an interval, reported with `found`. */
+  /** Stores the service's count of an interval, which `found` then contains. */
   counts(counted: IndependentCount): void;
   /** Stages the files of the last reading and returns them. */
   end(): Promise<readonly CommittedFile[]>;

@@ -1,4 +1,7 @@
-/** Decides which rows of a search are written, and adds up the figures that `search-verdict.ts` judges (E6). */
+/**
+ * Decides which rows of a search are written, and sums the figures (numbers and times of rows) that `search-verdict.ts`
+ * judges (E6).
+ */
 import { assert } from '../../base/assert.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import {
@@ -12,7 +15,10 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 import type { Duplicates } from './duplicates.ts';
 import type { Interval } from './message-limit.ts';
 
-/** Figures of a search whose rows are completely read. `received` is the sum of `written`, `outside`, `duplicates` and `left`. */
+/**
+ * Figures of a search whose rows are completely read: numbers and times of rows. `received` is the sum of `written`,
+ * `outside`, `duplicates` and `left`.
+ */
 export interface RunFigures {
   readonly received: number;
   /**
@@ -29,9 +35,12 @@ export interface RunFigures {
   readonly left: number;
   /** Number of rows whose time is exactly the end of the interval, which the interval excludes (E10). */
   readonly atEnd: number;
-  /** Time of the first row that lies outside the interval and not exactly at its end, in the time base of the search. */
+  /**
+   * Time of the first row that lies outside the interval and not exactly at its end; message time or receipt time, as
+   * in the search.
+   */
   readonly strayMs: number | undefined;
-  /** Oldest time of the rows inside the interval, in the time base of the search. */
+  /** Oldest time of the rows inside the interval; message time or receipt time, as in the search. */
   readonly oldestMs: number | undefined;
   /** True if a row was newer than the row before it, so that rows were not in order of time. */
   readonly isDisordered: boolean;

@@ -36,7 +36,7 @@ export type StopReason =
   | 'Overtaken'
   | 'DeadlineExceeded'
   | 'MaxBytesScanned'
-  /** The export is paused. Ends only a search without a job; searches with a job are read to the end. */
+  /** The export is paused. This reason ends only a search without a job; searches with a job are read to the end. */
   | 'Paused'
   /** This process stops working on the export. */
   | 'ShutDown';
@@ -53,7 +53,7 @@ export interface SearchTools {
   readonly writer: Writer;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Policies are read through functions, because users may change them while an export runs. */
+  /** The policy for incomplete intervals is a function, because users may change the policy while an export runs. */
   readonly incompletePolicy: () => 'Fail' | 'Keep';
   /** Age in ms that rows must have before they are searched (E11). */
   readonly settleDelayMs: () => number;
@@ -110,7 +110,7 @@ export type SearchOutcome =
       readonly kind: 'incomplete';
       readonly reason: Shortcoming;
       readonly message: string;
-      /** Numbers of received and expected rows; undefined if unknown. */
+      /** Numbers of received and expected rows; undefined if they are not known. */
       readonly figures: { readonly received: number; readonly expected: number } | undefined;
     }
   | { readonly kind: 'failed'; readonly error: LogfleetError }
@@ -134,7 +134,7 @@ export class ChosenFields {
     return this.#hasRows ? [...this.#undescribed.values()] : [];
   }
 
-  /** Takes the described fields of a page that has rows. */
+  /** Removes the fields that a page with rows describes from the undescribed ones. */
   saw(described: readonly { readonly name: string }[]): void {
     this.#hasRows = true;
     if (described.length === 0) this.#undescribed.clear();

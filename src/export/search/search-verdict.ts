@@ -1,11 +1,12 @@
 /**
- * Judges the search of an interval: decides whether its rows prove that the interval is complete (E4 to E6, E9, E10). All functions are
- * pure. The caller carries out the verdict and asks again with the new findings.
+ * Judges the search of an interval: decides whether its rows prove that the interval is complete (E4 to E6, E9, E10).
+ * All functions are pure. The caller carries out the verdict and asks again with the new findings.
  *
  * Invariant: `commit-record.ts` accepts each record from its own figures:
  * - In a complete interval, the number of received rows equals the job's count.
  * - If the search was cut, or its job proves nothing, the number of written rows equals a count by another source.
- * - A repeated row may have replaced another row, which no figure shows. It counts as a true duplicate if two readings had it.
+ * - A repeated row may have taken the place of another row, and no count shows that. It counts as a true duplicate if
+ *   two readings returned it.
  */
 import { assert } from '../../base/assert.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
@@ -29,7 +30,7 @@ export interface SearchFacts {
   readonly sign: CutSign | undefined;
   /** Number of messages or records that the search job reports. */
   readonly jobCount: number;
-  /** Distinct errors that the search job reported, up to the number that is stored. */
+  /** Distinct errors that the search job reported. At most as many are listed as logfleet stores. */
   readonly pendingErrors: readonly string[];
   readonly isTainted: boolean;
   /** Figures of the latest reading of the job's rows; undefined until the rows have been read. */
@@ -45,7 +46,7 @@ export interface SearchFacts {
   readonly isReadTwice: boolean;
   /** Time from which the search's rows are written to files, if it is known before they are read; see `wholeBuckets`. */
   readonly writtenFromMs?: number;
-  /** Number of rows in an interval, counted by another source than the search job. */
+  /** Number of rows in an interval, counted by another source than the search job: a histogram or an aggregation. */
   readonly counted?: {
     readonly interval: Interval;
     readonly rows: number;
@@ -82,7 +83,8 @@ export type Verdict =
   /**
    * Read the rows of the finished job from the first one, even if they were read before.
    * - `anyOrder`: compare each row with all earlier rows to find duplicates (E9).
-   * - `mayLeave`: leave some of the oldest rows to the next search (E4), such as the rows of the oldest millisecond.
+   * - `mayLeave`: some of the oldest rows, such as those of the oldest millisecond, may be left to the next search
+   *   (E4).
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
   /** Search the same interval with a new search job. If `isFailure` is true, the finished search counts in `failedBefore`. */
@@ -136,7 +138,7 @@ export function judge(run: SearchFacts): Verdict {
   // earlier end returns the other rows.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
-  // A fault of single pages may be the reason, and another reading has other page boundaries.
+  // Single pages may have been wrong. Another reading uses other page boundaries and may return the right rows.
   if (isWrong && run.results === 'Messages' && !run.isReadAgain) return readingOf(run, figures.isDisordered);
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
@@ -162,8 +164,8 @@ export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outsid
 }
 
 /**
- * Verdict on rows outside the range. Such rows have wrong times or belong to another search, and as many rows of the interval may be
- * missing (E6).
+ * Verdict on rows outside the range. Such rows have wrong times or belong to another search. They may have taken the
+ * place of rows of the interval (E6).
  */
 function judgeStrays(run: SearchFacts, figures: RunFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
@@ -267,7 +269,8 @@ function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // Some rows that were read are repeated or outside the range. The rows that they displaced are read with all rows of the job.
+  // Some rows that were read are repeated or outside the range. Reading all rows of the job also returns the rows whose
+  // place they took.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
   // The buckets of the histogram may also count repeated rows or rows outside the range, so an aggregation must count the interval.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
@@ -277,8 +280,8 @@ function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict
 }
 
 /**
- * Returns whether the reading went at least one row beyond the counted rows, if the job has such a row. The count may be too small by a
- * row, and only the next row shows that no row is missing.
+ * Returns whether at least one row beyond the counted rows was read, if the job has such a row. The count may be too
+ * small by one, and only the next row shows that no row is missing.
  */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RunFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;

@@ -1,13 +1,14 @@
 /**
- * Observed quirks of a service, shared by all exports of the service in this process with the same time base. They are not stored: a
- * restart costs a job, but no row.
+ * Observed quirks of a service, shared by all exports of the service in this process that search by the same time
+ * (message or receipt time). They are not stored. After a restart one more search job may be needed to observe them
+ * again, and no row is lost.
  */
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * Factor for the expected duration of the next search if a search was already done at its first status. Its true duration is shorter by an
- * unknown time.
+ * Factor for the expected duration of the next search if the last search was already done at its first status request,
+ * because its true duration is shorter by an unknown time.
  */
 const soonerRatio = 0.99;
 
@@ -45,8 +46,8 @@ export class ServiceQuirks {
   #first: PromiseWithResolvers<void> | undefined;
 
   /**
-   * Registers a starting search. Without any known duration, only one search polls early. Concurrent searches wait for its end, since early
-   * polls of each would show the same.
+   * Registers a starting search. While no duration is known, only one search sends early polls. Searches that start
+   * meanwhile wait for its end, because their polls would show the same duration.
    */
   begins(): BegunSearch {
     if (this.searchMs !== undefined) return { expectedMs: this.searchMs, ends: () => {} };
@@ -71,12 +72,12 @@ export class ServiceQuirks {
     this.searchMs = isAsExpected ? soonerRatio * (this.searchMs ?? searchMs) : searchMs;
   }
 
-  /** Maximum clock difference in ms that is expected from earlier answers; `Date` has whole seconds. */
+  /** Maximum clock difference in ms that earlier answers allow; it includes the rounding of `Date` to whole seconds. */
   get foreseenBehindMs(): number {
     return this.#isDateKnown ? this.clockBehindMs + dateRoundingMs : 0;
   }
 
-  /** Records the service's clock. `dateMs` is its time in whole seconds at our time `nowMs`. */
+  /** Records the service's clock. `dateMs` is the service's time, in whole seconds, when our clock showed `nowMs`. */
   showedDate(dateMs: number, nowMs: number): void {
     this.#isDateKnown = true;
     this.clockBehindMs = Math.max(0, nowMs - dateMs);

@@ -77,8 +77,8 @@ const noteworthyBehindMs = 60_000;
 const namedFields = 3;
 
 /**
- * Fails an export whose manifest contains incomplete intervals although `incompletePolicy` is now `Fail`. The policy was `Keep` when the
- * manifest was written, or the manifest comes from elsewhere.
+ * Fails an export whose manifest contains incomplete intervals although `incompletePolicy` is now `Fail`. The policy
+ * was `Keep` when the manifest was written, or the manifest was copied from another destination.
  */
 function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
@@ -132,7 +132,7 @@ function againText({ startedAs }: ExportWording): string {
 
 function deadlineExceeded({ view, problem, wording }: ExportHealthInput): ExportHealth | undefined {
   if (problem || view?.waitsFor?.kind !== 'deadline') return undefined;
-  // The deadline of an export on the command line counts from its start, so a second run has a new deadline.
+  // An export on the command line computes its deadline from its start, so a second run has a new deadline.
   const advice = wording.startedAs === 'process' ? 'Run it again to continue.' : raiseText(wording);
   const deadline = wording.fieldName('activeDeadlineSeconds');
   const message = `${deadline} has passed: no more searches start.${kept(view, wording)} ${advice}`;
@@ -180,7 +180,7 @@ const needsAnother: ReadonlySet<string> = new Set([
 
 const unchangeable = 'These fields of a SearchExport cannot change: create another one with another name.';
 
-/** Reports the last failure until something succeeds, so that the condition does not change with each retry. */
+/** Reports the last failure until another operation succeeds, so that the condition does not change with each retry. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
@@ -190,8 +190,8 @@ function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | 
 }
 
 /**
- * Replaces relative file names in destination errors by full paths. `location` is the URL of the export's folder, which the relative names
- * begin with.
+ * Replaces relative file names in destination errors by full paths. `location` is the URL of the export's folder, and
+ * the relative names begin with the name of that folder.
  */
 function withWholeNames(message: string, location: string | undefined): string {
   const [folder] = /[^/]+\/[^/]+$/.exec(location ?? '') ?? [];
@@ -239,8 +239,8 @@ function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | 
   const message = `Not all rows can be proven: ${first ? `${rangeText(first.order)} ${first.message}` : 'an interval'}${which}. ${advice}`;
   const isKept = limits?.incompletePolicy === 'Keep' && view.unproven.some(({ reason }) => reason === 'PendingErrors');
   const policy = wording.fieldName('incompletePolicy');
-  const uncovered = isKept ? ` ${policy} does not apply to a search with errors.` : '';
-  const rest = wait.isRest ? '' : ' The other intervals are searched once they are settled.';
+  const uncovered = isKept ? ` ${policy} does not apply to a search that reported errors.` : '';
+  const rest = wait.isRest ? '' : ' The other intervals are searched once they are older than the settle delay.';
   const verdict = wait.isRest ? failed : stalled;
   return { ...verdict, reason: reasons.intervalIncomplete, message: `${message}${uncovered}${rest}` };
 }
@@ -253,14 +253,14 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
   // Another search would reach the same message limit.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
-  // Without an aggregation, or with errors in a search, no rows can be kept (E5).
+  // Without an aggregation, or after errors in a search, an export may not keep rows of the interval (E5).
   if (has('TimeOver')) return `Export a smaller range${where}.`;
   return `Correct the query${where}, or ${again}.`;
 }
 
 /**
- * Reports failures of the service or destination: a full destination immediately, and failures that may pass by themselves only if they
- * last.
+ * Reports failures of the service or the destination. A full destination is reported immediately; failures that may end
+ * without a user are reported only if they last.
  */
 function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
@@ -293,9 +293,9 @@ function settling({ view, wording }: ExportHealthInput): ExportHealth | undefine
   const clocks =
     behindMs < noteworthyBehindMs
       ? ''
-      : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and its time counts.`;
+      : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and the age of rows is measured by that clock.`;
   const delay = wording.fieldName('settleDelay');
-  const message = `The rest of the range is newer than now minus ${delay}. The next search starts at ${iso(wait.untilMs)}.${clocks}`;
+  const message = `The rest of the range is newer than ${delay}, so rows may still arrive. The next search starts at ${iso(wait.untilMs)}.${clocks}`;
   return { ...atWork, reason: reasons.waitingToSettle, message };
 }
 
@@ -350,9 +350,9 @@ function withoutStop(message: string): string {
 /** Sentence about the rows that the export has already written, with a leading space; empty if their number is unknown. */
 function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
-  if (rowsGoTo === 'stdout') return ' No row has gone to stdout: rows go there once all are proven.';
+  if (rowsGoTo === 'stdout') return ' No row was written to stdout: rows are written there once all are proven.';
   const { rows } = progress;
-  return rows > 0 ? ` The rows so far stay: ${rowsText(rows, groupedText)}.` : ' Nothing is written yet.';
+  return rows > 0 ? ` Rows that are already written stay: ${rowsText(rows, groupedText)}.` : ' Nothing is written yet.';
 }
 
 function rowsText(rows: number, text = amountText): string {

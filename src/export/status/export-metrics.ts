@@ -16,7 +16,7 @@ export class ExportMetrics {
   constructor(metrics: Metrics) {
     this.#covered = metrics.gauge(
       'logfleet_export_covered_ratio',
-      'Share of the time range of an export that is done.',
+      'Ratio of the time range of an export that is done, 0 to 1.',
       labelNames,
     );
     this.#rows = metrics.gauge('logfleet_export_written_rows', 'Rows in the files of an export.', labelNames);
@@ -26,7 +26,7 @@ export class ExportMetrics {
     this.#states = new StateSeries({ metrics, kind: 'export', plural: 'exports', onHidden });
   }
 
-  /** Updates the metrics of an export. No change if it has no status yet. */
+  /** Updates the metrics of an export. Does nothing if the export has no status yet. */
   measure({ metadata: { namespace, name }, status }: SearchExport): void {
     if (!status || !this.#states.measure({ namespace, name }, status.conditions)) return;
     const labels = { namespace, export: name };

@@ -1,4 +1,7 @@
-/** Pace of an export: rates over the last minute, and the remaining time by the pace of the last ten minutes. */
+/**
+ * Estimates the pace of an export: rates over the last minute, and the remaining time from the rate of the last ten
+ * minutes.
+ */
 
 export interface PaceSample {
   /** Monotonic time of the sample. */
@@ -21,7 +24,7 @@ const rateSpanMs = 60_000;
 const estimateSpanMs = 600_000;
 /** Minimum span in ms for a rate. */
 const leastSpanMs = 5_000;
-/** Minimum distance in ms between samples. A closer sample replaces the previous one. */
+/** Minimum time in ms between two samples. A sample that follows sooner replaces the previous one. */
 const spacingMs = 2_000;
 
 export class ExportPace {
@@ -39,7 +42,7 @@ export class ExportPace {
     this.#samples = [...(replacesLast ? recent.slice(0, -1) : recent), sample];
   }
 
-  /** Drops all samples, because the time until now does not predict the rest. */
+  /** Drops all samples, because the rates so far do not predict the remaining time. */
   reset(): void {
     this.#samples = [];
   }
@@ -56,7 +59,7 @@ export class ExportPace {
     return { rowsPerSecond: rate('rows'), bytesPerSecond: rate('bytes'), leftMs };
   }
 
-  /** Oldest sample of the span; undefined if it is too recent. */
+  /** Oldest sample of the last `spanMs`; undefined if it is too recent for an estimate. */
   #since(last: PaceSample, spanMs: number): PaceSample | undefined {
     const first = this.#samples.find(({ atMs }) => atMs >= last.atMs - spanMs);
     return first && last.atMs - first.atMs >= leastSpanMs ? first : undefined;

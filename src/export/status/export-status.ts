@@ -1,4 +1,7 @@
-/** Renders the state of an export into its status. Makes no decisions. All lists and texts are bounded as the schema requires. */
+/**
+ * Renders the state of an export into its status. This file makes no decisions. It limits the lengths of lists and
+ * texts as the schema requires.
+ */
 import { findCondition, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
   IncompleteInterval,
@@ -99,7 +102,10 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
 }
 
-/** Members of the status whose changes are written immediately: all except figures, and texts that contain figures. */
+/**
+ * Fields of the status whose changes are written immediately: all except figures that change often, and texts that
+ * contain them.
+ */
 export function verdictsOf(status: SearchExportStatus): unknown {
   const { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange } = status;
   const { fingerprint, location, manifest, conditions } = status;
@@ -111,7 +117,10 @@ export function verdictsOf(status: SearchExportStatus): unknown {
   return { ...begun, fingerprint, location, manifest, found };
 }
 
-/** The figures of the status. If the export is inactive or not yet read, only its state is updated. */
+/**
+ * Builds the figures of the status that change often. If the export is inactive or not yet read, only its state is
+ * updated.
+ */
 export function describeFigures({ before, health, view, wallMs }: ExportStatusInput, pace: Pace): SearchExportStatus {
   const state = health.reason;
   if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };

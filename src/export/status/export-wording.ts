@@ -1,6 +1,6 @@
 /**
- * Names and facts for the messages of an export, which depend on how the export was started. `export-health.ts` renders each message once,
- * with one of these.
+ * Words and facts that messages about an export need and that depend on how the export was started: as a SearchExport
+ * or on the command line. `export-health.ts` renders each message from one of these objects.
  */
 
 /** Field of the spec that a message can name, as a path below `spec`. */
@@ -14,8 +14,8 @@ export type WordedField =
 
 export interface ExportWording {
   /**
-   * `resource`: an operator works on a SearchExport, whose spec cannot change what the files hold. `process`: a process works on this export
-   * alone, and another start can have another query.
+   * `resource`: an operator works on a SearchExport, whose query and range cannot change. `process`: a command works on
+   * this export alone, and its next start can have another query.
    */
   readonly startedAs: 'resource' | 'process';
   /** `stdout`: the rows stay in a temporary folder until they are proven, and then go to stdout. */

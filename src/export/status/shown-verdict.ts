@@ -8,14 +8,14 @@ import { reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 import type { WorkView } from '../work/work-view.ts';
 import type { ExportHealth } from './export-health.ts';
 
-/** Reasons about spec and Secrets. They no longer hold as soon as work can begin. */
+/** Reasons of conditions that concern the spec and Secrets. They no longer hold as soon as work can begin. */
 const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.volumeNotFound,
   reasons.ambientCredentialsNotAllowed,
 ]);
 
-/** Reasons that only a newly committed interval disproves. */
+/** Reasons of conditions that hold until another interval is committed. */
 const ofAnInterval: ReadonlySet<string> = new Set([
   reasons.intervalIncomplete,
   reasons.countMissing,
@@ -28,10 +28,10 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether the conditions in status still hold: they concern the current spec, and this process has observed nothing that disproves
- * them. A search job of this export disproves all reasons that are not in a list above. A search job of another export disproves an outage
- * of the service.
- * @param found the health by the observations of this process
+ * Returns whether the conditions in status still hold: they concern the current spec, and this process has observed
+ * nothing that disproves them. A search job of this export disproves all reasons except those that concern the spec,
+ * Secrets or an interval. A search job of another export disproves an outage of the service.
+ * @param found the health of the export as observed by this process
  * @param doneAtFirst number of intervals at the destination when this process first read it
  */
 export function stillHolds(

@@ -88,8 +88,8 @@ export type Wait =
 
 export interface ExportProgress {
   /**
-   * Covered ratio of the export, 0 to 1: the mean over planned segments of the ratio of their time that has commit records. It approximates
-   * the ratio of rows, because segments have about equally many rows.
+   * Ratio of the export that is done, 0 to 1: the mean, over all planned segments, of the ratio of each segment's time
+   * that commit records cover. It approximates the ratio of rows, because segments have about equally many rows.
    */
   readonly coveredRatio: number;
   readonly intervalsDone: number;
@@ -106,11 +106,14 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly start: readonly SearchOrder[];
   /** Running searches that the caller must end without a commit record, with the reason for each. */
   readonly stop: readonly { readonly search: S; readonly reason: StopReason }[];
-  /** Searches whose jobs the service will soon end. Their rows are committed as if the message limit had cut the search (E13). */
+  /**
+   * Searches whose jobs the service will soon end. Their rows are committed like those of a search that the message
+   * limit cut (E13).
+   */
   readonly endAsCut: readonly S[];
   /** True if commit records cover all segments of the export. The remaining steps are missing digests and then the manifest. */
   readonly isCovered: boolean;
-  /** Intervals that still need the proof of a digest when commit records cover everything, in order of time. */
+  /** Intervals whose rows a digest must still prove once commit records cover the whole range, in order of time. */
   readonly unproven: readonly CommitRecord[];
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
@@ -118,11 +121,15 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly requeueAfterMs: number;
 }
 
-/** Segment number for delays that belong to no segment: delays of ranges whose digest still differs after the last round. */
+/**
+ * Segment number of delays that concern no single segment: delays of ranges whose digest still differs after the last
+ * round.
+ */
 export const digestSegment = -1;
 
 /**
- * Maximum duration in ms of a search. The service ends a query after eight hours (3.1); the last 20 minutes are kept for reading its rows.
+ * Maximum duration in ms of a search. The service ends a query after eight hours (3.1); the last 20 minutes are
+ * reserved for reading the rows.
  */
 const longestSearchMs = longestQueryMs - 20 * 60_000;
 
@@ -344,9 +351,9 @@ const aimedRatio = 0.6;
 const widest = 4;
 
 /**
- * Start of the next search in the rest of a segment by receipt time. The rows of the interval before give the estimate. A good estimate
- * saves jobs: by receipt time a cut search proves nothing and its interval must be halved (E4), and a search that is too small also costs a
- * job.
+ * Start of the next search in the rest of a segment by receipt time, estimated from the rows of the interval before. An
+ * estimate that is too large costs jobs, because a cut search by receipt time proves nothing and its interval must be
+ * halved (E4). An estimate that is too small costs more searches.
  */
 export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;

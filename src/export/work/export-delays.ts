@@ -32,7 +32,8 @@ export interface Trouble {
 
 const longestIntervalHoldMs = 300_000;
 /**
- * Reasons that concern the query, the range or the rows, which an export cannot change. Some of them appear only after a complete search.
+ * Reasons of failures that concern the query, the range or the rows. These cannot change in an existing export. Some of
+ * the reasons appear only after a complete search.
  */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,
@@ -45,7 +46,7 @@ const lastingReasons: ReadonlySet<string> = new Set([
 ]);
 /** Number of consecutive failures of an export that are not yet reported to users. */
 const toleratedFailures = 3;
-/** Number of times that the same interval may be searched again without delay. */
+/** Number of times that an interval may be searched again without a delay. */
 const hastySearches = 2;
 
 export class ExportDelays {
@@ -53,13 +54,13 @@ export class ExportDelays {
   readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
-  /** Number of searches that proved nothing, by interval. */
+  /** For each interval, the number of searches that could not prove it complete. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
   /** Last failure after which a probe file showed that the destination can be written. */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
-  /** True once a search of this process has succeeded. Until then, users are told of every failure. */
+  /** True once a search of this process has succeeded. Until then, every failure is reported to users. */
   #hasSearched = false;
 
   constructor(clock: Clock) {
@@ -95,12 +96,15 @@ export class ExportDelays {
     this.#probedAfter = error;
   }
 
-  /** True if users must be told of the current failure: too many failures followed each other, or no search has succeeded yet. */
+  /**
+   * True if the current failure must be reported to users: too many failures followed each other, or no search has
+   * succeeded yet.
+   */
   get isLasting(): boolean {
     return this.#failuresInRow > (this.#hasSearched ? toleratedFailures : 0);
   }
 
-  /** Number of searches of exactly this range that proved nothing. */
+  /** Number of searches of exactly this range that could not prove it complete. */
   failedBefore(order: SearchOrder): number {
     const known = this.#inVain.get(recordKey(order));
     return known?.fromMs === order.fromMs ? known.times : 0;
@@ -112,8 +116,8 @@ export class ExportDelays {
   }
 
   /**
-   * Records a failure that affects the whole export. Concurrent failures count once. `isCostly`: a retry takes a search or a check of every
-   * file.
+   * Records a failure that affects the whole export. Concurrent failures count once. `isCostly` is true if a retry
+   * needs a search or a check of every file, so that delays grow longer.
    */
   failed(error: LogfleetError, isCostly = false): void {
     if (this.trouble) return;
@@ -130,7 +134,10 @@ export class ExportDelays {
     this.#delay(order, delayMs, error.message);
   }
 
-  /** Records that a search proved nothing and is repeated, with a delay after several repetitions. */
+  /**
+   * Records that a search could not prove its interval complete and is repeated, with a delay after several
+   * repetitions.
+   */
   again(order: SearchOrder, message: string): void {
     const hasty = this.#count(order) - hastySearches;
     if (hasty > 0) this.#delay(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);
@@ -143,7 +150,7 @@ export class ExportDelays {
     this.#intervals.set(recordKey(order), { segment: order.segment, toMs: order.toMs, untilMs: undefined, message });
   }
 
-  /** Records a success, and ends the delays of failures that the success disproves. */
+  /** Records a success, and ends the delays after failures whose cause the success shows to be gone. */
   succeeded(order?: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     if (order) this.#hasSearched = true;
     this.#trouble = undefined;
@@ -187,14 +194,14 @@ export class ExportDelays {
 }
 
 /**
- * Delay in ms before the next attempt after a failure. Failures that wait for an external change have the same maximum delay as failures
- * that a user must fix.
+ * Delay in ms before the next attempt after a failure. A failure that ends only after an external change has the same
+ * maximum delay as a failure that a user must fix.
  */
 function delayAfter(error: LogfleetError, failures: number, longestMs?: number): number {
   return error.handling.kind === 'wait' ? stallRetryMs : retryDelayMs(error, failures, longestMs);
 }
 
-/** Delay in ms after a failure that neither time nor a user can resolve; undefined for other failures. */
+/** Delay in ms after a failure that a retry cannot resolve and a user cannot fix; undefined for other failures. */
 function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {
   if (handling.kind !== 'stall' || !lastingReasons.has(reason)) return undefined;
   return doubledMs(stallRetryMs, failures, longestIntervalHoldMs);

@@ -1,13 +1,14 @@
 /**
- * The work on one export: reads its destination, plans it, searches the intervals that have no commit record, proves the rows, and writes
- * the manifest.
+ * The work on one export: reads its destination, plans it, searches the intervals that have no commit record, proves
+ * the rows, and writes the manifest.
  *
- * `work-state.ts` decides which task runs besides the searches, and `export-decision.ts` decides which searches run. This class carries out
- * both decisions. It does not know the resource: its caller passes the limits with each `advance`, and is called back when something may
- * have changed.
+ * `work-state.ts` decides which task runs besides the searches, and `export-decision.ts` decides which searches run.
+ * This class carries out both decisions. It does not know the SearchExport. Its caller passes the limits to each call
+ * of `advance`, and is notified when the state of the work may have changed.
  *
- * Invariants: only objects at the destination show what is done (E3), so the state in memory may be lost at any time. Only `advance` starts
- * work, and `advance` waits for nothing. A failure delays the work (`export-delays.ts`).
+ * Invariants: only objects at the destination show what is done (E3), so the state in memory may be lost at any time.
+ * Only `advance` starts work, and it returns without waiting for that work. A failure delays the work
+ * (`export-delays.ts`).
  */
 import { assert } from '../../base/assert.ts';
 import { asLogfleetError } from '../../base/errors.ts';
@@ -123,7 +124,7 @@ export class ExportWork {
   /** True while planning has open search jobs. Stopping the planning would lose their results. */
   get isPlanning(): boolean {
     const planning = this.#planning;
-    // A test search during the wait does not count, because its results are not used.
+    // The test search of a planning that still waits may be stopped, because its results are not used.
     if (!planning || planning.settlesAtMs !== undefined || planning.jobs.signal.aborted) return false;
     return planning.jobs.views.length > 0;
   }
@@ -233,7 +234,7 @@ export class ExportWork {
   #abortTask(decision: ExportDecision | undefined): void {
     const { kind, abort, settleDelayMs } = this.#task ?? {};
     const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
-    // With another settle delay, another part of the range can be searched (E11).
+    // With another settle delay, the range that can be searched is different (E11).
     const isOutdated = settleDelayMs !== this.#limits.settleDelayMs || waitBeforePlan(this.#limits, this.#unplanned);
     if ((kind === 'plan' && isOutdated) || (kind === 'prove' && isOver)) abort?.abort();
   }
@@ -306,7 +307,8 @@ export class ExportWork {
     if (this.#isClosed || this.#task?.jobs.signal.aborted) return;
     const error = asLogfleetError(thrown);
     log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
-    // A failure to remove leftovers is ignored. The export continues without that task, and no later success would clear the failure.
+    // A failure to remove leftovers is ignored: the export continues without the removal, and no later success would
+    // end the reported failure.
     if (task !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(task));
   }
 
@@ -340,7 +342,7 @@ export class ExportWork {
 
   async #readRecords(isDoubted: boolean): Promise<void> {
     await this.#stored.readRecords(isDoubted);
-    // Intervals that other processes committed need no delays any more.
+    // Delays of intervals that other processes have committed are dropped.
     for (const record of this.#stored.records) this.#searches.forget(record);
   }
 
@@ -356,7 +358,7 @@ export class ExportWork {
   #differs({ differing }: DigestResult): void {
     for (const { fromMs, toMs, counted, written, inSlices = [] } of differing) {
       const figures = { received: written.rows, expected: counted.rows };
-      const message = `an aggregation of the service has ${figuresText(counted)}, but the files have ${figuresText(written)}${slicesText(inSlices)}`;
+      const message = `an aggregation of the service shows ${figuresText(counted)}, but the files contain ${figuresText(written)}${slicesText(inSlices)}`;
       const order = { segment: digestSegment, fromMs, toMs };
       this.#delays.incomplete({ order, reason: 'DigestDiffers', message, figures });
       this.#messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
@@ -419,8 +421,8 @@ export class ExportWork {
   }
 
   /**
-   * Time in ms after which the view of the export may change without an event. Searches that wait for a free search job are not considered
-   * here.
+   * Time in ms after which the view of the export may change without an event. Changes that are caused by searches
+   * waiting for a free job are not included.
    */
   #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
     const { clock } = this.#options;

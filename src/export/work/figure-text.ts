@@ -1,4 +1,4 @@
-/** Short texts for figures of an export, for tables and messages. */
+/** Renders figures of an export (numbers, ratios, ranges) as short texts for tables and messages. */
 import { groupedText } from '../../base/number-text.ts';
 import type { RangeFigures } from '../../destination/digest-verdict.ts';
 import type { SliceFigureName } from '../../destination/slice-figures.ts';
@@ -6,7 +6,7 @@ import type { Interval } from '../search/message-limit.ts';
 
 const units = ['', 'k', 'M', 'G', 'T', 'P'];
 
-/** Amount with a unit, as in `999`, `1.2M`, `34k`; rounded down. */
+/** Renders an amount with a unit, such as `999`, `34k` or `1.2M`, rounded down. */
 export function amountText(amount: number): string {
   let rest = amount;
   let unit = 0;
@@ -22,7 +22,7 @@ export function amountText(amount: number): string {
 /** Tolerance for rounding: 0.29 × 100 is slightly below 29. */
 const roundingError = 1e-9;
 
-/** Ratio 0 to 1 as whole percent. 100 only if everything is done. */
+/** Converts a ratio from 0 to 1 to whole percent. The result is 100 only if everything is done. */
 export function percentOf(part: number): number {
   return part >= 1 ? 100 : Math.min(99, Math.floor(part * 100 + roundingError));
 }
@@ -31,7 +31,10 @@ export function percentText(part: number): string {
   return `${percentOf(part)}%`;
 }
 
-/** Known figures of messages: `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to 2026-11-01T00:59:59.999Z`. */
+/**
+ * Renders the known figures of rows, as in `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to
+ * 2026-11-01T00:59:59.999Z`.
+ */
 export function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): string {
   const size = bytes === undefined ? '' : ` of ${groupedText(bytes)} bytes`;
   const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : new Date(ms).toISOString()));
@@ -47,7 +50,10 @@ const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
   offsetsMs: 'the sum of the times',
 };
 
-/** Ending of a sentence for figures that differ only within slices: `; some slices differ in the oldest time`. */
+/**
+ * End of a sentence about figures that differ only within slices of time, as in `; some slices differ in the oldest
+ * time`.
+ */
 export function slicesText(names: readonly SliceFigureName[]): string {
   return names.length === 0 ? '' : `; some slices differ in ${names.map((name) => sliceFigures[name]).join(', ')}`;
 }

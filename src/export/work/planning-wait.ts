@@ -22,7 +22,10 @@ export interface UnplannedFacts extends PlanningFacts {
   readonly settlesAtMs: number | undefined;
 }
 
-/** Reason that prevents planning, or undefined. Planning itself waits for its range to settle. */
+/**
+ * Reason why the export cannot be planned yet; undefined if it can. The wait until the range is old enough is part of
+ * the planning and no such reason.
+ */
 export function waitBeforePlan(limits: WorkLimits, { wallMs, scannedBytes }: PlanningFacts): Wait | undefined {
   if (isOver(limits, wallMs)) return { kind: 'deadline' };
   if (limits.isPaused) return { kind: 'paused' };
@@ -30,8 +33,8 @@ export function waitBeforePlan(limits: WorkLimits, { wallMs, scannedBytes }: Pla
 }
 
 /**
- * Reason that prevents searching before a plan exists. The destination may already be complete, so the deadline applies only when it cannot
- * be read.
+ * Reason why an export without a plan may start no search. The deadline counts only when the destination cannot be
+ * read, because the destination may already be complete.
  */
 export function waitBeforeSearch(limits: WorkLimits, facts: UnplannedFacts): Wait | undefined {
   const { isLoaded, hasFailed, settlesAtMs, fromMs, clockBehindMs, wallMs } = facts;
@@ -43,7 +46,7 @@ export function waitBeforeSearch(limits: WorkLimits, facts: UnplannedFacts): Wai
   return untilMs === undefined ? undefined : { kind: 'settling', untilMs };
 }
 
-/** Time in ms after which the reason may change; infinite if time alone cannot change it. */
+/** Time in ms after which the reason may change; infinite if only an event can change it. */
 export function delayBeforePlan({ deadlineMs = Number.POSITIVE_INFINITY }: WorkLimits, wallMs: number): number {
   return deadlineMs > wallMs ? deadlineMs - wallMs : Number.POSITIVE_INFINITY;
 }

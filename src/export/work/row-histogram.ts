@@ -1,9 +1,9 @@
 /**
- * Distribution of the written rows over the time range of an export: counts for 60 equal slices. Records give coarse counts, and histograms
- * of this process's searches finer ones. For users; no decision depends on it.
+ * Distribution of the written rows over the time range of an export: counts for 60 equal slices. Commit records give
+ * coarse counts, and histograms of this process's searches give finer ones. The result is only shown to users.
  *
- * Invariant: every row of a record is counted once. Rows of a bucket, or of a record without buckets, are spread evenly over the slices
- * that it overlaps.
+ * Invariant: every row of a commit record is counted once. Rows of a bucket, or of a record without buckets, are spread
+ * evenly over the slices that it overlaps.
  */
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';
@@ -20,20 +20,20 @@ export const unknownRows = -1;
 
 export class RowHistogram {
   readonly #range: Interval;
-  /** Rows by slice for records whose searches had a histogram. */
+  /** Numbers of rows by slice, for commit records whose searches had a histogram. */
   readonly #fine = new Map<string, ReadonlyMap<number, number>>();
 
   constructor({ fromMs, toMs }: Interval) {
     this.#range = { fromMs, toMs };
   }
 
-  /** Takes over the histogram of the job behind a record. */
+  /** Stores the histogram of the search job whose rows a commit record lists. */
   learn(record: CommitRecord, found: MessageHistogram | undefined): void {
     const spans = found && spansOf(record, found);
     if (spans) this.#fine.set(recordKey(record), this.#spread(spans));
   }
 
-  /** A count for each slice in order of time; empty without records. */
+  /** Returns the number of rows in each slice, in order of time; empty without commit records. */
   read(records: readonly CommitRecord[]): readonly number[] {
     if (records.length === 0) return [];
     const counts = Array.from({ length: rowSlices }, () => unknownRows);
@@ -91,7 +91,10 @@ function intervalOf({ fromMs, toMs }: CommitRecord): Interval {
   return { fromMs, toMs };
 }
 
-/** Spans of a record by its histogram; undefined if the histogram does not match the written rows. */
+/**
+ * Splits the rows of a commit record into spans of time by its histogram. Undefined if the histogram does not match the
+ * number of written rows.
+ */
 function spansOf(
   { fromMs, toMs, written }: CommitRecord,
   { buckets }: MessageHistogram,
@@ -104,7 +107,7 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // The bucket at the record's start also contains rows of the record.
+  // The bucket that contains the record's start also has rows of the record.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

@@ -1,7 +1,6 @@
 /**
- * The running searches of an export. Their outcomes leave orders for further searches, delays and messages, which are also kept here.
- *
- * Invariant: a search stays in `list` until all its work has ended and its outcome is applied.
+ * The running searches of an export, with everything that their outcomes leave behind: orders for further searches,
+ * delays and messages.
  */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -42,7 +41,7 @@ export interface RunningSearchesOptions {
   readonly range: Interval;
   /** Called with each commit record that a search finds or writes at the destination. */
   readonly onCommitted: (record: CommitRecord) => void;
-  /** Called when a search sees signs that another process writes commit records for this export. */
+  /** Called when a search detects that another process writes commit records for this export. */
   readonly onOthers: () => void;
   /** Called after the outcome of a search is applied. */
   readonly onEnded: () => void;
@@ -53,7 +52,10 @@ export class RunningSearches {
   readonly #searches = new Map<Search, Promise<void>>();
   readonly #histogram: RowHistogram;
   #narrowed: readonly SearchOrder[] = [];
-  /** Searches that may have been judged under the policy `Fail`, before the user changed it to `Keep`. */
+  /**
+   * Searches that began before the user changed the policy from `Fail` to `Keep`, so that they may still be judged by
+   * `Fail`.
+   */
   #ofFormerPolicy = new WeakSet<Search>();
   #endedBytes = 0;
   #written = 0;
@@ -92,7 +94,7 @@ export class RunningSearches {
     return this.#histogram.read(intervals);
   }
 
-  /** Start conditions of a search. `failedBefore` is read when it is needed, because a user's request may reset it. */
+  /** Starts a search. Its `failedBefore` is read when it is needed, because a user's request may reset it. */
   start(order: SearchOrder, onNews: () => void, opened: OpenedJob | undefined): SearchStart {
     const { delays } = this.#options;
     return {
@@ -209,7 +211,7 @@ const maxTexts = 10;
 
 interface Told {
   readonly text: string;
-  /** Subject of the latest message with this text, such as an interval; undefined if it has no subject. */
+  /** Subject of the latest message with this text, such as an interval; undefined if the message has no subject. */
   readonly of: string | undefined;
 }
 

@@ -29,11 +29,14 @@ import type { ExportTask } from '../search/export-task.ts';
 import type { StoredManifest } from './work-view.ts';
 
 /**
- * Size in bytes of the probe file that tests whether the destination can be written. The size is usually enough to detect a full quota or
- * disk.
+ * Size in bytes of the probe file that tests whether the destination can be written. It is usually large enough to
+ * detect a full quota or disk.
  */
 const probeBytes = 256 * 1_024;
-/** Delay in ms after which uploads of dead processes are recognized by their age. It includes an allowance for clock differences. */
+/**
+ * Delay in ms after which the age of an upload shows that its process has ended. It includes an allowance for clock
+ * differences.
+ */
 const tidyDelayMs = longestSilenceMs + 60_000;
 
 export class StoredExport {
@@ -70,7 +73,10 @@ export class StoredExport {
     return `${this.destination.url}/${this.#task.layout.folder}`;
   }
 
-  /** True if an upload that was recent at the first reading is now old enough. Its age then shows whether its writer is dead. */
+  /**
+   * True if an upload that was recent at the first reading is now so old that its writer must have ended, so that it
+   * can be removed.
+   */
   get isUntidy(): boolean {
     return this.#tidyAtMs <= this.#clock.monotonic();
   }
@@ -81,8 +87,8 @@ export class StoredExport {
   }
 
   /**
-   * Aborts uploads of dead processes. For a process elsewhere, such as a former container, only the age of its uploads shows that it has
-   * ended (E15).
+   * Aborts uploads of processes that have ended. If a process ran elsewhere, as in a former container, only the age of
+   * its uploads shows that it has ended (E15).
    */
   async tidy(): Promise<void> {
     // If removing the leftovers fails, the next attempt follows after the same delay.
@@ -114,9 +120,9 @@ export class StoredExport {
   }
 
   /**
-   * Reads the commit records. Records that have disappeared from the destination are dropped. If `isDoubted` is true, known records are
-   * read again. After a disappearance the plan is written again: it may be gone too, and another process could then write a different one
-   * (E2).
+   * Reads the commit records. Records that have disappeared from the destination are dropped. If `isDoubted` is true,
+   * known records are read again. If a record has disappeared, the plan is written again: the plan may have disappeared
+   * too, and another process could then write a different plan (E2).
    */
   async readRecords(isDoubted = false): Promise<void> {
     const { layout } = this.#task;
@@ -139,8 +145,9 @@ export class StoredExport {
   }
 
   /**
-   * Writes the verdict of a digest round, or uses the verdict that another process wrote for this round. Files of the intervals that the
-   * verdict voids are removed immediately; other stray files are removed at the end of the export.
+   * Writes the verdict of a digest round, or uses the verdict that another process wrote for this round. The verdict
+   * makes commit records void; their files are removed immediately. Other files without a commit record are removed at
+   * the end of the export.
    */
   async judge(verdict: DigestVerdict): Promise<void> {
     const { layout } = this.#task;

@@ -20,8 +20,8 @@ import type { StoredManifest } from './work-view.ts';
 /** Maximum number of digest rounds without a user's request. */
 export const mostRounds = 3;
 /**
- * Number of readings of contradictory commit records after which known records are read again, too. An export may have ten thousand of
- * them.
+ * Number of readings of contradictory commit records after which records that are already known are read again, too.
+ * They are not read each time, because an export may have ten thousand records.
  */
 const readingsOfNames = 20;
 
@@ -47,7 +47,7 @@ export interface PlannedState {
   readonly stored: StoredExport;
   readonly plan: ExportPlan;
   readonly records: RecordsState;
-  /** Monotonic time at which the commit records were last read completely. */
+  /** Monotonic time at which all commit records were last read. */
   readonly readAtMs: number;
   /** Number of times that the commit records were read because they contradict each other. */
   readonly readsInDisorder: number;
@@ -74,7 +74,7 @@ export type Task =
 export interface TaskFacts {
   /** True while a failure delays the whole export. */
   readonly isHeld: boolean;
-  /** True if another removal may find uploads of dead processes. */
+  /** True if some uploads were too recent to be removed, so that their removal must be tried again. */
   readonly isUntidy: boolean;
   /** True if the destination failed, so that a probe file must be written before anything else. */
   readonly needsProbe: boolean;
@@ -145,7 +145,10 @@ function conclusion({ stored }: PlannedState, decision: ExportDecision): Task | 
   return waitsFor ? undefined : { kind: 'prove', intervals: unproven, round: stored.verdicts.length + 1 };
 }
 
-/** Begins a task. If another process reports new commit records while this task reads them, they are read again afterwards. */
+/**
+ * Starts a task. If another process reports new commit records while this task reads records, they are read again
+ * afterwards.
+ */
 function begin(state: WorkState, task: Task | undefined): WorkStep {
   if (!task) return { state };
   return { state: task.kind === 'readRecords' ? withRecords(state, 'reading') : state, task };

@@ -42,7 +42,7 @@ export interface WorkView {
   readonly progress: ExportProgress | undefined;
   /** Committed intervals in order of time. */
   readonly intervals: readonly CommitRecord[];
-  /** Returns rows by slice of the time range (`row-histogram.ts`), computed on demand. */
+  /** Returns the number of rows for each slice of the time range (`row-histogram.ts`), computed on demand. */
   readonly histogram: () => readonly number[];
   /** Number of running searches. */
   readonly searches: number;
@@ -59,7 +59,7 @@ export interface WorkView {
   readonly trouble: Trouble | undefined;
   /** Last failure of the export; undefined if something has succeeded since. */
   readonly lastError: LogfleetError | undefined;
-  /** True if too many failures in a row make it unlikely that the problem passes. */
+  /** True if so many failures followed each other that the problem is unlikely to end without a user. */
   readonly isTroubleLasting: boolean;
   readonly unproven: readonly Unproven[];
   /** Reasons for failed searches of unfinished intervals, newest first. */
@@ -70,7 +70,7 @@ export interface WorkView {
   readonly undescribedFields: readonly string[];
   /** Manifest of a complete export; undefined while the export is not complete. */
   readonly manifest: StoredManifest | undefined;
-  /** Time in ms after which time alone may change the view; infinite if never. */
+  /** Time in ms after which the view may change without an event; infinite if it cannot. */
   readonly requeueAfterMs: number;
 }
 

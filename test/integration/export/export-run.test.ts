@@ -505,7 +505,7 @@ describe('the destination', () => {
     world.start();
     expect(await world.untilReason('VolumeNotFound')).toBe(true);
     expect(world.condition('Ready')?.message).toBe(
-      'The operator has no volume other, it was given exports: start it with --volume other=DIR, or name another.',
+      'The operator has no volume other, it was given exports: start the operator with --volume other=DIR, or name another volume.',
     );
   });
 

@@ -143,7 +143,7 @@ describe('a dense millisecond', () => {
     [
       'refuses the operator',
       (query: string) => query.replace('matches', 'resembles'),
-      'does not search by the last digits',
+      'does not support searches by the last digits',
     ],
     ['means something else by it', (query: string) => query.replace('"*7"', '"*77"'), 'found 273'],
   ])('of a service that %s is reported', async (_how, meaning, message) => {

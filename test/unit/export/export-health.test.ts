@@ -195,7 +195,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'maxMessages' } }) }),
-      'spec.limits.maxMessages (5,000) is reached: no more searches start. The rows so far stay: 1,234,567 rows are written. Raise it to continue.',
+      'spec.limits.maxMessages (5,000) is reached: no more searches start. Rows that are already written stay: 1,234,567 rows are written. Raise it to continue.',
     ],
     [
       input({
@@ -212,7 +212,7 @@ describe('the message', () => {
         { view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'PendingErrors' }] }) },
         { incompletePolicy: 'Keep' },
       ),
-      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again. spec.incompletePolicy does not apply to a search with errors.',
+      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again. spec.incompletePolicy does not apply to a search that reported errors.',
     ],
     [
       input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'LimitReached' }] }) }),
@@ -243,11 +243,11 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 3_661_500 }) }),
-      'The rest of the range is newer than now minus spec.settleDelay. The next search starts at 1970-01-01T00:00:00.000Z. The clock of the service is 1h1m1s behind, and its time counts.',
+      'The rest of the range is newer than spec.settleDelay, so rows may still arrive. The next search starts at 1970-01-01T00:00:00.000Z. The clock of the service is 1h1m1s behind, and the age of rows is measured by that clock.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 1_500 }) }),
-      'The rest of the range is newer than now minus spec.settleDelay. The next search starts at 1970-01-01T00:00:00.000Z.',
+      'The rest of the range is newer than spec.settleDelay, so rows may still arrive. The next search starts at 1970-01-01T00:00:00.000Z.',
     ],
   ])('case %# says it in a sentence', (given, expected) => {
     expect(exportHealth(given).message).toBe(expected);
@@ -289,7 +289,7 @@ describe('the wording of an export as a process', () => {
     [
       'flags: limit',
       input({ wording: byFlags, view: limited }),
-      '--max-messages (5,000) is reached: no more searches start. The rows so far stay: 1,234,567 rows are written. Raise it to continue.',
+      '--max-messages (5,000) is reached: no more searches start. Rows that are already written stay: 1,234,567 rows are written. Raise it to continue.',
     ],
     [
       'flags: rows that cannot be proven',
@@ -299,7 +299,7 @@ describe('the wording of an export as a process', () => {
     [
       'stdout: limit',
       input({ wording: toStdout, view: limited }),
-      '--max-messages (5,000) is reached: no more searches start. No row has gone to stdout: rows go there once all are proven. Raise it, and the export starts again.',
+      '--max-messages (5,000) is reached: no more searches start. No row was written to stdout: rows are written there once all are proven. Raise it, and the export starts again.',
     ],
     ['stdout: complete', input({ wording: toStdout, view: complete }), '5 rows go to stdout, and no row is missing.'],
     [
