@@ -54,7 +54,7 @@ export interface LedgerShard {
  */
 export const ledgerFormat = 2;
 
-/** Maximum size of a ledger shard in bytes: 512 KiB, half of what an API server accepts (U1). */
+/** Maximum size of a ledger shard in bytes: 512 KiB, half of the size that an API server accepts (U1). */
 export const maxShardBytes = 512 * 1024;
 
 /**
@@ -169,7 +169,10 @@ export interface Host {
    * written resource. Fails with `host.gone` (handling `wait`) if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
-  /** Called instead of a write when the status of a resource is already up to date. Live views use the call. */
+  /**
+   * Called instead of a write when the status of a resource is already up to date, so that live views can show that the
+   * resource was checked.
+   */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
    * Deletes the resource with this uid and resource version. Succeeds if the resource is gone or was replaced. Absent

@@ -1,6 +1,7 @@
 /**
- * Client of the service: its nine operations on a transport and a request budget. Reads are repeated as the outcome table says. The
- * creation of a task is never repeated, and the creation of a job only after a 401, which creates none (5.4). Further requests of a
+ * Client of the service: its nine operations on a transport and a request budget. Reads are repeated if the outcome of
+ * the failed request allows that (`outcome.ts`). The creation of an upgrade task is never repeated. The creation of a
+ * search job is repeated only after a 401, because the service then has created no job (5.4). Further requests of a
  * search job are in `job-client.ts`.
  */
 import { assert } from '../base/assert.ts';

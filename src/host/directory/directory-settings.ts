@@ -97,7 +97,7 @@ export class DirectorySettings {
 }
 
 function settingsBehind({ directory, manifest }: UnusableManifest): FoundSettings {
-  const pausedBy = `${join(directory, manifest)}, which cannot be read and may contain the switch for everything`;
+  const pausedBy = `${join(directory, manifest)}, which cannot be read and may contain the setting that pauses the operator`;
   return { directory, manifest, pausedBy, source: 'unreadable' };
 }
 

@@ -156,7 +156,7 @@ const nameMissing: Finding = error(
   ['metadata', 'name'],
   'Required',
   'is missing',
-  'a directory gives no names by itself, so write one, as in name: production',
+  'a manifest in a directory needs a name, as in name: production',
 );
 
 function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Readonly<Record<string, unknown>>): void {

@@ -328,7 +328,7 @@ function refuseDoubles({ found, refused, problems }: Gathering): void {
         ? `${join(first.directory, first.manifest)}:${first.decoded.position.line}`
         : join(bad.directory, bad.manifest);
     for (const { decoded, directory, manifest } of others.length > 0 ? others : [first]) {
-      const what = `${id.replace('/', ' ')} is also in ${other}, so neither of the two is used`;
+      const what = `${id.replace('/', ' ')} is also in ${other}, so logfleet uses neither manifest`;
       const file = join(directory, manifest);
       const problem = { ...fileError(file, 'Duplicate', what, 'rename or delete one of them'), ...decoded.position };
       problems.push(problem);

@@ -138,7 +138,8 @@ export class ProcessLock {
 
 /**
  * Returns true if no process visibly holds the lock of the directory. A holder on another machine or in another
- * container counts as alive, because only a long silence proves its death.
+ * container counts as alive, because only a lock file that is not renewed for a long time shows that its process has
+ * ended.
  */
 export async function isSurelyFree({ lockFile }: StateDirectory): Promise<boolean> {
   const holder = await readHolder(lockFile).catch(() => 'unreadable' as const);

@@ -1,6 +1,6 @@
 /**
- * Requests to the API server, with a deadline and a metric for each. Answers other than success are thrown as the errors of `api-error.ts`.
- * Nothing is retried here: the callers have queues and retry.
+ * Requests to the API server, with a deadline and a metric for each. Answers other than success are thrown as the
+ * errors of `api-error.ts`. This file retries nothing, because the callers retry failed requests.
  */
 
 import type { Clock } from '../../base/clock.ts';

@@ -25,7 +25,7 @@ import { hasCode } from './api-error.ts';
 
 type Status = NonNullable<AnyResource['status']>;
 
-/** Members of a resource's status that this class writes instead of the reconciler. */
+/** Fields of a resource's status that this class writes instead of the reconciler. */
 interface Hidden {
   readonly entries: readonly OperatorEntry[];
   readonly condition: Condition | undefined;
@@ -34,21 +34,27 @@ interface Hidden {
 interface OtherOperator {
   /** Monotonic time in ms at which an entry of the other operator last changed; -Infinity until the first change. */
   readonly heardAtMs: number;
-  /** Monotonic time in ms at which we saw our unanswered question; undefined if there is none. */
+  /**
+   * Monotonic time in ms at which this process noticed that the other operator had not answered its question (see
+   * above) yet; undefined if no question is open.
+   */
   askedAtMs?: number;
   /** True if the other operator did not answer in time. It no longer counts. */
   isGone?: boolean;
 }
 
-/** Time in ms within which a living operator answers a question, even if its leader was just killed. */
+/** Time in ms within which a running operator answers a question, even if its leader was just killed. */
 export const answerMs = 60_000;
 /**
- * Time in ms without a change of the other operator's entries after which an operator asks it. The operator that acts
- * on the resource waits for `answerMs` longer, so that only one of the two asks.
+ * Time in ms without a change of the other operator's entries after which an operator asks whether the other one is
+ * still running. The operator that acts on the resource waits for `answerMs` longer, so that only one of the two asks.
  */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
-/** Delay in ms of the check after a change, because the cache does not contain the change yet. */
+/**
+ * Delay in ms between a change of a resource and the check of its entries, because the cache does not contain the
+ * change immediately.
+ */
 const changeDelayMs = 100;
 const nothing: Hidden = { entries: [], condition: undefined };
 
@@ -72,7 +78,7 @@ export class OperatorEntries {
   readonly #hidden = new WeakMap<AnyResource, Hidden>();
   readonly #listeners = new Map<KindName, Set<(key: ResourceKey) => void>>();
   readonly #gauge: Gauge;
-  /** Resource whose next written status asks the other operators whether they are alive. */
+  /** Resource whose next written status asks the other operators whether they are still running. */
   #question: AnyResource | undefined;
   #isChecking = false;
   #nextCheck: { readonly atMs: number; readonly timer: Timer } | undefined;
@@ -80,7 +86,7 @@ export class OperatorEntries {
 
   constructor(options: OperatorEntriesOptions) {
     this.#options = options;
-    const help = 'Operators of other namespaces that follow resources of this one.';
+    const help = 'Operators in other namespaces that follow the same resources as this operator.';
     this.#gauge = options.metrics.gauge('logfleet_other_operators', help, []);
     this.#gauge.set({}, 0);
     options.leadership.subscribe(() => void this.#check());
@@ -266,7 +272,10 @@ export class OperatorEntries {
     }
   }
 
-  /** Returns whether our entry is missing, must answer a question, or must replace that of an operator that is gone. */
+  /**
+   * Returns whether our entry is missing, must answer the question of another operator, or must replace the entry of an
+   * operator that is gone.
+   */
   #isDue(resource: AnyResource): boolean {
     const own = this.#own(resource);
     return this.#foreign(resource).some(({ name, seen }) => !own || seen > own.seen || this.#isGone(name));
@@ -278,7 +287,7 @@ export class OperatorEntries {
     return nowMs - heardAtMs >= (this.#isForeign(resource) ? askAgainMs : askAgainMs + answerMs);
   }
 
-  /** Returns our entry for a resource: unchanged, as an answer to another operator, or as a question to it. */
+  /** Returns our entry for a resource: unchanged, with an answer to another operator, or with a question to it. */
   #ownEntry(resource: AnyResource | undefined, foreign: readonly OperatorEntry[]): OperatorEntry {
     const { self, clock } = this.#options;
     const own = this.#own(resource);

@@ -147,7 +147,8 @@ export class Reflector<R extends CachedResource> {
     this.#relists.add({ reason: listing.reason });
     cache.replace(scope, resources);
     this.#options.onList?.();
-    // The failures are not reset yet: a watch that fails after each list must also back off.
+    // The number of failures is not reset yet, because a watch that fails after each list must also be retried with
+    // growing delays.
     if (this.#failures > 0) this.#options.onRecovery?.();
     this.#listing = undefined;
     this.#resourceVersion = page.resourceVersion;

@@ -83,7 +83,7 @@ export class SettingsWatch {
     return this.#isAttempted;
   }
 
-  /** Resolves when the first request for the settings has ended, or the watch itself. */
+  /** Resolves when the first request for the settings has ended, or when the watch has ended. */
   whenAttempted(): Promise<void> {
     return this.#attempted.promise;
   }
@@ -110,7 +110,7 @@ export class SettingsWatch {
     if (this.#current === unread && hasCode(error, 'host.forbidden')) {
       const { log, namespace } = this.#options;
       log.error(
-        `the ConfigMap ${settingsName} may not be read, so that it cannot pause anything: grant list and watch of it in namespace ${namespace}`,
+        `the operator may not read the ConfigMap ${settingsName}, so the ConfigMap cannot pause anything: grant list and watch of it in namespace ${namespace}`,
         { error },
       );
       this.#set(running);

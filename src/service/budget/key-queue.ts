@@ -110,8 +110,8 @@ export class KeyQueue {
   /** Requests that are being cancelled in favour of a keep-alive, and that have not ended yet. */
   readonly #asked = new Set<Occupant>();
   /**
-   * Turn number at which each class of requests was last served, so that the access keys of a user
-   * take turns.
+   * Turn (value of a growing counter) in which each class of requests was last served. The lowest turn shows which
+   * access key of a user has waited longest.
    */
   readonly #turns = new Map<RequestClass, number>();
   #halfUntilMs = Number.NEGATIVE_INFINITY;

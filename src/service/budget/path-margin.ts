@@ -30,8 +30,8 @@ export const marginBounds = {
    */
   cautionStepMs: 25,
   /**
-   * Number of first answers of a class of requests whose fastest one may still be delayed. With
-   * fewer, a path with 5 to 400 ms of latency lets a fifth request arrive within a second.
+   * Number of answers of a class of requests that are needed before the fastest of them counts as not delayed. With
+   * fewer answers, a path with 5 to 400 ms of latency would let a fifth request arrive within a second.
    */
   youngAnswers: 32,
 } as const;
@@ -93,7 +93,8 @@ export class PathMargin {
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // The spread is learned from the first answer on. The class's own fastest answer is used, because slow work is no delay.
+    // The spread is updated from the first answer on. It is compared with the fastest answer of the same class, because
+    // the service's processing time is not a delay of the path.
     const spreadMs = roundTripMs - (this.quickestMs(requestClass) ?? 0);
     const difference = Math.min(marginBounds.mostMs, spreadMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);

@@ -436,7 +436,7 @@ function checkedRate(requestsPerSecond: number): number {
 function checkedConcurrency(maxConcurrent: number): number {
   assert(
     Number.isInteger(maxConcurrent) && maxConcurrent >= 1,
-    'a share of the concurrency is a whole number from 1 on',
+    'the share of concurrent requests must be a whole number of at least 1',
   );
   return maxConcurrent;
 }

@@ -89,8 +89,8 @@ export interface Slot {
    */
   started(lastCheck?: () => void): Departure;
   /**
-   * Returns a slot that was not used. When the request may have been sent, after `started`, the
-   * call equals the outcome `abandoned`.
+   * Returns a slot that was not used. After `started`, when the request may have been sent, this call has the effect of
+   * the outcome `abandoned`.
    */
   release(): void;
   /**

@@ -43,10 +43,7 @@ export const patienceMs = 2_000;
  */
 const keepAliveSlackMs = 3_500;
 
-/**
- * Number of keep-alives that may be sent before the next page request, for each page request sent.
- * If both kinds always wait, 48 of 100 requests are keep-alives.
- */
+/** Number of keep-alives per page request while both kinds wait, so that 48 of 100 requests are keep-alives. */
 const pollsForPage = 12 / 13;
 /**
  * Maximum number of consecutive keep-alives before a waiting page request, if few keep-alives wait.
@@ -64,7 +61,8 @@ export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
   /**
-   * Number of requests that were chosen by rank since a late class of requests was last preferred.
+   * Number of requests that were chosen by the rank of their class since a class that had waited too long was last
+   * preferred.
    */
   #inRank = 0;
   /** Number of keep-alives that may precede the waiting page requests. */

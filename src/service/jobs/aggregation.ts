@@ -41,7 +41,7 @@ export async function aggregateOnce(order: JobOrder, jobs: AggregationJobs): Pro
     const pages: RecordPage[] = [];
     const take = (page: RecordPage) => void pages.push(page);
     await crossing('export.readPage', () => job.readRecords({ offset: 0, take, signal }));
-    // Keep-alive statuses may also have reported errors (E5).
+    // Answers to keep-alive requests may also have reported errors (E5).
     if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
     return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
   } finally {

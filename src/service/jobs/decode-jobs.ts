@@ -61,8 +61,8 @@ function decodeState(members: Members): JobState {
 const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
 
 /**
- * The number of messages is required in any other state, because a missing number could be mistaken
- * for zero.
+ * The number of messages is required in every state in which results can be read, because a missing number could be
+ * mistaken for zero.
  */
 function decodeMessageCount(members: Members, state: JobState): number {
   const count = optionalCount(members, 'messageCount', '');

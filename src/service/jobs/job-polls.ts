@@ -1,11 +1,13 @@
 /**
- * Status requests of one search job: decides when the next one is sent, and passes on the answers (B4). `job-cadence.ts` defines the times.
+ * Status requests of one search job: decides when the next one is sent, and passes on the answers (B4).
+ * `job-cadence.ts` defines the times.
  *
- * A request without a timely answer is repeated. The first answer is still awaited, because it may contain errors that no other answer
- * contains (E5). Answers can therefore arrive in another order than their requests, and each has the sending time of its request.
+ * A request without a timely answer is repeated. The first answer is still awaited, because it may contain errors that
+ * no other answer contains (E5). Answers can therefore arrive in another order than their requests, and each has the
+ * sending time of its request.
  *
- * Invariant: at most one request waits for a request slot. Another one is sent only after the previous one has had its time. No request is
- * sent after `stop`.
+ * Invariant: at most one request waits for a request slot. Another one is sent only after the previous one has had
+ * enough time for an answer. No request is sent after `stop`.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';

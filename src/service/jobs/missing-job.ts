@@ -11,9 +11,9 @@ import type { MissingJob, NoSuchJob } from '../requests/call.ts';
  */
 const replicaGraceMs = 10_000;
 /**
- * Time in ms after a job's creation during which some replicas of the service may not know the job,
- * although another replica has shown that it does. The time is shorter than for other jobs, because
- * replicas learn of a job soon one after the other.
+ * Time in ms after a job's creation during which some replicas of the service may not know the job, although another
+ * replica has shown that it does. The time is shorter than for other jobs, because the other replicas usually learn of
+ * the job soon after the first one.
  */
 const heardReplicaGraceMs = 4_000;
 /**
@@ -49,7 +49,10 @@ export function missingJob(facts: JobFacts, { sentAtMs, hasCookie, isAstray }: N
   // Redirects are checked first, because a service at another address than the job's cannot know
   // the job.
   if (isAstray && facts.hadCookie && !hasCookie) {
-    return { outcome: 'jobCookieMissing', detail: 'a redirect led to a host that does not get its cookies' };
+    return {
+      outcome: 'jobCookieMissing',
+      detail: 'a redirect led to a host that does not receive the cookies of the job',
+    };
   }
   if (facts.isDeleted) return { outcome: 'jobDeleted', detail: 'it has been deleted' };
   if (ageMs < (facts.isHeard ? heardReplicaGraceMs : replicaGraceMs)) {
