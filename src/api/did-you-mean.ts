@@ -19,6 +19,15 @@ export function nearest(written: string, known: readonly string[]): string | und
   return best;
 }
 
+/** Maximum edit distance between a name and a text that resembles it. `ServiceExport` has distance 4 from `SearchExport`. */
+const longestDistance = 3;
+
+/** Returns whether a text is this name, except for letter case and a few letters. */
+export function resembles(written: string, name: string): boolean {
+  if (Math.abs(written.length - name.length) > longestDistance) return false;
+  return editDistance(written.toLowerCase(), name.toLowerCase()) <= longestDistance;
+}
+
 /** Maximum length of texts that are compared to find typing errors. Longer texts are never typing errors. */
 const longestCompared = 64;
 

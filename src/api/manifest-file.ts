@@ -23,6 +23,7 @@ import {
   visit,
   type YAMLParseError,
 } from 'yaml';
+import { isRecord } from '../base/record.ts';
 import type { Explanation, Position } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
 
@@ -343,12 +344,14 @@ function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value'
   return offset;
 }
 
-/** Replaces a `List` by its items, like kubectl. */
+/** Replaces a list by its items, like kubectl. In a list such as `ThingList`, an item without a kind is a `Thing`. */
 function unfoldList(document: ManifestDocument): readonly ManifestDocument[] {
-  const { kind, items } = document.value as { readonly kind?: unknown; readonly items?: unknown };
+  const { apiVersion, kind, items } = document.value as Readonly<Record<string, unknown>>;
   if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [document];
+  const itemKind = kind.slice(0, -'List'.length);
+  const isTyped = (value: unknown) => itemKind === '' || !isRecord(value) || value['kind'] !== undefined;
   return items.map((value: unknown, index) => ({
-    value,
+    value: isTyped(value) ? value : { ...(value as object), apiVersion, kind: itemKind },
     locate: (path, part) => document.locate(['items', index, ...path], part),
   }));
 }

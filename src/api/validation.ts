@@ -7,12 +7,13 @@
 
 import { isRecord } from '../base/record.ts';
 import { evaluateRules } from './cel.ts';
-import { nearest } from './did-you-mean.ts';
+import { nearest, resembles } from './did-you-mean.ts';
 import { checkExport, checkRange } from './export-check.ts';
 import { type Explanation, error, type Finding, warning } from './finding.ts';
 import { isWithin, type JsonPath, valueAt } from './json-path.ts';
-import { apiGroup, type KindName, kinds, ledgerKind } from './kinds.ts';
+import { apiGroup, apiVersionName, type KindName, kinds, ledgerKind } from './kinds.ts';
 import { checkMetadata } from './metadata-check.ts';
+import { isSettingsManifest, settingsName } from './operator-settings.ts';
 import { checkPolicy } from './policy-check.ts';
 import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
 import { checkSchema } from './schema-check.ts';
@@ -29,34 +30,68 @@ export function kindOf(document: unknown): KindName | undefined {
 const kindNames = Object.keys(kinds);
 
 /**
- * Returns the error in the kind or API version of a document that is meant for logfleet, judged by its group or its kind. Undefined
- * if both are right, and for other documents. A document that is not an object is always an error.
+ * Returns the error in the kind or API version of a document that is meant for logfleet (D1). Undefined if both are right, and for
+ * other documents. A document that is not an object is always an error.
  */
 export function misnamedKind(document: unknown): Finding | undefined {
   if (!isRecord(document)) {
     return error([], 'Invalid', 'is not a manifest, since it is not a mapping', 'write apiVersion, kind and metadata');
   }
-  const { apiVersion, kind } = document;
+  const { apiVersion, kind, metadata } = document;
   // The parser unfolds Lists. kubectl accepts neither a List without items nor a List as an item.
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', 'is a List without items, or inside another List', 'write its items as documents');
   }
-  const isMeant = String(apiVersion).split('/')[0] === apiGroup || kindNames.includes(String(kind));
-  if (!isMeant || kindOf(document)) return undefined;
-  if (kindNames.includes(kind as string)) {
-    return error(
-      ['apiVersion'],
-      'Unknown',
-      `${String(kind)} is a kind of ${apiGroup}`,
-      `write apiVersion: ${apiGroup}/v1alpha1`,
-    );
-  }
+  if (kindOf(document) || isSettingsManifest(document)) return undefined;
   const written = String(kind ?? '');
-  if (written === ledgerKind) {
-    return error(['kind'], 'Unknown', 'only the operator writes Ledgers', 'remove it from the manifests');
+  const rightVersion = `apiVersion: ${apiGroup}/${apiVersionName}`;
+  if (kindNames.includes(written)) {
+    return error(['apiVersion'], 'Unknown', `${written} is a kind of ${apiGroup}`, `write ${rightVersion}`);
   }
-  const meant = nearest(written, kindNames) ?? kindNames.join(' or ');
-  return error(['kind'], 'Unknown', `${apiGroup} has no kind ${JSON.stringify(kind ?? '')}`, `did you mean ${meant}?`);
+  const isSettingsName = isRecord(metadata) && metadata['name'] === settingsName;
+  if (isSettingsName && (kind === undefined || resembles(written, 'ConfigMap'))) {
+    const problem = `${settingsName} is a ConfigMap of apiVersion v1`;
+    return error(['kind'], 'Unknown', problem, 'write apiVersion: v1 and kind: ConfigMap');
+  }
+  if (namesGroup(String(apiVersion)) || namesKind(written)) {
+    if (written === ledgerKind) {
+      return error(['kind'], 'Unknown', 'only the operator writes Ledgers', 'remove it from the manifests');
+    }
+    const meant = nearest(written.replace(listSuffix, ''), kindNames) ?? kindNames.join(' or ');
+    const problem = `${apiGroup} has no kind ${JSON.stringify(kind ?? '')}`;
+    return error(['kind'], 'Unknown', problem, `write ${rightVersion} and kind: ${meant}, or remove the document`);
+  }
+  if (typeof apiVersion === 'string' && typeof kind === 'string') return undefined;
+  const name = nameWithin(document);
+  if (name === undefined) return undefined;
+  const problem = `contains ${JSON.stringify(name)}, but is not a manifest, since it lacks apiVersion or kind`;
+  return error([], 'Invalid', problem, `write ${rightVersion}, kind, metadata and spec on the outermost level`);
+}
+
+const listSuffix = /List$/;
+
+/** Returns whether an API version has the group of logfleet, or one like it: with the same first label, or misspelt. */
+function namesGroup(version: string): boolean {
+  const group = version.split('/', 1).join();
+  return group.toLowerCase().includes(apiGroup.split('.', 1).join()) || resembles(group, apiGroup);
+}
+
+/** Returns whether a text is a kind of logfleet, or resembles one. */
+function namesKind(text: string): boolean {
+  return kindNames.some((name) => resembles(text.replace(listSuffix, ''), name));
+}
+
+/** Returns a text in a value, at any depth, that names a kind or an API version of logfleet or resembles one. */
+function nameWithin(value: unknown): string | undefined {
+  if (typeof value === 'string') {
+    return namesKind(value) || (/^[^/]+\/v\d\w*$/.test(value) && namesGroup(value)) ? value : undefined;
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const text of Object.entries(value).flat()) {
+    const name = nameWithin(text);
+    if (name !== undefined) return name;
+  }
+  return undefined;
 }
 
 /**

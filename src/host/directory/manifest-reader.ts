@@ -134,6 +134,16 @@ export class ManifestReader {
       const memories = await this.#load(directory);
       const scan = await this.#scan(directory, gathered);
       gathered.folders.push(...(scan?.folders ?? []), new StateDirectory(directory).requestFolder);
+      for (const link of scan?.linkedFolders ?? []) {
+        const remedy = 'move its manifests here, or name the folder itself on the command line';
+        const problem = fileError(
+          link,
+          'NoEffect',
+          'is a link to a folder, and links to folders are not followed',
+          remedy,
+        );
+        gathered.problems.push({ ...problem, severity: 'warning' });
+      }
       for (const file of scan?.files ?? []) {
         const decoded = this.#decode(directory, file, filesBefore.get(join(directory, file.path)), gathered);
         if (decoded) gather(gathered, directory, file.path, decoded);
@@ -385,6 +395,8 @@ interface Scan {
   readonly files: readonly ScannedFile[];
   /** Paths of the manifest directory and its subfolders, which must be watched for changes. */
   readonly folders: readonly string[];
+  /** Paths of the symbolic links to folders, which are not followed. */
+  readonly linkedFolders: readonly string[];
 }
 
 /** Upper limit in bytes for a manifest of the allowed length, in UTF-8 or UTF-16. */
@@ -396,12 +408,13 @@ const manifestForm = /\.(?:ya?ml|json)$/i;
  * cannot be listed.
  *
  * Names that begin with a dot are skipped: `.logfleet`, `.git`, and the folders behind a mounted ConfigMap. Symbolic links to folders are
- * skipped because they can form cycles. Links to files are followed.
+ * not followed because they can form cycles. Links to files are followed.
  */
 async function scanManifests(directory: string): Promise<Scan> {
   const folders: string[] = [];
   const paths: string[] = [];
   const unlisted: ScannedFile[] = [];
+  const linkedFolders: string[] = [];
   const waiting = [directory];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
     const entries = await listEntries(folder, folder === directory);
@@ -415,10 +428,11 @@ async function scanManifests(directory: string): Promise<Scan> {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) waiting.push(path);
       else if (manifestForm.test(entry.name)) paths.push(path);
+      else if (entry.isSymbolicLink() && (await isFolder(path))) linkedFolders.push(path);
     }
   }
   const files = await Promise.all(paths.sort().map((path) => readManifest(path, relative(directory, path))));
-  return { files: [...files.filter((file) => file !== undefined), ...unlisted], folders };
+  return { files: [...files.filter((file) => file !== undefined), ...unlisted], folders, linkedFolders };
 }
 
 /**
@@ -432,6 +446,13 @@ async function listEntries(folder: string, isRoot: boolean) {
     if (isRoot) throw error;
     return isAbsent(error) ? [] : { error };
   }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
 }
 
 async function readManifest(absolutePath: string, path: string): Promise<ScannedFile | undefined> {

@@ -14,7 +14,11 @@ describe('documents', () => {
     ['comments only', '# nothing\n---\n# here\n', []],
     ['JSON', '{"a": [1, "x", null]}', [{ a: [1, 'x', null] }]],
     ['a List as its items', 'kind: List\nitems: [{a: 1}, {a: 2}]', [{ a: 1 }, { a: 2 }]],
-    ['a list of one kind', 'kind: ThingList\nitems: [{a: 1}]', [{ a: 1 }]],
+    [
+      'a list of one kind as items of this kind',
+      'apiVersion: x/v1\nkind: ThingList\nitems: [{a: 1}, {kind: Other, a: 2}, 3]',
+      [{ apiVersion: 'x/v1', kind: 'Thing', a: 1 }, { kind: 'Other', a: 2 }, 3],
+    ],
     ['what is called a list and has no items', 'kind: AllowList', [{ kind: 'AllowList' }]],
     ['anchors and merged keys', 'a: &a {x: 1}\nb: {<<: *a, z: 2}', [{ a: { x: 1 }, b: { x: 1, z: 2 } }]],
   ])('%s', (_, text, expected) => {

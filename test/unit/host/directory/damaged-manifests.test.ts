@@ -3,7 +3,7 @@
  * manifests.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
@@ -47,6 +47,21 @@ const damages: readonly (readonly [string, (text: string) => string | Uint8Array
   ['without a name', (text) => text.replace('  name: pin\n', '')],
   ['of another kind by a slip', (text) => text.replace('CollectorVersionPolicy', 'ColectorVersionPolicy')],
   ['of another group by a slip', (text) => text.replace('logfleet.dev', 'logfleet.io')],
+  [
+    'of another group and kind by slips',
+    (text) => text.replace('Policy', 'Polcy').replace('logfleet.dev', 'logfleet.io'),
+  ],
+  [
+    'of another kind in lower case',
+    (text) => text.replace('logfleet.dev/v1alpha1', 'v1').replace('CollectorV', 'collectorv'),
+  ],
+  ['nested below a key', (text) => `production:\n${text.replaceAll(/^/gm, '  ')}\n`],
+  ['without a kind below a key', (text) => `items:\n- ${text.replaceAll('\n', '\n  ').replace(/kind: .*/, '')}\n`],
+  ['of misspelt members', (text) => text.replace('apiVersion', 'apiversion').replace('kind', 'Kind')],
+  [
+    'a list of one kind without items',
+    (text) => text.replace('logfleet.dev', 'example.com').replace('Policy', 'PolicyList'),
+  ],
   ['of a list as kind', (text) => text.replace('CollectorVersionPolicy', '[CollectorVersionPolicy]')],
   ['of a list as API version', (text) => text.replace('logfleet.dev/v1alpha1', '[logfleet.dev/v1alpha1]')],
   ['invalid', (text) => text.replace('selector: {}', 'selector: 7')],
@@ -200,6 +215,13 @@ describe('a file that is unreadable from the first run on may pause everything (
     expect(host.settings().paused).toBe(text === settings);
   });
 
+  test.each(['Configmap', 'ConfgMap', 'configmaps'])('settings of kind %s are refused', async (kind) => {
+    const place = new Workplace();
+    place.write('x.yaml', settings.replace('ConfigMap', kind));
+    const host = await place.open();
+    expect(host.settings()).toMatchObject({ paused: true, upgradesBlocked: expect.any(String) });
+  });
+
   test('settings stay while their file is damaged', async () => {
     const place = new Workplace();
     place.write('x.yaml', settings);
@@ -339,6 +361,47 @@ describe('a manifest that is missing for a moment (D3)', () => {
     // The superuser can list the folder even without permission, so the result is the same.
     expect(names(host)).toEqual(['web']);
     chmodSync(place.path('deep'), 0o700);
+  });
+});
+
+describe('documents of other kinds', () => {
+  test.each([
+    [
+      'a Service that is exported to other clusters',
+      'apiVersion: multicluster.x-k8s.io/v1alpha1\nkind: ServiceExport\n',
+    ],
+    ['the definition of a kind of logfleet', readFileSync('crds/collector-version-policy.yaml', 'utf8')],
+    ['values for a chart', 'image: {repository: ghcr.io/example/logfleet, tag: v1}\npolicies: []\n'],
+    ['a Role for the settings', 'apiVersion: v1\nkind: Role\nmetadata: {name: logfleet-settings}\n'],
+  ])('%s is ignored', async (_, text) => {
+    const place = new Workplace();
+    place.write('x.yaml', text);
+    const host = await place.open();
+    expect([host.problems(), host.settings().upgradesBlocked]).toEqual([[], undefined]);
+  });
+
+  test('the items of a list have its kind', async () => {
+    const place = new Workplace();
+    const items = policy('web').replace(/apiVersion: .*\nkind: .*\n/, '');
+    const list = `apiVersion: logfleet.dev/v1alpha1\nkind: CollectorVersionPolicyList\nitems:\n- ${items.replaceAll('\n', '\n  ')}\n`;
+    place.write('web.yaml', list);
+    const host = await place.open();
+    expect([names(host), host.problems()]).toEqual([['web'], []]);
+    place.write('web.yaml', list.replace('logfleet.dev', 'logfleet.io'));
+    await host.refresh();
+    expect(host.problems()).toMatchObject([{ severity: 'error', file: place.path('web.yaml') }]);
+  });
+});
+
+describe('a link to a folder', () => {
+  test('is not followed, and a warning names it', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    place.write('.teams/pin.yaml', policy('pin'));
+    symlinkSync('.teams', place.path('teams'));
+    const host = await place.open();
+    expect([names(host), host.settings().upgradesBlocked]).toEqual([['web'], undefined]);
+    expect(host.problems()).toMatchObject([{ severity: 'warning', reason: 'NoEffect', file: place.path('teams') }]);
   });
 });
 
