@@ -24,9 +24,9 @@ export const variables = {
 const variableNames: SettingNames = {
   address: variables.baseURL,
   credentials: `${variables.accessId} and ${variables.accessKey}`,
-  trustAuthority: `put its CA certificate (PEM) into a file, and the name of the file into ${variables['ca.crt']}`,
+  trustAuthority: `put the service's CA certificate (PEM) into a file, and the name of the file into ${variables['ca.crt']}`,
   followRedirect: `write it into ${variables.baseURL}`,
-  shareRate: 'give logfleet a user of its own, or write a Secret with requestsPerSecond in place of the variables',
+  shareRate: 'give logfleet a user of its own, or write a Secret with requestsPerSecond and unset the variables',
 };
 
 /** Names of the connection settings, as messages of the client use them. */
@@ -55,7 +55,7 @@ export function renderAbsent({ kind, key }: CredentialPlace): string {
 export function renderIncomplete({ kind, key }: CredentialPlace, missing: readonly Required[]): string {
   if (kind === 'secret') return `${secretOf(key)} lacks ${listOf(missing)}: add what is missing`;
   const names = listOf(missing.map((member) => variables[member]));
-  return `${names} ${missing.length === 1 ? 'is' : 'are'} not set, and others are: set all of ${listOf(requiredVariables)}`;
+  return `${names} ${missing.length === 1 ? 'is' : 'are'} not set, although other variables are: set all of ${listOf(requiredVariables)}`;
 }
 
 /** Message for credentials that the service rejected with 401. */

@@ -51,7 +51,8 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   if (value === undefined || value === null) return;
   examine(place);
   if (Array.isArray(value)) {
-    // Items of an atomic list have no identity across updates, so they have no `oldSelf`.
+    // Items of a list of type `atomic` have no identity across updates, so they have no former
+    // value (`oldSelf`).
     const { items } = schema;
     if (items) {
       for (const [index, item] of value.entries()) {

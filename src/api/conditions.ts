@@ -45,32 +45,35 @@ export type ConditionType = (typeof types)[number];
 /** All reasons of conditions. Programs match on them, so a reason must never be renamed. */
 export const reasons = {
   // Ready=True. Neither Reconciling nor Stalled is present.
-  /** Every collector of the policy is at the target, apart from collectors that are offline or left out. */
+  /** Every collector of the policy is at the target, except collectors that are offline or left out. */
   allUpdated: 'AllUpdated',
-  /** Every matching row is in the files, as the manifest proves. With Complete. */
+  /** Every matching row is in the files, as the manifest proves. The condition `Complete` is True as well. */
   exported: 'Exported',
   /**
-   * Under `incompletePolicy: Keep`: the received rows are in the files, and the manifest marks the unproven intervals. With
-   * Complete.
+   * The export completed under `incompletePolicy: Keep`: the received rows are in the files, and the manifest marks the
+   * unproven intervals. The condition `Complete` is True as well.
    */
   exportedIncomplete: 'ExportedIncomplete',
 
   // Ready=False and Reconciling=True: logfleet is working, or waits for an event that needs no person.
   /** Collectors are being upgraded, or will be. */
   rollingOut: 'RollingOut',
-  /** `mode: Observe`, and some collectors are not at the target. No collector will be upgraded. Without Reconciling. */
+  /**
+   * The policy has `mode: Observe`, and some collectors are not at the target. No collector will be upgraded, so the
+   * condition `Reconciling` is absent.
+   */
   observing: 'Observing',
   /** A person must approve the next stage. */
   awaitingApproval: 'AwaitingApproval',
-  /** All collectors of a stage are at the target and are watched before the next stage starts. */
+  /** All collectors of a stage are at the target. They are watched for a while before the next stage starts. */
   soaking: 'Soaking',
-  /** The soak of a stage is over, and the messages of its members are counted. */
+  /** The soak (waiting time) of a stage is over, and the service counts the messages of the stage's members. */
   analyzing: 'Analyzing',
   /** The service gives no reliable count of the messages of a stage's members. The search is repeated. */
   analysisUnavailable: 'AnalysisUnavailable',
   /** No upgrade starts until a maintenance window opens or an exclusion ends. */
   waitingForWindow: 'WaitingForWindow',
-  /** The service has not offered the builds of the channel for `minAge` yet. */
+  /** The service has not offered any build of the channel for at least `minAge` yet. */
   waitingForBuildAge: 'WaitingForBuildAge',
   /** The failure policy stopped the rollout, and the upgraded collectors are returning to their former versions. */
   rollingBack: 'RollingBack',
@@ -78,7 +81,10 @@ export const reasons = {
   progressing: 'Progressing',
   /** Search jobs of an export are running, or will be. */
   exporting: 'Exporting',
-  /** The rest of the export's range is newer than now minus `settleDelay` (E11). */
+  /**
+   * All data that is old enough is exported. The rest of the time range is newer than now minus `settleDelay`
+   * and is exported later (E11).
+   */
   waitingToSettle: 'WaitingToSettle',
   /** The destination is full. The export continues when there is space. */
   destinationFull: 'DestinationFull',
@@ -104,7 +110,7 @@ export const reasons = {
   callAborted: 'CallAborted',
   /** A request was not sent, since another process may be the leader. Appears in logs. */
   notLeading: 'NotLeading',
-  /** A request was not sent, since its credentials are no longer in use. */
+  /** A request was not sent, because no resource uses its credentials any more. */
   clientClosed: 'ClientClosed',
   /** A search job was lost and is created again. Causes: no poll in time, cancelled by the service, or a missing cookie. */
   jobNotKnownYet: 'JobNotKnownYet',
@@ -119,7 +125,7 @@ export const reasons = {
   resultsMissing: 'ResultsMissing',
   /** The service returned no reliable count for an interval (E6). */
   countMissing: 'CountMissing',
-  /** The maximum number of search jobs is active, and no job ends. */
+  /** No search job can start: the service runs the maximum number of search jobs, and none of them ends. */
   jobsExhausted: 'JobsExhausted',
   /** A page was cancelled because the destination accepted its bytes too slowly. */
   destinationSlow: 'DestinationSlow',
@@ -157,13 +163,13 @@ export const reasons = {
   ledgerNotInstalled: 'LedgerNotInstalled',
   /** The ledger of attempts is full, so no further attempt can be admitted (U1). */
   ledgerFull: 'LedgerFull',
-  /** An interval could not be proven complete (E6), and `incompletePolicy` is `Fail`. */
+  /** An interval (part of the time range) could not be proven complete, and `incompletePolicy` is `Fail` (E6). */
   intervalIncomplete: 'IntervalIncomplete',
   /** `limits.maxMessages` rows are written or found. */
   maxMessagesReached: 'MaxMessagesReached',
-  /** The service has scanned `limits.maxBytesScanned` bytes. */
+  /** The service has scanned as many bytes for the export as `limits.maxBytesScanned` allows. */
   maxBytesScannedReached: 'MaxBytesScannedReached',
-  /** The export took longer than `activeDeadlineSeconds`. With Failed. */
+  /** The export took longer than `activeDeadlineSeconds`. The condition `Failed` is True as well. */
   deadlineExceeded: 'DeadlineExceeded',
   /** The operator has no volume with the name in `destination.volume`. */
   volumeNotFound: 'VolumeNotFound',
@@ -191,7 +197,7 @@ export const reasons = {
   addressInvalid: 'AddressInvalid',
   /** The service's certificate has no trusted issuer, or is for another name. */
   certificateNotTrusted: 'CertificateNotTrusted',
-  /** 401: the access id is unknown, or the key is wrong. */
+  /** The service answers 401: the access id is unknown, or the access key is wrong. */
   unauthorized: 'Unauthorized',
   /** 403: the account or its role lacks a permission. */
   forbidden: 'Forbidden',
@@ -199,22 +205,22 @@ export const reasons = {
   queryRefused: 'QueryRefused',
   /** The service does not accept the time range. */
   rangeRefused: 'RangeRefused',
-  /** `results` is Records, but the query has no aggregation. */
+  /** The export's `results` is `Records`, but its query has no aggregation. */
   notAnAggregation: 'NotAnAggregation',
-  /** `results` is Messages, but the service returned an aggregation without its messages. */
+  /** The export's `results` is `Messages`, but the service returned an aggregation without its messages. */
   rawMessagesNotAvailable: 'RawMessagesNotAvailable',
-  /** The export uses receipt time, but the messages lack it. */
+  /** The export selects messages by the time of their receipt, but the messages do not contain this time. */
   receiptTimeMissing: 'ReceiptTimeMissing',
   /** A manifest in the same directory is invalid, and no former version of it is known. */
   manifestUnusable: 'ManifestUnusable',
-  /** 301: the service moved to a host that the Secret does not allow. */
+  /** The service answers with a redirect (301) to a host that the Secret does not allow. */
   redirectNotAllowed: 'RedirectNotAllowed',
 
   // Ready=Unknown. Neither Reconciling nor Stalled is present.
-  /** `spec.paused`, the annotation, or the global switch. */
+  /** The resource is paused by `spec.paused`, by its annotation, or by the switch that pauses the whole operator. */
   paused: 'Paused',
 
-  // Only for Events: the condition Outage has the same reason as Ready.
+  // Used only as a reason of Events, because the condition `Outage` has the same reason as `Ready`.
   /** A dependency has not worked for ten minutes. */
   outage: 'Outage',
 
@@ -283,7 +289,7 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Position of a condition's type in the written order. Unknown types come last. */
+/** Returns the position of a condition's type in the order in which conditions are written. Unknown types come last. */
 function rank({ type }: Condition): number {
   const index = typeOrder.indexOf(type);
   return index === -1 ? typeOrder.length : index;

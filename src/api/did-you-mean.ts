@@ -31,7 +31,7 @@ export function resembles(written: string, name: string): boolean {
 /** Maximum length of texts that are compared to find typing errors. Longer texts are never typing errors. */
 const longestCompared = 64;
 
-/** Number of letters to insert, delete, replace or swap in order to turn one text into the other. */
+/** Returns the smallest number of letters to insert, delete, replace or swap that turns one text into the other. */
 function editDistance(left: string, right: string): number {
   if (left.length > longestCompared || right.length > longestCompared) return longestCompared;
   let before: number[] = [];

@@ -91,7 +91,7 @@ function* checkAgainstNow(spec: WrittenSpec, { fromMs, toMs }: TimeRange, wallMs
     yield warning(
       ['spec', 'activeDeadlineSeconds'],
       'Risky',
-      `is over before ${iso(settledMs)}, when the end of the range can be searched, so the export would fail`,
+      `ends before ${iso(settledMs)}, the earliest time at which the end of the range can be searched, so the export would fail`,
       'write a larger value',
     );
   }
@@ -134,7 +134,7 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
   if (!split.isSplittable) {
     const instead = split.onlyChooses
       ? 'leave out operators that sort or limit rows if you want every row'
-      : 'write Records as results if you want its aggregation, else use only row-wise operators such as where and parse';
+      : 'write Records as results to export the rows of the aggregation, or use only row-wise operators such as where and parse';
     yield warning(
       ['spec', 'query'],
       'Risky',

@@ -176,7 +176,10 @@ function parseDocuments(text: string): ManifestFile {
   return { documents, problems: problems.slice(0, maxProblems), isRefused: false };
 }
 
-/** Returns the offset of the first key that its mapping already has. The parser's own check takes quadratic time. */
+/**
+ * Returns the offset of the first duplicate key of a YAML mapping. This replaces the YAML parser's own check, which
+ * takes quadratic time.
+ */
 function repeatedKey(parsed: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(parsed, {

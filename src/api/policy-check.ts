@@ -59,7 +59,7 @@ function* checkExclusion(selector: CollectorSelector, path: JsonPath): Generator
       path,
       'NoEffect',
       'excludes every collector',
-      'write matchNames, matchFields or matchExpressions, or delete it',
+      'write matchNames, matchFields or matchExpressions, or delete the selector',
     );
   }
   yield* checkSelector(selector, path);

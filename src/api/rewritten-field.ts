@@ -58,7 +58,10 @@ function operatorsOf(query: string): readonly OperatorText[] {
   });
 }
 
-/** Returns the field that follows `as` or `extract`, in `parse "time=*" as _messagetime` also after other names in the list. */
+/**
+ * Returns the protected field that an operator creates after `as` or `extract`, as in `parse "time=*" as _messagetime`. The
+ * field may come after other names in a list.
+ */
 function aliasIn(outside: string): string | undefined {
   return new RegExp(`\\b(?:as|extract) (?:[\\w.-]* ?, ?)*['\`%]?${provingName}`, 'i').exec(outside)?.[1];
 }

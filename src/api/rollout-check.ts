@@ -114,7 +114,7 @@ function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path:
 }
 
 /**
- * Returns whether these stages contain all collectors, so that later stages stay empty. Percentages refer to all
+ * Returns whether these stages contain all collectors. Later stages then stay empty. Percentages refer to all
  * matched collectors and are rounded up.
  */
 function takeAll(stages: readonly WrittenStage[]): boolean {
@@ -143,7 +143,7 @@ function* checkTolerances(
       ofStages,
       'Risky',
       `no limit of failures is set for ${names}`,
-      'write maxFailures there, too, or for the whole rollout in failurePolicy',
+      'write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     );
   } else if (!isWhole && unlimited.length > 0 && !failurePolicy) {
     yield warning(
@@ -242,7 +242,7 @@ function* checkWindow(
   if (unreadable) yield error([...path, 'schedule'], 'Invalid', unreadable.problem, unreadable.remedy);
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
   if (unknown) yield error([...path, 'timeZone'], 'Invalid', unknown.problem, unknown.remedy);
-  // Windows that the `cutoff` leaves empty are already rejected by an API server.
+  // A window that is not longer than the `cutoff` is already an error, so it gets no warning here.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning(

@@ -8,6 +8,7 @@
  * This module loads ajv, so import it lazily.
  */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { counted } from '../base/number-text.ts';
 import { nearest } from './did-you-mean.ts';
 import { error, type Finding, type FindingReason } from './finding.ts';
 import { type JsonPath, valueAt } from './json-path.ts';
@@ -129,7 +130,11 @@ function findingOf(
     case 'maxLength':
       return at('OutOfRange', 'is too long', `write at most ${schema?.maxLength} characters`);
     case 'minItems':
-      return at('Required', 'is empty', `write ${schema?.minItems} item or more, or leave it out`);
+      return at(
+        'Required',
+        'is empty',
+        `write at least ${counted(schema?.minItems ?? 1, 'item')}, or leave the field out`,
+      );
     case 'maxItems':
       return at('OutOfRange', `has ${(value as unknown[]).length} items`, `write at most ${schema?.maxItems}`);
     case 'maxProperties':

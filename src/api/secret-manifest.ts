@@ -63,7 +63,7 @@ function decodeBase64(text: string): string | undefined {
 export interface SecretRules {
   /** Required keys of the Secret, with the remedy for each if it is missing. */
   readonly required: Readonly<Record<string, string>>;
-  /** All known keys of the Secret, including required ones. */
+  /** All keys that the Secret may contain, including required ones. */
   readonly known: readonly string[];
   /** Checks a value of the Secret that is not empty. */
   readonly check?: (name: string, text: string, path: JsonPath) => Iterable<Finding>;

@@ -96,8 +96,8 @@ function shown(text: string): string {
 }
 
 /**
- * Pattern that excludes the option `multi`, which makes several rows of one. Those rows cannot be distinguished from
- * duplicates (E9).
+ * Pattern that excludes the option `multi`, which makes several rows from one message. These rows cannot be
+ * distinguished from duplicates (E9).
  */
 const withoutMulti = /^(?![\s\S]*\bmulti)/i;
 const any = /^/;
@@ -128,5 +128,5 @@ const rowFunctions: ReadonlySet<string> = new Set([
   ...['urldecode', 'urlencode', 'base64decode', 'base64encode', 'dectohex', 'hextodec'],
 ]);
 
-/** Words that can precede a parenthesis in a condition. */
+/** Words that can precede a parenthesis in a condition and are not names of functions. */
 const conditionWords: ReadonlySet<string> = new Set(['and', 'or', 'not', 'in', 'where']);

@@ -74,8 +74,8 @@ function clockChangeAt(text: string, zone: Zone): Explanation | undefined {
 }
 
 /**
- * Returns whether the same local time occurs again after a clock change, at the UTC offset that applies some days
- * later.
+ * Returns whether a clock change repeats a local time. If so, the local time occurs again with the UTC offset
+ * that applies some days later.
  */
 function occursTwice(localMs: number, instantMs: number, zone: Zone): boolean {
   const laterMs = instantMs + afterClockChangeMs;
@@ -86,14 +86,18 @@ function occursTwice(localMs: number, instantMs: number, zone: Zone): boolean {
 function renderOffset(offsetMs: number): string {
   const minutes = Math.abs(Math.round(offsetMs / 60_000));
   const part = (value: number) => String(value).padStart(2, '0');
-  return `${offsetMs < 0 ? '-' : '+'}${part(Math.floor(minutes / 60))}:${part(minutes % 60)}`;
+  const sign = offsetMs < 0 ? '-' : '+';
+  return sign + [part(Math.floor(minutes / 60)), part(minutes % 60)].join(':');
 }
 
 function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
   return name === undefined ? undefined : timeZone(name);
 }
 
-/** Problem of a time, with the member to correct if that is not the time itself. */
+/**
+ * Problem of the start or end of a time range. `member` names the member to correct if that is another one,
+ * such as `timeZone`.
+ */
 type InstantProblem = Explanation & Partial<TimeRangeProblem>;
 
 type Zone = NonNullable<ReturnType<typeof timeZone>>;
@@ -108,7 +112,8 @@ const millisecondsForm = /^\d{1,15}$/;
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
 /**
- * Maximum length in ms of a clock change. It limits how far `to` may be before `from` if a clock change is the cause.
+ * Maximum length in ms of a clock change. If `to` is before `from` by more than this length, a clock change cannot be
+ * the cause.
  */
 const maxClockChangeMs = 3 * 3_600_000;
 /** Time in ms after which a clock change near a local time is certainly over. */

@@ -1,6 +1,6 @@
 /** Waiting for abort signals. */
 
-/** Resolves when the signal is aborted. The reason of the signal is ignored. */
+/** Returns a promise that resolves when the abort signal is aborted. The reason of the abort is ignored. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

@@ -1,6 +1,7 @@
 /**
- * Cron schedules: minute, hour, day of month, month, day of week. Croner parses them and computes their days, always in UTC, since
- * its handling of clock changes differs from ours. `time-zone.ts` converts the local times to instants.
+ * Cron schedules: minute, hour, day of month, month, day of week. The library Croner parses a schedule and computes its days,
+ * always in UTC, because Croner treats clock changes differently than logfleet does. `time-zone.ts` converts the local times to
+ * instants.
  */
 import { Cron, CronPattern } from 'croner';
 
@@ -17,7 +18,7 @@ export class CronSchedule {
    */
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
-  /** Cache of the first scheduled day on or after each day; undefined if there is none. */
+  /** Cache: for each day, the first scheduled day on or after that day; undefined if no further day is scheduled. */
   readonly #days = new Map<number, number | undefined>();
 
   /** Parses a cron schedule. Throws if the text is not a valid schedule. */
@@ -56,7 +57,7 @@ export class CronSchedule {
   }
 }
 
-/** Returns the fields of a cron schedule as they were written. */
+/** Returns the fields of a cron schedule as text, exactly as a person wrote them. */
 export function cronFields(text: string): readonly string[] {
   return text.trim().split(/ +/);
 }

@@ -9,8 +9,8 @@ import { setFlagsFromString } from 'node:v8';
 
 /** Applies the heap settings to this process. */
 export function keepHeapSmall(): void {
-  // V8 collects old objects when their memory has grown by half. The memory for new objects does
-  // not grow.
+  // Starts a garbage collection of old objects when their memory has grown by half. The memory for
+  // new objects keeps its size.
   setFlagsFromString('--heap-growing-percent=50');
   setFlagsFromString('--semi-space-growth-factor=1');
   // V8 collects new objects with a single thread, which is enough for their small memory. Helper

@@ -66,17 +66,21 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
 }
 
 /**
- * Sets the highest bit of each byte of `word` that is a quote, a backslash or below 0x20. Only the lowest set bit is reliable,
- * because a subtraction borrows from the next byte.
+ * Returns a word in which the highest bit is set for each byte of `word` that is a quote, a backslash or below 0x20. Only the
+ * lowest set bit is reliable, because a subtraction borrows from the next byte.
  */
 function marksIn(word: number): number {
-  // This swaps the quote with 0x20, so that quotes and control characters are the bytes up to 0x20.
+  // Exchanges the values of a quote (0x22) and a blank (0x20). Afterwards one comparison with 0x21
+  // finds quotes and control characters.
   const controls = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
   return (((controls - 0x21212121) & ~controls) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
 }
 
-/** Index of the byte with the lowest set bit, counted from the lowest byte. */
+/**
+ * Returns the index, from 0 to 3, of the byte of a 32-bit word that contains the lowest set bit. Byte 0 is
+ * the lowest.
+ */
 function indexOfMark(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >>> 3;
 }

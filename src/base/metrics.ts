@@ -1,5 +1,5 @@
 /**
- * Interface for metrics, so that code counts without depending on Prometheus, and tests can read the counts.
+ * Interface for metrics. Code that counts events uses it instead of Prometheus, so tests can read the counts.
  *
  * Names of metrics end in a base unit or `_total`. Labels have few values, such as a state, an operation or an outcome.
  * They never contain ids, names of collectors or numbers.

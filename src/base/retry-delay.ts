@@ -3,8 +3,8 @@ import type { LogfleetError } from './errors.ts';
 import type { Random } from './random.ts';
 
 /**
- * Delay in ms before a retry of an error that only an unreported change can fix: a person corrects a Secret with wrong
- * credentials, or a condition outside of the cluster changes.
+ * Delay in ms before a retry of an error that a person must fix outside of logfleet, such as wrong credentials.
+ * logfleet is not notified of the fix, so it tries again after this delay.
  */
 export const stallRetryMs = 30_000;
 
@@ -12,8 +12,8 @@ const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 
 /**
- * Returns the delay in ms before a retry after this error. A delay that the error itself names can only make the wait longer,
- * so that `Retry-After: 0` causes no rapid retries.
+ * Returns the delay in ms before a retry after this error. If the error itself names a delay, the longer of both delays
+ * applies, so `Retry-After: 0` causes no rapid retries.
  * @param failures number of consecutive failures before this one
  */
 export function retryDelayMs({ handling }: LogfleetError, failures: number, longestMs?: number): number {
@@ -27,10 +27,7 @@ export function backoffMs(failures: number, longestMs = longestRetryMs): number 
   return doubledMs(firstRetryMs, failures, longestMs);
 }
 
-/**
- * Returns the delay `firstMs`, doubled once for each of the earlier `failures`, and at most
- * `longestMs`.
- */
+/** Returns `firstMs` doubled `failures` times, but at most `longestMs`. */
 export function doubledMs(firstMs: number, failures: number, longestMs = Number.POSITIVE_INFINITY): number {
   return Math.min(longestMs, firstMs * 2 ** failures);
 }

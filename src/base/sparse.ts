@@ -41,7 +41,7 @@ export class SparseSet<T> implements SetView<T> {
   }
 }
 
-/** Sets by label. A label without values uses no memory. */
+/** Map from a label to a set of values. A label without values uses no memory. */
 export class SparseSets<L, T> {
   readonly #sets = new SparseMap<L, Set<T>>();
 

@@ -12,7 +12,10 @@
  */
 const maxZones = 1_000;
 const dayMs = 24 * 3_600_000;
-/** Distance from a local time in ms beyond which a clock change cannot affect it. */
+/**
+ * Distance in ms between a clock change and a local time from which on the clock change cannot affect the
+ * local time.
+ */
 const changeDistanceMs = 36 * 3_600_000;
 /** Maximum number of days that the cache of a time zone holds: more than a year. */
 const maxDays = 500;
@@ -44,9 +47,9 @@ export class TimeZone {
   /** Name of the time zone in the runtime's list. It can differ from the given name, which may be an alias. */
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
-  /** UTC offset of the zone in ms at the beginning of each UTC day. */
+  /** Cache: UTC offset of the time zone in ms at the beginning of each UTC day. */
   readonly #offsetsMs = new Map<number, number>();
-  /** Instant of the clock change, for each UTC day with a clock change. */
+  /** Cache: instant of the clock change, for each UTC day that has a clock change. */
   readonly #changesMs = new Map<number, number>();
   /** UTC offset in ms of each local day, or undefined if a clock change is on or near that day. */
   readonly #steadyMs = new Map<number, number | undefined>();
@@ -90,8 +93,8 @@ export class TimeZone {
   }
 
   /**
-   * Returns the local time that clocks show at the instant of a local time. It differs from the argument if a clock
-   * change skips the argument.
+   * Returns the time that clocks in this zone really show for a local time. The result is later than the argument
+   * if a clock change skips the argument, and otherwise equal to it.
    */
   readingOf(localMs: number): number {
     return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;
@@ -149,7 +152,10 @@ export class TimeZone {
   }
 }
 
-/** Value of the day that contains `timeMs`. `find` finds it for the beginning of the day, in ms. */
+/**
+ * Returns the cached value for the UTC day that contains `timeMs`. A missing value is computed by `find` from
+ * the beginning of the day in ms.
+ */
 function cached<V>(days: Map<number, V>, timeMs: number, find: (startMs: number) => V): V {
   const day = Math.floor(timeMs / dayMs);
   if (!days.has(day)) {

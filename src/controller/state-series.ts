@@ -54,12 +54,12 @@ export class StateSeries {
     this.#options = options;
     this.#totals = metrics.gauge(
       `logfleet_${plural}`,
-      `How many ${plural} are in a state (${states}) with a reason of the condition Ready.`,
+      `Number of ${plural} in each state (${states}), by the reason of the condition Ready.`,
       ['state', 'reason'],
     );
     this.#gauge = metrics.gauge(
       `logfleet_${kind}_state`,
-      `1 for the state (${states}) with the reason of the condition Ready; of at most ${maxShown} ${plural}.`,
+      `1 for the current state (${states}) and the reason of the condition Ready; for at most ${maxShown} ${plural}.`,
       ['namespace', kind, 'state', 'reason'],
     );
   }

@@ -125,7 +125,7 @@ export class ServiceBinding {
    */
   heldBy(): string | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
-    if (listedMs < this.#buildsDoubtedMs) return 'the list of builds, since the service refused the one that is wanted';
+    if (listedMs < this.#buildsDoubtedMs) return 'the list of builds, because the service refused the requested build';
     return this.#hold ? 'the service, which failed a moment ago' : undefined;
   }
 

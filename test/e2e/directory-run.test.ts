@@ -60,7 +60,7 @@ describe.concurrent('a rollout', () => {
     });
     await manifests.policy('production', { retryPolicy: { limit: 0 } });
     const { status, stdout } = await (await run()).ended;
-    expect(stdout).toMatch(/^logging\/production: CollectorsFailed: 1 collector could not be brought to 19\.500-1/);
+    expect(stdout).toMatch(/^logging\/production: CollectorsFailed: 1 collector could not be upgraded to 19\.500-1/);
     expect(status).toBe(1);
     const { status: found } = await manifests.status('production');
     expect(found?.failureReasons).toEqual([expect.objectContaining({ count: 1, examples: [`${tenant.user}-full-1`] })]);
@@ -187,7 +187,7 @@ describe.concurrent('actions of a person', () => {
     await manifests.policy('production', { paused: true });
     const { status, stdout } = await (await run()).ended;
     expect(stdout).toBe(
-      'logging/production: Paused: Paused by spec.paused: nothing new is started. To resume: remove paused: true from its manifest\n',
+      'logging/production: Paused: Paused by spec.paused: no upgrade is started. To resume: remove paused: true from its manifest\n',
     );
     expect(status).toBe(0);
     expect(await tenant.tasks()).toEqual([]);

@@ -234,7 +234,7 @@ function settleByListing(
 
 function endWithout(entry: Entry, open: Attempt, now: Instant, row: Row | undefined): Entry | undefined {
   if (!open.ours) return forgetOpen(entry);
-  const message = `no end within ${Math.round((now.monotonicMs - open.sinceMs) / 60_000)} minutes`;
+  const message = `the upgrade did not end within ${Math.round((now.monotonicMs - open.sinceMs) / 60_000)} minutes`;
   return close(entry, open, 'timedOut', message, now, row);
 }
 

@@ -12,6 +12,7 @@ import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { parseDuration } from '../../base/duration.ts';
+import { counted } from '../../base/number-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import type { Observation } from '../decide-input.ts';
 import type { Ending, RolloutStop } from '../ledger/ledger.ts';
@@ -149,7 +150,9 @@ function heldByManifest(
   _: CollectorVersionPolicy,
   { observation: { upgradesBlocked } }: KnownOfAll,
 ): Refusal | undefined {
-  return upgradesBlocked === undefined ? undefined : { waitsFor: 'a person to correct or delete an unusable manifest' };
+  return upgradesBlocked === undefined
+    ? undefined
+    : { waitsFor: 'a person to correct or delete the manifest that cannot be used' };
 }
 
 /** Refuses all starts while the operator is paused for all policies by its kill switch (R10). */
@@ -307,7 +310,7 @@ function stageLimitReached({ id }: Candidate, { stageLimit, memberIndex, state }
   const stage = memberIndex.stageOf(id);
   const limit = stageLimit(stage);
   if (limit === undefined || limit.open < limit.most) return undefined;
-  const waitsFor = `an upgrade to end: stage ${limit.name} allows at most ${limit.most} at once`;
+  const waitsFor = `a running upgrade to end: stage ${limit.name} allows at most ${limit.most} at once`;
   // The refusal applies to all remaining candidates when they belong to the same stage.
   return stage === state.current ? { waitsFor, forAll: true } : { waitsFor };
 }
@@ -315,13 +318,16 @@ function stageLimitReached({ id }: Candidate, { stageLimit, memberIndex, state }
 function policyLimitReached(_: Candidate, { pending, spec, memberIndex }: AdmissionState): Refusal | undefined {
   const most = maxInProgressOf(spec, memberIndex.matched);
   if (pending.openCount < most) return undefined;
-  return { waitsFor: `an upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };
+  return { waitsFor: `a running upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };
 }
 
 /** Refuses a start when the policy has too many open attempts, because the size of the ledger is limited (U1). */
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
-  return { waitsFor: `an upgrade to end: a policy has at most ${settings.maxOpen} in flight`, forAll: true };
+  return {
+    waitsFor: `a running upgrade to end: a policy may have ${counted(settings.maxOpen, 'upgrade')} in flight at most`,
+    forAll: true,
+  };
 }
 
 /** Refuses a start when the batch of attempts is full, so that no stored attempt expires before its POST is sent (U2). */

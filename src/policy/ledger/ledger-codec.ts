@@ -178,10 +178,10 @@ export function decodeLog(
  * rollout.
  */
 function counted<T extends OtherShard>(name: string, text: string | undefined, rolloutId: string): T {
-  if (text === undefined) throw unreadable(`its part ${name} is missing`);
+  if (text === undefined) throw unreadable(`its shard ${name} is missing`);
   const shard = parse<T>(text);
   if (shard.rolloutId === rolloutId) return shard;
-  throw unreadable(`its part ${name} is of rollout ${shard.rolloutId}, not of ${rolloutId}`);
+  throw unreadable(`its shard ${name} belongs to rollout ${shard.rolloutId}, not to ${rolloutId}`);
 }
 
 /**
@@ -192,7 +192,7 @@ function unpacked<T>(unpack: () => T): T {
   try {
     return unpack();
   } catch (cause) {
-    throw unreadable('its lines are not of the form that logfleet writes', cause);
+    throw unreadable('its lines do not have the form that logfleet writes', cause);
   }
 }
 
@@ -211,14 +211,18 @@ function parse<T extends { readonly format: number }>(text: string): T {
   }
   if (parsed?.format === formatVersion) return parsed;
   const isOlder = parsed?.format < formatVersion;
-  const remedy = isOlder ? 'Delete it once no upgrade is running. A new rollout then begins.' : undefined;
-  throw unreadable(`its format is ${parsed?.format}, this version reads ${formatVersion}`, undefined, remedy);
+  const remedy = isOlder ? 'Delete the ledger when no upgrade is running. A new rollout then begins.' : undefined;
+  throw unreadable(
+    `its format is ${parsed?.format}, and this version of logfleet reads format ${formatVersion}`,
+    undefined,
+    remedy,
+  );
 }
 
 function unreadable(
   why: string,
   cause?: unknown,
-  remedy = 'Restore it, or delete it once no upgrade is running.',
+  remedy = 'Restore the ledger from a backup, or delete it when no upgrade is running.',
 ): LogfleetError {
   return new LogfleetError({
     code: 'ledger.unreadable',

@@ -98,7 +98,7 @@ function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): 
   // The stop was already taken over from an earlier rollout, so its message already names the
   // rollout in which it happened.
   if (stop && stop.atMs < startedAtMs) return stop;
-  const told = `Rollout ${id}, which went to this version, was ${stopWords[kind]}`;
+  const told = `Rollout ${id}, which had the same target version, was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
   const { exceeded: _, ...former } = stop;
   return { ...former, message: `${told}: ${stop.message}` };
@@ -146,7 +146,7 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
 
 /** Event that reports the beginning of a rollout. */
 export function rolloutStarted({ rolloutId, target }: LedgerHeader) {
-  const message = `Rollout ${rolloutId} begins: bringing the selected collectors to ${target}.`;
+  const message = `Rollout ${rolloutId} begins: it upgrades the selected collectors to ${target}.`;
   return { type: 'Normal', reason: 'RolloutStarted', message } as const;
 }
 
@@ -169,14 +169,14 @@ export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { 
 function analyzed(stage: string, analysis: StageAnalysis) {
   const quiet = quietText(analysis);
   const { judged = 0, unjudged = 0 } = analysis.outcome ?? {};
-  const left = unjudged === 0 ? '' : ` ${unjudged} shipped too few messages before to be judged.`;
+  const left = unjudged === 0 ? '' : ` ${unjudged} shipped too few messages before the upgrade to be judged.`;
   if (quiet !== undefined) {
     const message = `Stage ${stage}: of ${counted(judged, 'judged collector')}, ${quiet}.${left}`;
     return { type: 'Warning', reason: 'StageAnalysisFailed', message } as const;
   }
   const message =
     judged === 0
-      ? `Stage ${stage}: no member shipped enough messages before to be judged.`
+      ? `Stage ${stage}: no member shipped enough messages before its upgrade to be judged.`
       : `Stage ${stage}: ${counted(judged, 'judged collector')} still ${wordFor(judged, 'ships', 'ship')} messages.${left}`;
   return { type: judged === 0 ? 'Warning' : 'Normal', reason: 'StageAnalyzed', message } as const;
 }

@@ -50,7 +50,7 @@ export function planRollback(
     const row = memberIndex.row(collectorId);
     const zoneless = row
       ? 'no time zone of its own that can be read'
-      : 'no list shows its time zone, by which windows open';
+      : 'no list shows its time zone, which its maintenance windows need';
     const place = found === 'candidate' && isZoneless(row) ? leftFor(zoneless) : found;
     if (typeof place !== 'object') return place;
     left.push({ collectorId, ...place });
@@ -103,7 +103,8 @@ function placeOf(
   // When the service offers a single build, no list shows whether the collector is alive again (U11), or whether a failed attempt
   // had no effect (U6).
   if (!row && ending?.kind === 'offline') return leftFor('it did not run, and no list shows when it does');
-  if (!row && back && hasFailed(ending)) return leftFor(`${words}; no list shows where it is, to try it again`);
+  if (!row && back && hasFailed(ending))
+    return leftFor(`${words}; no list shows the collector, so the rollback cannot be retried`);
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 

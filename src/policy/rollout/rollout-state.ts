@@ -322,7 +322,10 @@ class StageProgress {
     this.#set(index, withFailures({ ...stage, analysis: { ...analysis, outcome } }, outcome.quiet));
     this.#header = withFailures(this.#header, outcome.quiet);
     if (outcome.judged === 0) {
-      return this.#stopInconclusive(name, `No member of stage ${name} shipped enough messages before to be judged`);
+      return this.#stopInconclusive(
+        name,
+        `No member of stage ${name} shipped enough messages before its upgrade to be judged`,
+      );
     }
     // The next decision applies the failure policy to the quiet members.
     return outcome.quiet > 0 ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
@@ -403,7 +406,7 @@ class StageProgress {
     if (isFilled || this.#header.approved?.includes(name)) return undefined;
     // Every collector that can be upgraded is in an earlier stage, so the last stage has nothing to upgrade.
     if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
-    const waitsFor = `a collector for stage ${name}, which has none that can be upgraded: remove the stage, or approve it to skip it`;
+    const waitsFor = `a collector for stage ${name}, which has no collector that can be upgraded: remove the stage, or approve it to skip it`;
     return byPerson(waitsFor, reasons.awaitingApproval);
   }
 
@@ -427,15 +430,15 @@ function isInconclusive({ members }: StageRecord, counts: Counts): boolean {
 function noneAtTarget({ name }: StageRecord, counts: Counts): string {
   const members = totalOf(counts);
   const listed = members === 0 ? 'its members are no longer listed' : `${members} of its members are still listed`;
-  return `No member of stage ${name} is at the target, and ${listed}`;
+  return `No member of stage ${name} runs the target version, and ${listed}`;
 }
 
 /** Text for the wait of a stage with offline members. The stage ends only when these collectors are alive again. */
 function awaitedWords(offline: number): string {
   if (offline === 0) return '';
   return offline === 1
-    ? ', of which 1 collector has to come back'
-    : `, of which ${offline} collectors have to come back`;
+    ? ', of which 1 collector must come back online'
+    : `, of which ${offline} collectors must come back online`;
 }
 
 function gate(waitsFor: string, reason?: string, untilMs?: number): Gate {

@@ -147,7 +147,7 @@ export class MaintenanceCalendar {
     const exclusion = block ?? before;
     if (exclusion) return `the end of the exclusion ${JSON.stringify(exclusion.name)}`;
     if (piece) return `the maintenance window that opens ${isoTime(piece.startMs)}`;
-    return `a maintenance window longer than the cutoff of ${renderDuration(this.#cutoffMs)}, and none is to come`;
+    return `a maintenance window longer than the cutoff of ${renderDuration(this.#cutoffMs)}, and no such window will open`;
   }
 
   #findNext(wallMs: number, zone: string): Kept<Span | undefined> {
@@ -219,7 +219,7 @@ function problemOf(windows: readonly MaintenanceWindow[], exclusions: readonly E
   for (const { name, startTime, endTime } of exclusions) {
     const unreadable = [startTime, endTime].find((time) => Number.isNaN(Date.parse(time)));
     if (unreadable === undefined) continue;
-    return `exclusion ${JSON.stringify(name)}: ${JSON.stringify(unreadable)} is no time; write one as in 2026-12-20T00:00:00Z`;
+    return `exclusion ${JSON.stringify(name)}: ${JSON.stringify(unreadable)} is not a valid time; write one such as 2026-12-20T00:00:00Z`;
   }
   return undefined;
 }

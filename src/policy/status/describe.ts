@@ -149,7 +149,7 @@ export function describeVerdict(
 ): ShownHealth {
   const shown = describeHealth(before, health, observedGeneration, nowIso);
   if (!overlap) return { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
-  const told = `${overlap.collectors} of the selected collectors ${overlap.collectors === 1 ? 'belongs' : 'belong'} to policy ${overlap.winner}, which goes first by priority, age or name.`;
+  const told = `${overlap.collectors} of the selected collectors ${overlap.collectors === 1 ? 'belongs' : 'belong'} to policy ${overlap.winner}, which takes precedence by priority, age or name.`;
   const change = { status: 'True', reason: reasons.overlapping, message: told, observedGeneration } as const;
   return { ...shown, conditions: setCondition(shown.conditions, { type: 'Overlapping', ...change }, nowIso) };
 }

@@ -93,7 +93,7 @@ function heldByManifest({ upgradesBlocked, fleet }: HealthInput): Health | undef
 
 function paused({ pausedBy, fleet }: HealthInput): Health | undefined {
   if (pausedBy === undefined) return undefined;
-  const message = `Paused by ${pausedBy}: nothing new is started.${inFlight(fleet)}`;
+  const message = `Paused by ${pausedBy}: no upgrade is started.${inFlight(fleet)}`;
   return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
 }
 
@@ -122,7 +122,7 @@ function notOffered({ notOffered: message, awaitsBuild, state }: HealthInput): H
 
 function waitingForService({ problem }: HealthInput): Health | undefined {
   if (!problem) return undefined;
-  const message = `${problem.message.replace(/\.$/, '')}. It is tried again.`;
+  const message = `${problem.message.replace(/\.$/, '')}. logfleet retries.`;
   return { ...atWork, outage: true, reason: problem.reason, message };
 }
 
@@ -135,14 +135,14 @@ function nothingKnown({ fleet }: HealthInput): Health | undefined {
 function nothingMatched({ fleet }: HealthInput): Health | undefined {
   if (!fleet || fleet.matched > 0) return undefined;
   const message =
-    'The selector matches no collector of the service. Change spec.selector or spec.exclude, or install a collector that they match.';
+    'The selector matches no collector of the service. Change spec.selector or spec.exclude, or install a matching collector.';
   return { ...stalled, reason: reasons.noCollectorsMatched, message };
 }
 
 function ledgerFull(input: HealthInput): Health | undefined {
   if (!input.ledgerFull) return undefined;
   const message =
-    'The ledger of upgrade attempts is full: nothing more is started. Split the policy by its selector into several.';
+    'The ledger of upgrade attempts is full: no upgrade is started. Split the policy by its selector into several policies.';
   return { ...stalled, reason: reasons.ledgerFull, message };
 }
 
@@ -163,7 +163,7 @@ export const stopReasons = {
 } as const;
 
 function afterInconclusive({ stage }: RolloutStop): string {
-  return `Run \`logfleet retry\` to choose other members, \`logfleet approve --stage ${stage}\` to go on without them, or set another target.`;
+  return `Run \`logfleet retry\` to choose other members, \`logfleet approve --stage ${stage}\` to continue without them, or set another target.`;
 }
 
 /**
@@ -219,7 +219,7 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
   return { ...quiet, ready: 'False', reason: reasons.observing, message };
 }
 
-const observesOnly = 'spec.mode is Observe, so nothing is started.';
+const observesOnly = 'spec.mode is Observe, so no upgrade is started.';
 
 /** Reports a stalled rollout when the service refuses the searches of a stage's analysis, for example without permission. */
 function analysisRefused({ state }: HealthInput): Health | undefined {
@@ -236,7 +236,7 @@ function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | 
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
   const progress = progressText(fleet, targetVersion);
-  const message = `${progress}; waiting for ${gate.waitsFor}. status.failureReasons names what failed. Correct the cause and run \`logfleet retry\`, or set another target.`;
+  const message = `${progress}; waiting for ${gate.waitsFor}. status.failureReasons lists the failures. Correct the cause and run \`logfleet retry\`, or set another target.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
@@ -284,7 +284,7 @@ export const stageReasons: ReadonlySet<string> = new Set([
 function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefined {
   const newer = fleet?.counts.newer ?? 0;
   if (newer === 0) return undefined;
-  const message = `${counted(newer, 'collector')} ${wordFor(newer, 'runs', 'run')} a newer version than ${targetVersion} and ${wordFor(newer, 'is', 'are')} left alone. Set spec.allowDowngrade to true to take ${wordFor(newer, 'it', 'them')} back.`;
+  const message = `${counted(newer, 'collector')} ${wordFor(newer, 'runs', 'run')} a newer version than ${targetVersion} and ${wordFor(newer, 'is', 'are')} not changed. Set spec.allowDowngrade to true to downgrade ${wordFor(newer, 'it', 'them')}.`;
   return { ...stalled, reason: reasons.downgradeNotAllowed, message };
 }
 
@@ -294,7 +294,7 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   if (failed === 0 || isTolerated(input)) return undefined;
   const excess = state?.excess ? ` (${state.excess.message})` : '';
   const them = wordFor(failed, 'it', 'them');
-  const message = `${counted(failed, 'collector')} could not be brought to ${targetVersion} and ${wordFor(failed, 'has', 'have')} no attempts left${excess}; status.failureReasons says why. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
+  const message = `${counted(failed, 'collector')} could not be upgraded to ${targetVersion} and ${wordFor(failed, 'has', 'have')} no retries left${excess}; status.failureReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
@@ -307,7 +307,7 @@ function collectorsRefused({ fleet }: HealthInput): Health | undefined {
   const leftAlone = fleet?.leftAlone ?? 0;
   if (leftAlone === 0) return undefined;
   const them = wordFor(leftAlone, 'it', 'them');
-  const message = `${counted(leftAlone, 'collector')} ${wordFor(leftAlone, 'is', 'are')} left alone: the service refuses to upgrade ${them}, or ${wordFor(leftAlone, 'it keeps', 'they keep')} leaving the target; status.skippedReasons says which. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
+  const message = `${counted(leftAlone, 'collector')} ${wordFor(leftAlone, 'is', 'are')} not upgraded: the service refuses to upgrade ${them}, or ${wordFor(leftAlone, 'it keeps', 'they keep')} leaving the target; status.skippedReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsRefused, message };
 }
 

@@ -22,7 +22,7 @@ export class PolicyMetrics {
     ]);
     this.#quiet = metrics.gauge(
       'logfleet_policy_quiet_collectors',
-      'Members of stages that went quiet after their upgrade, of policies with a message analysis.',
+      'Number of members that went quiet after their upgrade, in the stages of policies with a message analysis.',
       ['namespace', 'policy'],
     );
     const onHidden = (key: ResourceKey) => this.#hide(key);

@@ -115,7 +115,7 @@ describe('an export is warned about', () => {
     [
       'a query that selects and aggregates rows (E8)',
       { query: '* | limit 5 | count' },
-      'write Records as results if you want its aggregation',
+      'write Records as results to export the rows of the aggregation',
     ],
     ['a subquery (E8)', { query: '_id in [subquery: x]' }, 'spec.query: a subquery.*incomplete beyond the service'],
     ['records of no aggregation', { results: 'Records' }, 'spec.results: the query has no aggregation'],
@@ -176,7 +176,7 @@ describe('an export is warned about', () => {
 
   test('a deadline before the end of the range', () => {
     const spec = { ...during('2026-11-01T00:00:00Z', '2026-12-01T00:00:00Z'), activeDeadlineSeconds: 86_400 };
-    expect(say(spec).at(-1)).toMatch(/^warning spec.activeDeadlineSeconds: is over before 2026-12-01T00:03:00.000Z/);
+    expect(say(spec).at(-1)).toMatch(/^warning spec.activeDeadlineSeconds: ends before 2026-12-01T00:03:00.000Z/);
   });
 
   test('a settleDelay that is shorter than usual delays of messages', () => {

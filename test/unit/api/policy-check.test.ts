@@ -147,7 +147,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'a limit for failures only in the canary',
       bareStages({ name: 'canary', size: 1, maxFailures: 0 }, { name: 'half', size: '50%' }, rest),
-      'warning spec.strategy.stages: no limit of failures is set for half, rest; write maxFailures there, too, or for the whole rollout in failurePolicy',
+      'warning spec.strategy.stages: no limit of failures is set for half, rest; write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     ],
     [
       'the same with an action',
@@ -155,7 +155,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
         ...bareStages({ name: 'canary', size: 1, maxFailures: 0 }, rest),
         failurePolicy: { action: 'Rollback' },
       },
-      'warning spec.strategy.stages: no limit of failures is set for rest; write maxFailures there, too, or for the whole rollout in failurePolicy',
+      'warning spec.strategy.stages: no limit of failures is set for rest; write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     ],
     [
       'a percentage of the first attempt',

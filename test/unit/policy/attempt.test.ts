@@ -206,7 +206,7 @@ describe('U5: 35 minutes after its acceptance, adoption or takeover', () => {
     const before = openEntry({ state, sinceMs: 1_000 });
     const after = settle(before, { row: row(oldVersion, limitMs) }, limitMs);
     expect(after).toMatchObject({ open: undefined, used: 1 });
-    expect(after?.ending).toMatchObject({ kind: 'timedOut', message: 'no end within 35 minutes' });
+    expect(after?.ending).toMatchObject({ kind: 'timedOut', message: 'the upgrade did not end within 35 minutes' });
   });
 
   test.each(states)('%s is updated by a fresh listing at the target', (state) => {

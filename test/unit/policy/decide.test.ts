@@ -291,7 +291,7 @@ describe('what it waits for, in words', () => {
   test('a place', () => {
     const strategy = { maxInProgress: 1, order: 'Name' } as const;
     const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2), entries: [openEntry()] });
-    expect(waiting(bench)).toBe('an upgrade to end: strategy.maxInProgress allows at most 1 at once');
+    expect(waiting(bench)).toBe('a running upgrade to end: strategy.maxInProgress allows at most 1 at once');
   });
 
   test('a back-off, until when', () => {

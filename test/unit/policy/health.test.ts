@@ -78,7 +78,7 @@ describe('each situation of the table', () => {
   test('paused: unknown, and says what still runs', () => {
     const health = healthOf(input({ pausedBy: 'spec.paused', fleet: fleet({ pending: 5, inProgress: 2 }) }));
     expect(health).toMatchObject({ ready: 'Unknown', reason: 'Paused', reconciling: false, stalled: false });
-    expect(health.message).toBe('Paused by spec.paused: nothing new is started. 2 upgrades in flight will end.');
+    expect(health.message).toBe('Paused by spec.paused: no upgrade is started. 2 upgrades in flight will end.');
   });
 
   test('paused before anything is known', () => {
@@ -98,7 +98,7 @@ describe('each situation of the table', () => {
       ...atWork,
       outage: true,
       reason: 'Unauthorized',
-      message: 'The key is wrong. It is tried again.',
+      message: 'The key is wrong. logfleet retries.',
     });
   });
 
@@ -159,22 +159,22 @@ describe('each situation of the table', () => {
     [
       { failed: 1 },
       0,
-      `1 collector could not be brought to ${target} and has no attempts left; status.failureReasons says why. Correct the cause and run \`logfleet retry\`, or exclude it.`,
+      `1 collector could not be upgraded to ${target} and has no retries left; status.failureReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude it.`,
     ],
     [
       { failed: 2 },
       0,
-      `2 collectors could not be brought to ${target} and have no attempts left; status.failureReasons says why. Correct the cause and run \`logfleet retry\`, or exclude them.`,
+      `2 collectors could not be upgraded to ${target} and have no retries left; status.failureReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude them.`,
     ],
     [
       { skipped: 1 },
       1,
-      '1 collector is left alone: the service refuses to upgrade it, or it keeps leaving the target; status.skippedReasons says which. Correct the cause and run `logfleet retry`, or exclude it.',
+      '1 collector is not upgraded: the service refuses to upgrade it, or it keeps leaving the target; status.skippedReasons lists the causes. Correct the cause and run `logfleet retry`, or exclude it.',
     ],
     [
       { newer: 1 },
       0,
-      `1 collector runs a newer version than ${target} and is left alone. Set spec.allowDowngrade to true to take it back.`,
+      `1 collector runs a newer version than ${target} and is not changed. Set spec.allowDowngrade to true to downgrade it.`,
     ],
     [{ inProgress: 1 }, 0, `5 of 6 collectors run ${target}, 1 is being upgraded.`],
   ])('says what a person can do about %j, one or several', (some, leftAlone, message) => {

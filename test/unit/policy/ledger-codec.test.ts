@@ -153,7 +153,7 @@ describe('what is not kept', () => {
 test('U1: a ledger of an older format stalls, and says that it has to be deleted', () => {
   const text = encode(header(), [], 0, []).replace('"format":4', '"format":3');
   expect(() => decodeHead(text, 0)).toThrow(
-    /its format is 3, this version reads 4. Delete it once no upgrade is running/,
+    /its format is 3, and this version of logfleet reads format 4. Delete the ledger when no upgrade is running/,
   );
 });
 
@@ -186,17 +186,19 @@ describe('U1: what cannot be read stalls, and is not taken for empty', () => {
       reason: 'LedgerUnreadable',
       handling: { kind: 'stall' },
     });
-    expect((thrown as LogfleetError).message).toContain('Restore it, or delete it once no upgrade is running.');
+    expect((thrown as LogfleetError).message).toContain(
+      'Restore the ledger from a backup, or delete it when no upgrade is running.',
+    );
   });
 
   test.each<[string, string | undefined]>([
     ['is missing', undefined],
-    ['is of rollout 2-other', encodeLog(header({ rolloutId: '2-other' }), 0, [])],
+    ['belongs to rollout 2-other', encodeLog(header({ rolloutId: '2-other' }), 0, [])],
   ])('a log that %s', (what, text) => {
     expect(() => decodeLog('log-3', text, header().rolloutId, takeoverMs)).toThrow(
       expect.objectContaining({
         code: 'ledger.unreadable',
-        message: expect.stringContaining(`its part log-3 ${what}`),
+        message: expect.stringContaining(`its shard log-3 ${what}`),
       }),
     );
   });

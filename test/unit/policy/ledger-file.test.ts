@@ -182,7 +182,7 @@ describe('U1: a log that the head counts', () => {
     await expect(spoilt(({ store }) => store.shards.delete('log-0'))).rejects.toMatchObject({
       code: 'ledger.unreadable',
       handling: { kind: 'stall' },
-      message: expect.stringContaining('its part log-0 is missing'),
+      message: expect.stringContaining('its shard log-0 is missing'),
     });
   });
 
@@ -195,7 +195,7 @@ describe('U1: a log that the head counts', () => {
       }),
     ).rejects.toMatchObject({
       code: 'ledger.unreadable',
-      message: expect.stringContaining(`its part log-0 is of rollout 7-x, not of 1-${target}`),
+      message: expect.stringContaining(`its shard log-0 belongs to rollout 7-x, not to 1-${target}`),
     });
   });
 });
@@ -264,7 +264,7 @@ describe('U1: the members of a stage', () => {
   });
 
   test.each<[string, (one: ReturnType<typeof book>) => void, string]>([
-    ['is gone', ({ store }) => store.shards.delete('members-0-0'), 'its part members-0-0 is missing'],
+    ['is gone', ({ store }) => store.shards.delete('members-0-0'), 'its shard members-0-0 is missing'],
     [
       'is of another rollout',
       ({ store }) =>
@@ -272,7 +272,7 @@ describe('U1: the members of a stage', () => {
           version: '9',
           content: JSON.stringify({ format: 4, rolloutId: '7-x', members: ['1'] }),
         }),
-      `its part members-0-0 is of rollout 7-x, not of 1-${target}`,
+      `its shard members-0-0 belongs to rollout 7-x, not to 1-${target}`,
     ],
   ])('keep the ledger from being read when their shard %s', async (_, spoil, why) => {
     const one = book();

@@ -187,7 +187,7 @@ describe('the cutoff', () => {
     expect(calendar({ windows: [short] }).verdict(at('2026-11-20T12:00Z'), undefined)).toEqual({
       kind: 'closed',
       opensAtMs: undefined,
-      because: 'a maintenance window longer than the cutoff of 30m, and none is to come',
+      because: 'a maintenance window longer than the cutoff of 30m, and no such window will open',
     });
   });
 });
@@ -299,7 +299,10 @@ describe('what cannot be read', () => {
     [{ windows: [text({ schedule: '0 0 30 2 *' })] }, 'schedule: "0 0 30 2 *" never occurs'],
     [{ windows: [night, text({ schedule: '0 24 * * *' })] }, 'schedule: the hour "24" cannot be read; write'],
     [{ windows: [text({ timeZone: 'Europe/Berln' })] }, 'timeZone: "Europe/Berln" is not a known time zone; write'],
-    [{ exclusions: [exclusion] }, 'exclusion "year end": "Christmas" is no time; write one as in 2026-12-20T00:00:00Z'],
+    [
+      { exclusions: [exclusion] },
+      'exclusion "year end": "Christmas" is not a valid time; write one such as 2026-12-20T00:00:00Z',
+    ],
   ])('opens nothing: %j', (maintenance, problem) => {
     const broken = calendar(maintenance);
     expect(broken.problem).toContain(problem);

@@ -123,7 +123,7 @@ describe('where each stands', () => {
     [
       'U6: failed, with attempts left',
       endedEntry('failed', { toVersion: oldVersion }, { back: true }),
-      'disk full; no list shows where it is, to try it again',
+      'disk full; no list shows the collector, so the rollback cannot be retried',
     ],
   ])('a collector that is at the only build, which no list shows, and %s, stays and is named', (_, known, why) => {
     const bench = rolledBack(known, null);
@@ -245,7 +245,7 @@ describe('what is started', () => {
     unlisted.listing.isObservable = false;
     unlisted.rebuild();
     expect(decided(unlisted, { nowMs, policy: { spec: { maintenance } } }).figures().failureReasons).toMatchObject([
-      { reason: 'not rolled back: no list shows its time zone, by which windows open' },
+      { reason: 'not rolled back: no list shows its time zone, which its maintenance windows need' },
     ]);
     // The attempt of this collector was written to the ledger and then withdrawn, because its POST was never sent.
     const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
@@ -341,7 +341,7 @@ describe('what people read', () => {
       reconciling: false,
       stalled: false,
       message:
-        '2 of 3 attempts failed: 1 collector was rolled back, 0 under way. Would roll back 1 more; spec.mode is Observe, so nothing is started.',
+        '2 of 3 attempts failed: 1 collector was rolled back, 0 under way. Would roll back 1 more; spec.mode is Observe, so no upgrade is started.',
     });
     expect(decided(rolledBack(backAfter('updated')), observe).health.reason).toBe('RolledBack');
   });

@@ -115,7 +115,7 @@ describe('a target that comes back (R6)', () => {
         unproven: true,
         stop: {
           kind: 'failures',
-          message: `Rollout 3-${newerVersion}, which went to this version, was rolled back: x`,
+          message: `Rollout 3-${newerVersion}, which had the same target version, was rolled back: x`,
           atMs: epochMs + 5,
         },
       },

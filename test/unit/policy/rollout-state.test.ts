@@ -153,7 +153,7 @@ describe('a stage under way', () => {
     [
       'waits for offline members where the policy waits for them',
       { fleet: ['upgraded', 'away', 'old'], started: {}, spec: { offlinePolicy: 'Wait' } },
-      'the end of stage canary, of which 1 collector has to come back',
+      'the end of stage canary, of which 1 collector must come back online',
     ],
     [
       'does not wait for offline members otherwise',
@@ -239,7 +239,7 @@ describe('an inconclusive stage', () => {
     ['whose members are offline', ['away', 'away', 'there'], '2 of its members are still listed'],
   ])('%s stops the rollout', (_, fleet, listed) => {
     const { header, health } = decision({ fleet, started: failures });
-    const message = `No member of stage canary is at the target, and ${listed}`;
+    const message = `No member of stage canary runs the target version, and ${listed}`;
     expect(header.stop).toEqual({ kind: 'inconclusive', message, stage: 'canary', atMs: epochMs + nowMs });
     expect(health).toMatchObject({ ready: 'False', stalled: true, reason: 'StageInconclusive' });
     expect(health.message).toContain('logfleet approve --stage canary');

@@ -186,13 +186,13 @@ describe('of one collector', () => {
       'a place, for all who come later',
       { id: '2', because: 'pending' },
       line(0, 0, { spec: spec(one), pending: oneOpen() }),
-      { waitsFor: 'an upgrade to end: strategy.maxInProgress allows at most 1 at once', forAll: true },
+      { waitsFor: 'a running upgrade to end: strategy.maxInProgress allows at most 1 at once', forAll: true },
     ],
     [
       'U1: room in the ledger, for all who come later',
       { id: '2', because: 'pending' },
       line(0, 0, { settings: { ...settings, maxOpen: 1 }, pending: oneOpen() }),
-      { waitsFor: 'an upgrade to end: a policy has at most 1 in flight', forAll: true },
+      { waitsFor: 'a running upgrade to end: a policy may have 1 upgrade in flight at most', forAll: true },
     ],
     [
       'U2: the batch, which is over in a moment, for all who come later',
@@ -283,7 +283,7 @@ describe('of one collector', () => {
 
     test('a place of its own stage: those after it wait as well where that is under way', () => {
       const stageLimit = () => ({ name: 'rest', open: 1, most: 1 });
-      const waitsFor = 'an upgrade to end: stage rest allows at most 1 at once';
+      const waitsFor = 'a running upgrade to end: stage rest allows at most 1 at once';
       const records = [ended, stageRecord('rest')];
       expect(refusalOf(second, staged(records, { stageLimit }))).toEqual({ waitsFor, forAll: true });
       expect(refusalOf(first, staged(records, { stageLimit }))).toEqual({ waitsFor });
