@@ -239,7 +239,7 @@ export interface MessageAnalysis {
   /**
    * Period with which the messages after the upgrade are compared. `BeforeUpgrade` is the period right before the stage
    * started. `DayBefore` and `WeekBefore` are the same time of day, one day or one week earlier, for traffic with a
-   * daily or weekly rhythm.
+   * daily or weekly rhythm. If that is not before the stage started, they go back several days or weeks.
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /** Minimum number of messages in the baseline, from 1 to 1000000. A member with fewer messages is not judged. */
@@ -510,8 +510,8 @@ export interface StageStatus {
   readonly failed: number;
   /**
    * Number of failures of the stage that `maxFailures` limits, namely failed upgrade attempts, and collectors that went
-   * offline or left the target during the stage. A successful retry does not reduce the number. Absent if there are no
-   * failures.
+   * offline, left the target or went quiet during the stage. A successful retry does not reduce the number. Absent if
+   * there are no failures.
    */
   readonly failedAttempts?: number;
   /**

@@ -7,6 +7,7 @@
  */
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
+import { bounded } from '../../controller/status-text.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
 
 const dayMs = 24 * 60 * 60_000;
@@ -16,6 +17,8 @@ export const settleMs = 3 * 60_000;
 
 /** Maximum number of quiet members that the ledger and status list. */
 const maxListed = 10;
+/** Maximum length in characters of the name of a quiet member. */
+const maxNameLength = 256;
 
 /** Period [fromMs, toMs) in wall time, by receipt time of the messages. */
 export interface Period {
@@ -33,14 +36,21 @@ export interface AnalysisPeriods {
 /** Number of messages of each collector, by collector id. A collector without messages is missing. */
 export type MessageCounts = ReadonlyMap<string, number>;
 
-/** Settings of a stage's analysis at the start of the stage. Later edits of the spec do not change them. */
-export function analysisAtStart({ minRatio, duration, baseline, minMessages, scope }: MessageAnalysis): StageAnalysis {
+/**
+ * Settings of a stage's analysis at the start of the stage. Later edits of the spec do not change them.
+ * @param unprovenSinceMs see `LedgerHeader`
+ */
+export function analysisAtStart(
+  { minRatio, duration, baseline, minMessages, scope }: MessageAnalysis,
+  unprovenSinceMs: number | undefined,
+): StageAnalysis {
   return {
     minRatio: Number.parseFloat(minRatio),
     durationMs: parseDuration(duration) ?? 0,
     baseline,
     minMessages,
     ...(scope !== undefined && { scope }),
+    ...(unprovenSinceMs !== undefined && { baselineBeforeMs: unprovenSinceMs }),
   };
 }
 
@@ -50,16 +60,17 @@ export function analysisAtStart({ minRatio, duration, baseline, minMessages, sco
  * @param soakedMs wall time at which the soak of the stage ends
  */
 export function analysisPeriods(
-  { durationMs, baseline, fromMs }: StageAnalysis,
+  { durationMs, baseline, fromMs, baselineBeforeMs }: StageAnalysis,
   startedAtMs: number,
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  const baselineMs = {
-    BeforeUpgrade: startedAtMs - durationMs,
-    DayBefore: resultMs - dayMs,
-    WeekBefore: resultMs - 7 * dayMs,
-  }[baseline];
+  const latestMs = baselineBeforeMs ?? startedAtMs;
+  const isBefore = baseline === 'BeforeUpgrade';
+  const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
+  // The day before may be after the upgrade, for example when a stage soaks for days or was retried later.
+  const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
+  const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
     baseline: { fromMs: baselineMs, toMs: baselineMs + durationMs },
     result: { fromMs: resultMs, toMs: resultMs + durationMs },
@@ -104,7 +115,8 @@ export function judgeMembers(
       continue;
     }
     judged++;
-    if (messages * 100 < minRatio * baseline) quiet.push({ id, name: nameOf(id), messages, baseline });
+    if (messages * 100 < minRatio * baseline)
+      quiet.push({ id, name: bounded(nameOf(id), maxNameLength), messages, baseline });
   }
   const ratio = ({ messages, baseline }: QuietMember) => messages / baseline;
   const quietest = quiet.toSorted((left, right) => ratio(left) - ratio(right) || right.baseline - left.baseline);

@@ -47,9 +47,12 @@ export class MessageCounter {
     return this.#run?.reading;
   }
 
-  /** Counts the messages of this order, and stops to count those of another order. Without an order, nothing is counted. */
+  /**
+   * Counts the messages of this order, and stops to count those of another order or with former credentials. Without an order, nothing
+   * is counted.
+   */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
-    if (order && this.#run && isSameOrder(this.#run.order, order)) return;
+    if (order && this.#run?.searches === searches && isSameOrder(this.#run.order, order)) return;
     this.close();
     this.#run = order && new CounterRun(this.#clock, () => this.#policy.noteNews(), searches, order);
   }
@@ -67,10 +70,10 @@ export function isSameOrder(left: AnalysisOrder, right: AnalysisOrder): boolean 
 /** Counts the messages of one order until both counts are known. */
 class CounterRun {
   readonly order: AnalysisOrder;
+  readonly searches: SearchJobs;
   reading: AnalysisReading | undefined;
   readonly #clock: Clock;
   readonly #onNews: () => void;
-  readonly #searches: SearchJobs;
   readonly #abort = new AbortController();
   #retry: Timer | undefined;
   #baseline: MessageCounts | undefined;
@@ -81,7 +84,7 @@ class CounterRun {
     this.order = order;
     this.#clock = clock;
     this.#onNews = onNews;
-    this.#searches = searches;
+    this.searches = searches;
     void this.#count();
   }
 
@@ -111,7 +114,7 @@ class CounterRun {
       { query: this.order.query, fromMs, toMs, byReceiptTime: true },
       {
         signal,
-        open: (job) => this.#searches.open(job, { signal }),
+        open: (job) => this.searches.open(job, { signal }),
         close: async (job) => {
           await job.close();
           this.#scannedBytes += job.progress.scannedBytes ?? 0;

@@ -187,6 +187,11 @@ export interface StageAnalysis {
   readonly minMessages: number;
   /** Query for the messages that are counted; absent when all messages are counted. */
   readonly scope?: string;
+  /**
+   * Wall time in ms at which the baseline ends at the latest, when members may have run the target version before the stage started;
+   * otherwise, the baseline ends at the latest at the start of the stage.
+   */
+  readonly baselineBeforeMs?: number;
   /** Start of the period after the upgrade. Set by a person's retry; before that, the period is the last part of the soak. */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
@@ -281,6 +286,8 @@ export interface LedgerHeader {
    * stage whose members already run the target version (R6).
    */
   readonly unproven?: true;
+  /** Wall time in ms before which no rollout upgraded collectors to this version; set in an unproven rollout. */
+  readonly unprovenSinceMs?: number;
   /** Reason why the rollout was stopped; absent while the rollout continues. */
   readonly stop?: RolloutStop;
   /**

@@ -77,11 +77,13 @@ export function nextRollout(
  * stopped until a person retries. After an incomplete rollout, the new rollout is unproven: every stage soaks again (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
-  const last = header.history.find(({ targetVersion }) => targetVersion === header.target);
+  const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);
+  const [last] = former;
+  const oldest = last?.outcome === 'Completed' ? undefined : former.findLast(({ outcome }) => outcome !== 'Completed');
   const stop = last && stopOf(last);
   return {
     ...header,
-    ...(last && last.outcome !== 'Completed' && { unproven: true }),
+    ...(oldest && { unproven: true, unprovenSinceMs: oldest.startedAtMs }),
     // The collectors to roll back and the inconclusive stage belonged to the former rollout, so the stop becomes an ordinary
     // stop.
     ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),

@@ -144,14 +144,15 @@ function adoptStop(
 }
 
 /** Marks the header as unproven when status shows a running stage or soak that the ledger does not contain. */
-function adoptStages({ stages = [] }: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
+function adoptStages({ stages = [], rollout }: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { stages: known = [] } = header;
   const isLost = stages.some(({ name, state, startTime, soakedUntil }) => {
     if (startTime === undefined || state === 'Completed') return false;
     const record = known.find((stage) => stage.name === name);
     return !record || (soakedUntil !== undefined && record.updatedAtMs === undefined);
   });
-  return isLost && !header.unproven ? { ...header, unproven: true } : header;
+  if (!isLost || header.unproven) return header;
+  return { ...header, unproven: true, ...(rollout && { unprovenSinceMs: Date.parse(rollout.startTime) }) };
 }
 
 // Kinds of stops that are restored from status. A stop by an inconclusive stage becomes an ordinary

@@ -125,7 +125,12 @@ function isOfPause(action: ActionRecord['action']): boolean {
 
 /** Restarts the stages after a rollback. The rollout begins again with its first stage, and former approvals are void. */
 function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, approve: string | undefined): LedgerHeader {
-  return { ...header, unproven: true, handled: { ...header.handled, ...(approve !== undefined && { approve }) } };
+  return {
+    ...header,
+    unproven: true,
+    unprovenSinceMs: header.unprovenSinceMs ?? header.startedAtMs,
+    handled: { ...header.handled, ...(approve !== undefined && { approve }) },
+  };
 }
 
 /**

@@ -19,7 +19,7 @@ import type { Row } from '../../fleet/fleet-rows.ts';
 import { analysisPeriods, countQuery, judgeMembers, quietText } from '../analysis/message-analysis.ts';
 import { type AnalysisOrder, isSameOrder } from '../analysis/message-counter.ts';
 import type { DecideInput } from '../decide-input.ts';
-import type { LedgerHeader, RolloutStop, StageRecord, Tally } from '../ledger/ledger.ts';
+import type { AnalysisOutcome, LedgerHeader, RolloutStop, StageRecord, Tally } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { type Counts, outstanding, totalOf } from '../members/state-counts.ts';
@@ -143,10 +143,17 @@ function judge(
   const counts = current === undefined ? pending.counts() : pending.stageCounts(current);
   const isStageEnd = record?.updatedAtMs !== undefined || heldUpBy(counts, spec) === 0;
   const found = findExcess(spec, header, isStageEnd);
-  const quiet = record?.analysis && quietText(record.analysis);
+  const quiet = found && quietOf(header, found);
   const excess = found && quiet !== undefined ? { ...found, message: `${found.message}; ${quiet}` } : found;
   const stop = excess && isStopDue(excess, spec, header) ? stopFor(spec, header, excess, now.wallMs) : undefined;
   return { header: stop ? { ...header, stop } : header, excess };
+}
+
+/** Sentence about the quiet members among the failures that exceed a tolerance; undefined when there are none. */
+function quietOf({ stages = [] }: LedgerHeader, { exceeded }: Excess): string | undefined {
+  const counted = stages.filter(({ name }) => exceeded.stage === undefined || exceeded.stage === name);
+  const texts = counted.map(({ analysis }) => analysis && quietText(analysis));
+  return texts.findLast((text) => text !== undefined);
 }
 
 /**
@@ -239,20 +246,25 @@ function stopped(header: LedgerHeader): Progress {
 
 type SoakingStage = StageRecord & { readonly updatedAtMs: number };
 
-/** Adds failures to the tally of a stage or of a rollout. */
-function withFailures<T extends { readonly tally: Tally }>(counting: T, failures: number): T {
+/**
+ * Adds the quiet members to the tally of a stage or of a rollout. After a retry, the tally has no attempts of the judged members. These
+ * members then count as ended attempts, so that a percentage of tolerated failures refers to them.
+ */
+function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, quiet }: AnalysisOutcome): T {
   const { tally } = counting;
-  return failures === 0 ? counting : { ...counting, tally: { ...tally, failed: tally.failed + failures } };
+  const counted = { finished: Math.max(tally.finished, judged), failed: tally.failed + quiet };
+  return quiet === 0 ? counting : { ...counting, tally: { ...tally, ...counted } };
 }
 
-/** Ids of the members of a stage that run the target version. */
+/** Ids of the members of a stage that run the target version and are alive. A person's retry accepts dead members. */
 function* updatedMembers(
   memberIndex: PolicyMemberIndex,
   pending: PendingChanges,
   stage: number,
 ): IterableIterator<string> {
   for (const id of memberIndex.ids()) {
-    if (memberIndex.stageOf(id) === stage && pending.stateOf(id) === 'updated') yield id;
+    const isAlive = memberIndex.row(id)?.collector.alive !== false;
+    if (isAlive && memberIndex.stageOf(id) === stage && pending.stateOf(id) === 'updated') yield id;
   }
 }
 
@@ -319,8 +331,8 @@ class StageProgress {
     const nameOf = (id: string) => memberIndex.row(id)?.collector.name ?? id;
     const judgement = judgeMembers(analysis, members, reading.baseline, reading.result, nameOf);
     const outcome = { ...judgement, scannedBytes: reading.scannedBytes };
-    this.#set(index, withFailures({ ...stage, analysis: { ...analysis, outcome } }, outcome.quiet));
-    this.#header = withFailures(this.#header, outcome.quiet);
+    this.#set(index, withQuiet({ ...stage, analysis: { ...analysis, outcome } }, outcome));
+    this.#header = withQuiet(this.#header, outcome);
     if (outcome.judged === 0) {
       return this.#stopInconclusive(
         name,
@@ -414,7 +426,7 @@ class StageProgress {
     const { now, memberIndex } = this.#input;
     const { stages = [], selected = memberIndex.matched } = this.#header;
     const record = {
-      ...stageStarted(stage, now.wallMs),
+      ...stageStarted(stage, now.wallMs, this.#header),
       ...(!hasNoList(stage) && { members: members.length }),
       ...(members.length === 0 && { endedAtMs: now.wallMs }),
     };

@@ -140,7 +140,11 @@ function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean):
 }
 
 /** Ledger record of a stage that starts now. Later edits of the spec do not change the limits in this record. */
-export function stageStarted(stage: Stage, startedAtMs: number): Omit<StageRecord, 'members'> {
+export function stageStarted(
+  stage: Stage,
+  startedAtMs: number,
+  { unprovenSinceMs }: Pick<LedgerHeader, 'unprovenSinceMs'> = {},
+): Omit<StageRecord, 'members'> {
   const { name, maxFailures, maxInProgress } = stage;
   return {
     name,
@@ -149,7 +153,7 @@ export function stageStarted(stage: Stage, startedAtMs: number): Omit<StageRecor
     ...(maxFailures !== undefined && { maxFailures }),
     ...(maxInProgress !== undefined && { maxInProgress }),
     tally: { finished: 0, failed: 0 },
-    ...(stage.analysis && { analysis: analysisAtStart(stage.analysis.messages) }),
+    ...(stage.analysis && { analysis: analysisAtStart(stage.analysis.messages, unprovenSinceMs) }),
   };
 }
 

@@ -48,9 +48,11 @@ const maxIdLength = 32;
  * Maximum size in bytes of the tasks in status. Together with the limits of the other fields, this limit keeps the status below
  * 100 KB.
  */
-const maxTaskBytes = 24_000;
+const maxTaskBytes = 17_000;
 const maxReasonBytes = 12_000;
 const maxVersionBytes = 6_000;
+/** Maximum size in bytes of the quiet members of a stage. */
+const maxQuietBytes = 1_800;
 
 /**
  * Counts and lists of a policy's status. They change with every answer of the service, so they are
@@ -125,7 +127,7 @@ function describeStarted(record: StageRecord, index: number, { pending, spec, st
     state: shown,
     startTime: isoTime(startedAtMs),
     ...(hasSoak ? { soakedUntil: isoTime(soakedMs) } : {}),
-    ...(hasSoak && record.analysis
+    ...((hasSoak || record.analysis?.outcome) && record.analysis
       ? { analysis: describeAnalysis(record, record.analysis, soakedMs, state.gate) }
       : {}),
   };
@@ -143,7 +145,7 @@ function describeAnalysis(
   if (outcome) {
     const { judged, quiet, unjudged, scannedBytes, quietest } = outcome;
     const state = quiet > 0 ? 'Failed' : judged > 0 ? 'Passed' : 'Inconclusive';
-    return { state, judged, quiet, unjudged, scannedBytes, ...periods, quietest };
+    return { state, judged, quiet, unjudged, scannedBytes, ...periods, quietest: within(maxQuietBytes, quietest) };
   }
   const isUnavailable = endedAtMs === undefined && gate?.reason === reasons.analysisUnavailable;
   if (isUnavailable) return { state: 'Unavailable', message: bounded(gate.waitsFor, maxAnalysisLength), ...periods };

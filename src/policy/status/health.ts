@@ -8,7 +8,7 @@ import type { CollectorVersionPolicySpec } from '../../api/generated/collector-v
 import type { LogfleetError } from '../../base/errors.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import type { Health } from '../../controller/health.ts';
-import type { RolloutStop } from '../ledger/ledger.ts';
+import type { LedgerHeader, RolloutStop } from '../ledger/ledger.ts';
 import { type Counts, outstanding } from '../members/state-counts.ts';
 import { isRollbackOver } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
@@ -149,7 +149,7 @@ function ledgerFull(input: HealthInput): Health | undefined {
 function stopped({ state, fleet }: HealthInput): Health | undefined {
   const stop = state?.header.stop;
   if (!stop || stop.kind === 'rollback') return undefined;
-  const remedy = stop.kind === 'inconclusive' ? afterInconclusive(stop) : wayOn;
+  const remedy = stop.kind === 'inconclusive' ? afterInconclusive(stop, state.header) : wayOn;
   const message = `${stopText(stop, state.stopTally)}: nothing more is started.${inFlight(fleet)} ${remedy}`;
   return { ...stalled, reason: stopReasons[stop.kind], message };
 }
@@ -162,8 +162,10 @@ export const stopReasons = {
   abort: reasons.aborted,
 } as const;
 
-function afterInconclusive({ stage }: RolloutStop): string {
-  return `Run \`logfleet retry\` to choose other members, \`logfleet approve --stage ${stage}\` to continue without them, or set another target.`;
+function afterInconclusive({ stage }: RolloutStop, { stages = [] }: LedgerHeader): string {
+  const isAnalyzed = stages.find(({ name }) => name === stage)?.analysis?.outcome !== undefined;
+  const retry = isAnalyzed ? 'to count their messages again' : 'to choose other members';
+  return `Run \`logfleet retry\` ${retry}, \`logfleet approve --stage ${stage}\` to continue without ${isAnalyzed ? 'a judgement' : 'them'}, or set another target.`;
 }
 
 /**
@@ -236,7 +238,8 @@ function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | 
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
   const progress = progressText(fleet, targetVersion);
-  const message = `${progress}; waiting for ${gate.waitsFor}. status.failureReasons lists the failures. Correct the cause and run \`logfleet retry\`, or set another target.`;
+  const names = fleet.counts.failed > 0 ? 'status.failureReasons lists the failures' : 'status.stages names them';
+  const message = `${progress}; waiting for ${gate.waitsFor}. ${names}. Correct the cause and run \`logfleet retry\`, or set another target.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
@@ -291,10 +294,20 @@ function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefi
 function collectorsFailed(input: HealthInput): Health | undefined {
   const { fleet, targetVersion, state } = input;
   const failed = fleet?.counts.failed ?? 0;
-  if (failed === 0 || isTolerated(input)) return undefined;
+  if (isTolerated(input)) return undefined;
+  if (failed === 0) return wentQuiet(input);
   const excess = state?.excess ? ` (${state.excess.message})` : '';
   const them = wordFor(failed, 'it', 'them');
   const message = `${counted(failed, 'collector')} could not be upgraded to ${targetVersion} and ${wordFor(failed, 'has', 'have')} no retries left${excess}; status.failureReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
+  return { ...stalled, reason: reasons.collectorsFailed, message };
+}
+
+/** Reports quiet collectors that exceed a tolerance when `failurePolicy` nevertheless let the rollout continue to its end. */
+function wentQuiet({ state }: HealthInput): Health | undefined {
+  const { excess, header } = state ?? {};
+  const isQuiet = header?.stages?.some(({ analysis }) => (analysis?.outcome?.quiet ?? 0) > 0);
+  if (!excess || !isQuiet || header?.completedAtMs !== undefined) return undefined;
+  const message = `${excess.message}. Correct the cause and run \`logfleet retry\`, or set another target.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 

@@ -336,7 +336,13 @@ describe('bounds', () => {
         ...words,
       };
     });
-    const bench = new PolicyBench({ collectors, entries });
+    const one = { id: '1'.repeat(20), name: letter.repeat(256), messages: 1e9, baseline: 1e9 };
+    const outcome = { judged: 1e9, quiet: 1e9, unjudged: 1e9, scannedBytes: 1e15, quietest: Array(10).fill(one) };
+    const analysis = { minRatio: 50, durationMs: 1, baseline: 'DayBefore', minMessages: 1, outcome } as const;
+    const ended = { startedAtMs: epochMs, updatedAtMs: epochMs, endedAtMs: epochMs + 2, soakMs: 1 };
+    const tally = { finished: 9, failed: 9 };
+    const stages = Array.from({ length: 10 }, (_, at) => ({ name: `${at}`.repeat(63), ...ended, tally, analysis }));
+    const bench = new PolicyBench({ collectors, entries, header: { stages } });
     const health = { ...rolling, message: long(5_000, 0) };
     const nowIso = '2026-11-01T00:00:00Z';
     const record = { targetVersion: target, startTime: nowIso, completionTime: nowIso, outcome: 'Completed' as const };
@@ -357,6 +363,7 @@ describe('bounds', () => {
     expect(misfits(status, statusSchema)).toEqual([]);
     expect(Buffer.byteLength(JSON.stringify(status))).toBeLessThan(100_000);
     expect(status.tasks?.length).toBeGreaterThan(10);
+    for (const { analysis } of status.stages ?? []) expect(analysis?.quietest?.length).toBeGreaterThan(0);
     expect(status.failureReasons?.length).toBeGreaterThan(0);
   });
 });

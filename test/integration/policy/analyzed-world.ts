@@ -1,0 +1,32 @@
+/** Test world for message analyses: a fleet that ships messages, and a canary stage that is analyzed. */
+import { before, middle, rest, type Setting, staged, target } from './staged-world.ts';
+
+const messages = { minRatio: '50%', duration: '30m', baseline: 'BeforeUpgrade', minMessages: 100 };
+
+/** A fleet of 200 collectors that ship messages, and a canary of 20 collectors with a message analysis. */
+export function analyzed({ build = {}, analysis = {}, canary = {}, group = {}, ...setting }: Setting & Parts) {
+  const web = { count: 200, version: before, messagesPerMinute: 20, ...group };
+  const stages = [
+    {
+      name: 'canary',
+      size: 20,
+      soakDuration: '35m',
+      maxFailures: 0,
+      analysis: { messages: { ...messages, ...analysis } },
+      ...canary,
+    },
+    rest,
+  ];
+  const scenario = { builds: [before, middle, { version: target, ...build }], groups: { web }, ...setting.scenario };
+  const world = staged({ ...setting, stages, scenario });
+  const analysisNow = () => world.stage('canary')?.analysis;
+  const searches = () => world.world.journal.filter(({ path }) => path.includes('/search/jobs'));
+  return { ...world, analysisNow, searches };
+}
+
+export interface Parts {
+  readonly build?: object;
+  readonly analysis?: object;
+  readonly canary?: object;
+  readonly group?: object;
+}

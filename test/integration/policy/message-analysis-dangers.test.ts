@@ -1,0 +1,179 @@
+/** Message analyses under unusual conditions: retries, other targets, changed credentials, lost ledgers, and unusual answers of the service. */
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../../src/api/annotations.ts';
+import { secretsPath } from '../../support/world.ts';
+import { minuteMs } from '../../unit/policy/builders.ts';
+import { analyzed } from './analyzed-world.ts';
+import { Backup } from './backup.ts';
+import { before, hourMs, middle, target } from './staged-world.ts';
+
+const silencing = { stopsShipping: 0.3 };
+
+test('new credentials that may search end the stall', async () => {
+  const users = {
+    weak: { keys: { simulator: 'simulator-key' }, forbidden: ['createJob'] as const },
+    strong: { keys: { strong: 'strong-key' } },
+  };
+  const { world, untilReason } = analyzed({ scenario: { users } });
+  world.start();
+  expect(await untilReason('AnalysisUnavailable')).toBe(true);
+  const text = (value: string) => Buffer.from(value).toString('base64');
+  world.api.patch(`${secretsPath}/log-service`, { data: { accessId: text('strong'), accessKey: text('strong-key') } });
+  expect(await untilReason('AllUpdated', 10 * hourMs)).toBe(true);
+});
+
+describe('a baseline ends before the members run the target', () => {
+  test('with a soak that is longer than a day', async () => {
+    const { world, untilReason, analysisNow } = analyzed({
+      build: silencing,
+      canary: { soakDuration: '30h' },
+      analysis: { baseline: 'DayBefore' },
+    });
+    world.start();
+    expect(await untilReason('RolloutStopped', 40 * hourMs)).toBe(true);
+    expect(analysisNow()).toMatchObject({ judged: 20, unjudged: 0, state: 'Failed' });
+  });
+
+  test('after a retry on another day', async () => {
+    const { world, untilReason, analysisNow, annotate, status, at } = analyzed({
+      build: silencing,
+      analysis: { baseline: 'DayBefore' },
+    });
+    world.start();
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    await world.clock.advance(50 * hourMs);
+    await annotate(annotations.retry, status()?.rollout?.id ?? '');
+    await world.until(() => analysisNow()?.state === 'Pending', hourMs);
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    expect(analysisNow()).toMatchObject({ judged: 20, unjudged: 0, state: 'Failed' });
+    expect(at(target)).toBe(20);
+  });
+
+  test('after a rollback and a retry at once', async () => {
+    const { world, untilReason, analysisNow, annotate, status, at } = analyzed({
+      build: { drops: 0.8 },
+      spec: { failurePolicy: { action: 'Rollback' }, allowDowngrade: true },
+    });
+    world.start();
+    expect(await untilReason('RolledBack')).toBe(true);
+    const { judged } = analysisNow() ?? {};
+    await annotate(annotations.retry, status()?.rollout?.id ?? '');
+    await world.until(() => analysisNow()?.judged === undefined, hourMs);
+    await world.until(() => analysisNow()?.judged !== undefined, 4 * hourMs);
+    expect(analysisNow()).toMatchObject({ judged, quiet: 20, state: 'Failed' });
+    expect(at(target)).toBeLessThanOrEqual(20);
+  });
+
+  test('when the target changes and returns', async () => {
+    const { world, analysisNow, patch, at } = analyzed({ build: silencing });
+    world.start();
+    await world.until(() => analysisNow() !== undefined, 2 * hourMs);
+    await world.clock.advance(34 * minuteMs);
+    patch({ spec: { target: { version: middle }, paused: true } });
+    await world.clock.advance(2 * minuteMs);
+    patch({ spec: { target: { version: target }, paused: false } });
+    await world.until(
+      () => ['RolloutStopped', 'AllUpdated'].includes(world.ready('production')?.reason ?? ''),
+      5 * hourMs,
+    );
+    expect(analysisNow()).toMatchObject({ judged: 20, unjudged: 0, state: 'Failed' });
+    expect(at(target)).toBe(20);
+  });
+
+  test('when the ledger is lost during the soak', async () => {
+    const { world, analysisNow, at } = analyzed({ build: silencing });
+    const replica = world.start();
+    const backup = new Backup(world);
+    await world.until(() => analysisNow() !== undefined, 2 * hourMs);
+    await world.clock.advance(34 * minuteMs);
+    replica.kill();
+    backup.restoreLedgers();
+    world.start();
+    await world.until(
+      () => ['RolloutStopped', 'AllUpdated'].includes(world.ready('production')?.reason ?? ''),
+      5 * hourMs,
+    );
+    expect(world.ready('production')?.reason).toBe('RolloutStopped');
+    expect(analysisNow()).toMatchObject({ judged: 20, unjudged: 0, state: 'Failed' });
+    expect(at(target)).toBe(20);
+  });
+});
+
+test('status names the quiet members of a stage without tolerance', async () => {
+  const { world, untilReason, analysisNow } = analyzed({ build: silencing, canary: { maxFailures: undefined } });
+  world.start();
+  expect(await untilReason('CollectorsFailed')).toBe(true);
+  expect(analysisNow()?.quietest?.length).toBeGreaterThan(0);
+  expect(world.ready('production')?.message).toContain('status.stages names them');
+});
+
+test('a rollout that continues in spite of quiet members ends as CollectorsFailed', async () => {
+  const { world, untilReason, status, at, annotate } = analyzed({
+    build: silencing,
+    spec: { failurePolicy: { action: 'Continue' } },
+  });
+  world.start();
+  await world.until(() => at(target) === 200, 8 * hourMs);
+  await world.clock.advance(hourMs);
+  expect(world.ready('production')).toMatchObject({ status: 'False', reason: 'CollectorsFailed' });
+  expect(world.ready('production')?.message).toContain('went quiet');
+  await annotate(annotations.retry, status()?.rollout?.id ?? '');
+  expect(await untilReason('AllUpdated')).toBe(true);
+  expect(status()?.history?.[0]).toMatchObject({ outcome: 'Completed' });
+});
+
+test('a percentage of tolerated failures refers to the judged members after a retry', async () => {
+  const { world, untilReason, annotate, status, stage, analysisNow } = analyzed({
+    build: silencing,
+    canary: { maxFailures: '80%' },
+  });
+  world.start();
+  await world.until(() => analysisNow() !== undefined, 2 * hourMs);
+  await world.clock.advance(20 * minuteMs);
+  await annotate(annotations.retry, status()?.rollout?.id ?? '');
+  expect(await untilReason('AllUpdated', 5 * hourMs), world.ready('production')?.message).toBe(true);
+  expect(stage('canary')?.analysis?.quiet).toBeGreaterThan(0);
+});
+
+test('the stop follows the judgement at once', async () => {
+  const { world, analysisNow, untilReason } = analyzed({ build: silencing, spec: { resyncInterval: '1h' } });
+  world.start();
+  await world.until(() => analysisNow()?.judged !== undefined, 3 * hourMs);
+  const judgedMs = world.clock.monotonic();
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  expect(world.clock.monotonic() - judgedMs).toBeLessThan(15_000);
+});
+
+test('long names of collectors fit into the status', async () => {
+  const name = 'x'.repeat(3000);
+  const { world, untilReason, analysisNow } = analyzed({
+    build: { stopsShipping: 1 },
+    scenario: {
+      groups: { web: { count: 1, version: before, messagesPerMinute: 20 } },
+      collectors: Object.fromEntries(
+        Array.from({ length: 3 }, (_, index) => [`${name}${index}`, { version: before, messagesPerMinute: 20 }]),
+      ),
+    },
+  });
+  world.start();
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  for (const one of analysisNow()?.quietest ?? []) expect(one.name.length).toBeLessThanOrEqual(256);
+});
+
+test('a retry accepts a member that died', async () => {
+  const { world, untilReason, annotate, status, snapshot, analysisNow } = analyzed({});
+  world.start();
+  await world.until(() => analysisNow() !== undefined, 2 * hourMs);
+  const dead = snapshot().collectors.find(({ version }) => version === target)?.name ?? '';
+  world.model.patch({ collectors: { [dead]: { running: false } } }, world.service.nowMs());
+  expect(await untilReason('RolloutStopped', 5 * hourMs)).toBe(true);
+  await annotate(annotations.retry, status()?.rollout?.id ?? '');
+  expect(await untilReason('AllUpdated', 5 * hourMs), world.ready('production')?.message).toBe(true);
+});
+
+test('an inconclusive analysis says what a retry does', async () => {
+  const { world, untilReason } = analyzed({ group: { messagesPerMinute: 1 } });
+  world.start();
+  expect(await untilReason('StageInconclusive')).toBe(true);
+  expect(world.ready('production')?.message).toContain('count their messages again');
+});
