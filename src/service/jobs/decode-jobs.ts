@@ -50,8 +50,10 @@ export function renderJobState(state: JobState): string {
 const maxStateLength = 100;
 
 function decodeState(members: Members): JobState {
-  const state = text(members, 'state', '');
-  return states.get(state.trim()) ?? { unknown: state.slice(0, maxStateLength) };
+  const state = text(members, 'state', '').trim();
+  // A job without a state would be polled until it expires.
+  if (state === '') throw mismatch('state', 'a state', undefined);
+  return states.get(state) ?? { unknown: state.slice(0, maxStateLength) };
 }
 
 /**

@@ -49,7 +49,7 @@ import type {
  * as active.
  */
 export const orphanLifeMs = 30_000;
-/** Time in ms without any answer of the service after which a search job counts as lost. */
+/** Time in ms without any valid answer of the service after which a search job counts as lost. */
 const longestSilenceMs = 60_000;
 /**
  * Maximum number of attempts to delete a search job. After the last one, the job expires because no
@@ -368,7 +368,9 @@ export class SearchJob {
     // after a time without any accepted request, in which the service must have cancelled it.
     const isCookieOver = error.code === cookieMissingCode && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#ended(error);
-    else if (silentMs >= longestSilenceMs) this.#ended(silencedError(this.id, silentMs, error));
+    else if (silentMs >= longestSilenceMs) {
+      this.#ended(error.reason === 'AnswerInvalid' ? error : silencedError(this.id, silentMs, error));
+    }
     this.#finish();
   }
 

@@ -32,9 +32,12 @@ describe('the state (3.1)', () => {
     ['DONE GATHERING HISTOGRAM', 'doneGatheringHistogram'],
     ['CANCELLED', 'cancelled'],
     ['CANCELED', { unknown: 'CANCELED' }],
-    ['', { unknown: '' }],
   ])('%s', (text, state) => {
     expect(decodeJobStatus(bytes(JSON.stringify({ state: text, messageCount: 0 }))).state).toEqual(state);
+  });
+
+  test.each([[undefined], [null], [''], [' ']])('%j is a missing state', (state) => {
+    expect(() => decodeJobStatus(bytes(JSON.stringify({ state, messageCount: 0 })))).toThrow(/^state: expected/);
   });
 
   test('an unknown state is kept up to a maximum length', () => {

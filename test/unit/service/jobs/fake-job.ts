@@ -39,9 +39,9 @@ export function rowOf(index: number): PageRow {
 
 export function failure(
   outcome: string,
-  more: { effect?: Effect; retryAfterMs?: number; stall?: boolean; sent?: boolean } = {},
+  more: { effect?: Effect; retryAfterMs?: number; stall?: boolean; sent?: boolean; reason?: string } = {},
 ) {
-  const { effect = 'none', retryAfterMs, stall, sent = true } = more;
+  const { effect = 'none', retryAfterMs, stall, sent = true, reason } = more;
   return new ServiceError({
     code: `service.${outcome}`,
     message: outcome,
@@ -51,6 +51,7 @@ export function failure(
         ? { kind: 'backoff' }
         : { kind: 'retryAfter', delayMs: retryAfterMs },
     effect,
+    ...(reason !== undefined && { reason }),
     ...(sent ? { sentAtMs: 0 } : {}),
   });
 }

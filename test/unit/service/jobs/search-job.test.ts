@@ -295,6 +295,15 @@ describe('a status request without an answer', () => {
     expect([fake.asked.length, permit.endedAtMs, clock.next()]).toEqual([asked, expect.any(Number), undefined]);
   });
 
+  test('because of invalid answers for a minute ends the job with the error of the last answer', async () => {
+    const invalid = failure('answerInvalid', { effect: 'unknown', reason: 'AnswerInvalid' });
+    const { clock, job } = world(() => {
+      throw invalid;
+    });
+    expect(await settled(clock, job.whenFinished())).toBe(invalid);
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
+  });
+
   test('right after the creation is repeated, since a replica may not know the job yet (10.2)', async () => {
     const { clock, fake, job } = world(() => {
       if (clock.monotonic() < 5_000) throw failure('jobNotKnownYet');
