@@ -4,7 +4,7 @@
  * of one user share one budget, across Secrets and namespaces.
  *
  * Invariant: `resolve` returns the same `Account` while the Secret does not change. This module sends no requests to the service.
- * Callers report rejected credentials with `unauthorized`.
+ * Callers report credentials that the service rejected to the function `unauthorized`.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -25,7 +25,10 @@ import { type CredentialPlace, renderPlace, renderRefused, settingNamesOf } from
 import { type Credentials, decodeCredentials, fingerprintOf } from './credentials.ts';
 
 export interface Account {
-  /** Identity of the service: its normalised base URL. Ledgers record it (U1), and it is the key of ownership tables (U13). */
+  /**
+   * Identity of the service: its normalised base URL. Ledgers (stored states of rollouts) contain it, so that a ledger of
+   * another service is recognised (U1).
+   */
   readonly serviceId: string;
   /**
    * Identity of the account: `serviceId` and access id. All users of an access id see the same collectors, so they share
@@ -35,7 +38,7 @@ export interface Account {
   readonly service: UpgradeService;
   /** Search jobs that use the same credentials and the same request budget. */
   readonly searches: SearchJobs;
-  /** Maximum number of requests per second that the account's Secret sets. Default: 4 (8). */
+  /** Maximum number of requests per second that the account's Secret sets. Default: 4, the limit of the service. */
   readonly requestsPerSecond: number;
 }
 
@@ -67,7 +70,7 @@ interface Shared {
   refusedAtMs: number | undefined;
 }
 
-/** What is known about one Secret, and the client made from it. */
+/** State of one Secret in this process, with the client that was made from its content. */
 interface SecretEntry {
   shared: Shared | undefined;
   readAtMs: number;
@@ -174,8 +177,8 @@ export class Accounts {
   async #readNow(key: ResourceKey, entry: SecretEntry): Promise<Shared> {
     const readAtMs = this.#options.clock.monotonic();
     const members = await this.secrets.get(key, entry.staleAtMs);
-    // The old client is removed before the new content is decoded. Otherwise an unusable Secret would leave credentials in use
-    // that it no longer contains.
+    // The old client is removed before the new content is decoded. Otherwise, if the new content were unusable, the old
+    // credentials would stay in use although the Secret no longer contains them.
     entry.shared = undefined;
     const place = this.#placeOf(key);
     const shared = this.#connect(decodeCredentials(place, members), place);

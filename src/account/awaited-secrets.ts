@@ -50,7 +50,7 @@ export class AwaitedSecrets {
   readonly #reads = new Map<string, Read>();
   /** Digest of the last read content of each Secret that resources wait for or that was read recently. */
   readonly #digests = new Map<string, string>();
-  /** Secrets for whose change resources wait, ordered by the time of their next read. */
+  /** Secrets for whose change resources wait, ordered by the due time of their next read. */
   readonly #awaited = new Map<string, Awaited>();
   readonly #waiters = new Map<string, SecretWaiter>();
   #changes = 0;
@@ -68,8 +68,8 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Returns the content of a Secret; undefined when the Secret does not exist. Rejects with the error of the read. Uses only
-   * reads that were sent after `sentAfterMs` (monotonic time).
+   * Returns the content of a Secret, or undefined when the Secret does not exist. Rejects with the error of the read. An
+   * earlier read is reused only when it was sent after `sentAfterMs` (monotonic time).
    */
   get(key: ResourceKey, sentAfterMs = Number.NEGATIVE_INFINITY): Promise<SecretContent> {
     const nowMs = this.#options.clock.monotonic();
@@ -101,8 +101,8 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // The last read of the Secret was already forgotten and may have shown other content. The next read therefore counts as a
-      // change.
+      // The result of the last read is no longer kept, and the Secret may have changed since. The next read therefore
+      // counts as a change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();
@@ -135,7 +135,8 @@ export class AwaitedSecrets {
     const name = keyText(key);
     const members = this.#options.secrets.get(key);
     const read = { sentAtMs, members };
-    // The read moves to the end of the map, because the map is ordered by time.
+    // The Secret moves to the end of the map of reads, because the map is ordered by the time of
+    // the read.
     this.#reads.delete(name);
     this.#reads.set(name, read);
     this.#dropStale(sentAtMs);

@@ -51,8 +51,8 @@ export class Budgets {
   }
 
   /**
-   * Sets each budget to the smallest share that its current Secrets name, and forgets unused budgets. `leaving` are former
-   * credentials that still finish requests. Their shares apply only to a budget that no current Secret uses.
+   * Sets the limits of each budget to the smallest limits that its Secrets set, and forgets unused budgets. `leaving` are
+   * former credentials that still finish requests. Their limits apply only to a budget that no current Secret uses.
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [name, user] of this.#users) {
@@ -100,13 +100,14 @@ function effective(spenders: readonly Spender[], leaving: readonly Spender[]): r
   return spenders.length > 0 ? spenders : leaving;
 }
 
-/** Smallest of the service's limit and the limits that Secrets set. */
+/** Returns the smallest of the service's limit and the limits that Secrets set. */
 function smallest(limit: number, named: readonly (number | undefined)[]): number {
   return Math.min(limit, ...named.map((value) => value ?? limit));
 }
 
 /**
- * Key of a request budget. The key uses only the host name of the service, so a Secret with a corrected path keeps its budget.
+ * Key of a request budget: host name of the service, and user. The path of the service's URL is left out, so a Secret keeps
+ * its budget when a person corrects the path.
  */
 function nameOf({ serviceId, user }: Spender): string {
   return `${new URL(serviceId).host} ${user}`;
@@ -122,7 +123,7 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // The term of leadership begins when leadership is announced, not with the first request.
+    // A term of leadership counts from the announcement of the leader, not from the first request.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

@@ -29,7 +29,7 @@ const variableNames: SettingNames = {
   shareRate: 'give logfleet a user of its own, or write a Secret with requestsPerSecond and unset the variables',
 };
 
-/** Names of the connection settings, as messages of the client use them. */
+/** Returns the names of the connection settings for messages: keys of a Secret, or environment variables. */
 export function settingNamesOf({ kind }: CredentialPlace): SettingNames {
   return kind === 'secret' ? secretNames : variableNames;
 }

@@ -38,14 +38,17 @@ function secretError(reason: SecretReason, message: string): LogfleetError {
 
 type Members = ReadonlyMap<string, SecretText>;
 
-/** Value of a key without surrounding white space, because files, and Secrets made from files, often end in a newline. */
+/**
+ * Returns the value of a key without surrounding white space, because values that were copied from files often end in a
+ * newline.
+ */
 function textOf(members: Members, name: CredentialMember): string | undefined {
   return members.get(name)?.reveal().trim() || undefined;
 }
 
 /**
- * Decodes the credentials of a Secret. Throws a `LogfleetError` with one of the reasons above; the reason `SecretIncomplete`
- * lists all missing keys.
+ * Decodes the credentials of a Secret. Throws a `LogfleetError` whose reason names the problem. With the reason
+ * `SecretIncomplete`, the message lists all missing keys.
  */
 export function decodeCredentials(place: CredentialPlace, members: Members | undefined): Credentials {
   if (!members) throw secretError('SecretNotFound', renderAbsent(place));

@@ -68,7 +68,7 @@ export class Controller {
   /** Reconciles that are running now; at most `workers`. */
   readonly #inFlight = new Set<Promise<void>>();
 
-  /** Keys of resources whose last reconcile left work that continues without a change of the resource. */
+  /** Keys of resources whose last reconcile left work that continues even if the resource does not change. */
   readonly #unsettled = new Set<string>();
 
   /** Current term of leadership, in which reconciles are started. Its signal is aborted when the term ends. */
@@ -122,19 +122,18 @@ export class Controller {
   }
 
   /**
-   * Reconciles a resource as soon as possible. A resource that is being reconciled is reconciled once more afterwards.
+   * Reconciles a resource as soon as possible. If the resource is being reconciled now, another reconcile follows.
    * @param isUnderWay whether the resource has work in progress with new results
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
     this.#queue.add(keyText(key), isUnderWay);
-    // The key may have been queued before the first list of resources was complete. In that case, only this call starts its
-    // reconcile.
+    // If the key was queued before the first list of resources was complete, only this call starts its reconcile.
     this.#startSoon();
   }
 
   /**
    * Whether every resource has settled or stalled, and no reconcile is queued or running. Delayed reconciles of settled resources
-   * do not count.
+   * are ignored.
    */
   idle(): boolean {
     return (
@@ -214,7 +213,10 @@ export class Controller {
     }
   }
 
-  /** Puts an aborted reconcile back. It has no result, and its key stays queued for the next term of leadership. */
+  /**
+   * Puts the key of an aborted reconcile back into the queue. The reconcile has no result and starts again in the
+   * next term of leadership.
+   */
   #takeBack(key: string): ReconcileOutcome {
     this.#queue.add(key);
     return 'aborted';

@@ -2,8 +2,8 @@
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 
 /**
- * Reasons for problems in the spec and the Secrets, which are found before the service is asked. Every kind of process reports these
- * problems with the same reasons.
+ * Reasons for problems in the spec and the Secrets. These problems are found before any request to the service, and the operator
+ * and the commands report them with the same reasons.
  */
 export const reasonsOfSpecAndSecrets: readonly string[] = [
   reasons.paused,
@@ -17,12 +17,16 @@ export const reasonsOfSpecAndSecrets: readonly string[] = [
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
   readonly reason: string;
-  /** Sentence that says why nothing happens, followed by a sentence that says what to do when a person can act. */
+  /**
+   * Message of the health verdict: a sentence that says why nothing happens, and a sentence that says what to do
+   * if a person can act.
+   */
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
   /**
-   * Whether a dependency currently fails and is retried: the service, the destination of an export, or their rate limits (H2).
+   * Whether a dependency fails now and logfleet retries it. Dependencies are the service, the destination of an export, and
+   * their rate limits (H2).
    */
   readonly outage?: boolean;
 }
@@ -92,7 +96,7 @@ export function transitionsTo(
 ): readonly Transition[] {
   const was = findCondition(before, 'Ready');
   const type = stalled || outage ? 'Warning' : 'Normal';
-  // The first status of a resource causes an Event when work has begun or a problem exists, but not when there is nothing to do.
+  // The first status of a resource causes an Event only when work has begun or a problem exists.
   const hasBegun = reconciling && reason !== reasons.progressing;
   const isNew = was ? was.reason !== reason || was.status !== ready : hasBegun || type === 'Warning';
   const lasting = findCondition(after, 'Outage');

@@ -22,14 +22,14 @@ export interface Reconciler {
 }
 
 /**
- * Minimum delay in ms before the next reconcile. A smaller delay may vanish by rounding when it is added to the time of day, and
- * the resource would be reconciled in an endless loop.
+ * Minimum delay in ms before the next reconcile. A smaller delay may vanish by rounding when it is added to the current time.
+ * The resource would then be reconciled in an endless loop.
  */
 const shortestDelayMs = 1;
 
 /**
- * Result with a delay in ms; Infinity means that no reconcile is scheduled. A resource that has not settled is reconciled again
- * in any case.
+ * Returns a result with a delay in ms. Infinity means that no reconcile is scheduled. A resource that has not settled always
+ * gets another reconcile.
  */
 export function requeue(delayMs: number, settled: boolean): Result {
   if (delayMs === Number.POSITIVE_INFINITY) {

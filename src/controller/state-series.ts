@@ -26,7 +26,10 @@ export interface StateSeriesOptions {
   /** Kind of the resources, such as `policy`: the label with the name of a resource, and a part of metric names. */
   readonly kind: string;
   readonly plural: string;
-  /** Removes all other metric series of a resource that has lost its separate series to a more urgent resource. */
+  /**
+   * Called for a resource that lost its separate series to a more urgent resource. Removes the resource's series
+   * of all other metrics.
+   */
   readonly onHidden: (key: ResourceKey) => void;
 }
 
@@ -107,8 +110,8 @@ export class StateSeries {
   }
 
   /**
-   * Updates which resources have separate series (labelled metrics of one resource). A resource
-   * keeps its series unless a more urgent resource has none.
+   * Updates which resources have separate series (labelled metrics of one resource). A resource loses its
+   * series only to a more urgent resource that has none.
    */
   #move(text: string, before: SeriesEntry, entry: SeriesEntry): void {
     this.#gauge.remove(this.#labelsOf(before));
@@ -137,7 +140,7 @@ export class StateSeries {
     this.#hidden[least]?.add(text);
   }
 
-  /** Gives free metric series to the most urgent resources. */
+  /** Gives unused metric series to the most urgent resources that have none. */
   #fill(): void {
     while (this.#shownCount() < maxShown) {
       const [text] = this.#hidden.findLast(({ size }) => size > 0) ?? [];

@@ -20,8 +20,8 @@ export interface StatusRules<K extends KindName> {
   /** Fields of status whose change is written at once. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
   /**
-   * Whether changed counts in a status differ enough to be written; absent when every change is
-   * written.
+   * Returns whether the counts in two statuses differ enough to be written. If the function is absent, every
+   * change is written.
    */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
 }
@@ -43,8 +43,7 @@ export interface StatusWriterOptions<K extends KindName> {
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
   /**
-   * Resource versions for which this status is the newest known one: the version that the write replaced, and the version that it
-   * created.
+   * Resource versions for which this status is the newest known one: the version before the write, and the version after it.
    */
   readonly versions: readonly string[];
 }
@@ -71,8 +70,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Newest known status of the resource. This is the status that this process wrote last, because the cache may be older. When
-   * another writer has replaced that status since, for example by a restore, it is the status of the cache.
+   * Newest known status of the resource. Usually this is the status that this process wrote last, because the cache may be
+   * older. If another writer has replaced that status since, for example by a restore, the status of the cache is used.
    */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
@@ -81,10 +80,10 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Writes the status of the resource when a write is due. `essentials` contain all fields of the verdict; `figures` contain the
-   * rest and are computed only when needed. Returns the delay in ms until the next check, for held-back figures or for an outage
-   * that becomes a lasting one; Infinity when no check is needed. Without `health`, the verdict stays and no transition is
-   * reported.
+   * Writes the status of the resource when a write is due. `essentials` contain all fields of the health verdict; `figures`
+   * contain the rest and are computed only when needed. Without `health`, the verdict in status stays, and no Event is
+   * published. Returns the delay in ms until the next check: held-back figures must be written then, or an outage must be shown
+   * by its condition. Infinity when no check is needed.
    */
   async publish(
     resource: ResourceOf<K>,
@@ -105,8 +104,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns the delay in ms until the next check when the resource already shows this status, so that nothing is written; undefined
-   * when it shows another status.
+   * Returns the delay in ms until the next check if the resource already shows this status, so that no write is needed; undefined
+   * if its status differs.
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: () => StatusOf<K>): number | undefined {
     const before = this.known(resource);
@@ -134,7 +133,8 @@ export class StatusWriter<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // Another writer has changed or deleted the resource. The host reports this change, and the next status is based on it.
+      // Another writer has changed or deleted the resource. The host reports this change, and logfleet then computes a
+      // new status.
       if (error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone')) return;
       // The outcome of the write is unknown. The cache will show whether the status was written.
       this.#written = undefined;

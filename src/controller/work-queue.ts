@@ -24,8 +24,8 @@ export interface BackoffSettings {
 }
 
 /**
- * Default delays after failures. A change of a resource is reconciled at once in spite of such a delay, so the first delay can be
- * long enough for a service with problems.
+ * Default delays after failures. The first delay is long enough for a service with problems. It does not delay the reaction to a
+ * change of the resource, which is reconciled immediately.
  */
 export const defaultBackoff: BackoffSettings = { firstDelayMs: 500, maxDelayMs: 300_000 };
 
@@ -36,7 +36,7 @@ export interface WorkQueueOptions {
   readonly random: Random;
   readonly metrics: Metrics;
   readonly backoff?: BackoffSettings;
-  /** Called when a key can be taken. The call may come from within `add` or `done`. */
+  /** Called when a key is ready to be taken from the queue. The call may come from within `add` or `done`. */
   readonly onReady: () => void;
 }
 
@@ -46,9 +46,11 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /** Keys that can be taken, in the order in which they are taken. Each is also in `#dirty`, and none is in `#processing`. */
+  /**
+   * Keys that are ready, in the order in which they are taken. Each key is also in `#dirty`, and none is in `#processing`.
+   */
   readonly #ready: string[] = [];
-  /** Keys with work in progress that can be taken, in the order in which they are taken. */
+  /** Ready keys of resources with work in progress, in the order in which they are taken. */
   readonly #readyUnderWay: string[] = [];
   /** Keys from `#dirty` whose resources have work in progress. */
   readonly #underWay = new Set<string>();
@@ -64,8 +66,8 @@ export class WorkQueue {
   readonly #processing = new Set<string>();
 
   /**
-   * Keys that become ready later, each with the earliest time for it. Taking a key removes its
-   * delay, and its processing may set a new one.
+   * Keys that become ready later, each with the earliest time at which it becomes ready. Taking a key from
+   * the queue removes its delay; its processing may set a new one.
    */
   readonly #delayed = new Map<string, Delayed>();
 
@@ -128,8 +130,8 @@ export class WorkQueue {
 
   /**
    * Adds a key to the queue again after its processing failed. The delay grows exponentially with consecutive failures. It is
-   * shortened by up to half at random, so that keys that failed together are not retried together, but never below `atLeastMs`.
-   * Returns the delay in ms.
+   * shortened by up to half at random, so that keys that failed together are not retried together, but it never falls below
+   * `atLeastMs`. Returns the delay in ms.
    */
   addBackoff(key: string, atLeastMs = 0): number {
     const failures = (this.#failures.get(key) ?? 0) + 1;

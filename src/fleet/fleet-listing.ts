@@ -28,8 +28,8 @@ export interface ListingProblem {
 }
 
 /**
- * Minimum time between sweeps when no collector needs anything, as a multiple of the duration of a
- * sweep. So sweeps take at most a tenth of the time (U9).
+ * Minimum time between sweeps when no collector needs anything, as a multiple of the duration of a sweep.
+ * With the value 10, sweeps take at most a tenth of the time (U9).
  */
 export const restingShare = 10;
 
@@ -37,7 +37,10 @@ export interface FleetListingOptions {
   readonly service: UpgradeService;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Versions that policies of this service currently target. A listing for such a version hides the collectors that run it. */
+  /**
+   * Versions that policies of this service currently target. If the list is requested for such a version, it omits the
+   * collectors that already run that version.
+   */
   readonly targeted: () => ReadonlySet<string>;
   /** Whether this process may send requests to the service, which only the leader may. */
   readonly active: () => boolean;
@@ -63,15 +66,21 @@ export class FleetListing {
   readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
-  /** Policies that are notified of every sweep, every batch of pages and every list of builds. */
+  /**
+   * Policies that are notified of every sweep, every batch of pages and every list of builds. Other policies
+   * are at rest.
+   */
   readonly #attentive = new Set<string>();
   /**
-   * Secrets that may belong to another account now. Their policies were already notified of this since the last complete read of
-   * the list.
+   * Secrets that may belong to another account now. The policies of these Secrets were already notified since the last complete
+   * read of the list.
    */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /** Whether policies at rest were notified of a problem. If so, they are also notified of its end. */
+  /**
+   * Whether policies at rest were notified of a problem of this listing. If so, they are also notified when
+   * the problem ends.
+   */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
@@ -87,16 +96,16 @@ export class FleetListing {
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
   /**
-   * Merged order of two listings that together show all collectors. Used when every build is run by some collector, because each
-   * listing then hides collectors.
+   * Merged order of two listings for different builds, which together show all collectors. Used when every build is run by some
+   * collector, because each single listing then omits collectors.
    */
   #order: ListOrder | undefined;
   #orderRevision = 0;
   #running = false;
   #failures = 0;
   /**
-   * Whether the service rejected a listing because of its build, and no listing has succeeded since. A new list of builds alone
-   * does not reset this flag.
+   * Whether the service rejected the last listing because of its build. Only a successful listing resets this flag, not a new
+   * list of builds.
    */
   #isBuildRefused = false;
   #problem: ListingProblem | undefined;
@@ -132,8 +141,8 @@ export class FleetListing {
   }
 
   /**
-   * Total duration in ms of the requests of the newest complete sweep, without failed requests and waits
-   * (U9).
+   * Total duration in ms of the requests of the newest complete sweep. Failed requests and waits between
+   * requests are not included (U9).
    */
   sweepMs(): number {
     return this.#lastSweepMs;
@@ -143,14 +152,14 @@ export class FleetListing {
     return this.#problem;
   }
 
-  /** Number of rows on one page of the service's list, as far as known. */
+  /** Number of rows on one page of the service's list, as learned from its answers so far. */
   pageRows(): number {
     return this.#pageSize.rows();
   }
 
   /**
-   * Page of the list that shows this collector, or that will show it once it no longer runs the hidden build; undefined when
-   * unknown.
+   * Number of the page of the list that shows this collector, or that will show it once the collector leaves the hidden
+   * build; undefined when unknown.
    */
   pageOf(id: string): number | undefined {
     const position = this.#positionOf(id);
@@ -169,8 +178,8 @@ export class FleetListing {
   }
 
   /**
-   * Send time in monotonic ms of the last single read of a page since the newest sweep; undefined when the page was not read
-   * since.
+   * Send time in monotonic ms of the request that read this page last, apart from sweeps; undefined when the page was not
+   * read since the newest sweep.
    */
   pageReadMs(page: number): number | undefined {
     return this.#pageReads.get(page);
@@ -190,7 +199,10 @@ export class FleetListing {
     this.#pump();
   }
 
-  /** Requests a read of one page of the list (`pageOf`), sent at or after `sentAfterMs`. */
+  /**
+   * Requests a read of the page with this number, sent at or after `sentAfterMs`. `pageOf` returns the number
+   * of a collector's page.
+   */
   requestPage(page: number, sentAfterMs: number): void {
     this.#wantPages.set(page, Math.max(this.#wantPages.get(page) ?? 0, sentAfterMs));
     this.#pump();
@@ -209,9 +221,9 @@ export class FleetListing {
   }
 
   /**
-   * Sets what a policy needs from the listing after its decision.
+   * Sets what a policy needs from the listing until its next decision.
    * @param isAtRest whether the policy is only notified of changed rows of its collectors, changed builds, and the beginning or
-   * end of a problem
+   *   end of a problem
    */
   rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
     const user = this.#users.get(id);
@@ -229,7 +241,7 @@ export class FleetListing {
   }
 
   /**
-   * Notifies all policies that use a Secret which may belong to another account now, at most once per complete read of the list.
+   * Notifies all policies whose Secret may belong to another account now, at most once per complete read of the list.
    */
   doubtSecret(secret: string): void {
     if (this.#notifiedSecrets.has(secret)) return;
@@ -292,8 +304,8 @@ export class FleetListing {
   }
 
   /**
-   * Notifies one policy for each Secret. The policy then checks whether its Secret still belongs to
-   * this account (U9).
+   * Notifies one policy for each Secret. That policy then checks whether the Secret still belongs to this
+   * account (U9).
    */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
@@ -310,7 +322,8 @@ export class FleetListing {
 
   async #run(): Promise<void> {
     try {
-      // Several reads can be requested in the same turn of the event loop, so the loop waits for all of them.
+      // Several reads can be requested in the same turn of the event loop, so the loop starts after that
+      // turn.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -323,7 +336,8 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(asLogfleetError(thrown));
     } finally {
-      // The flag is reset in the same turn as the last check for requests, so that a later request starts the loop again.
+      // The flag is reset directly after the last check for requested reads, without a wait between them. So a later
+      // request starts the loop again.
       this.#running = false;
     }
   }
@@ -355,7 +369,7 @@ export class FleetListing {
     }
     const delayMs = retryDelayMs(error, this.#failures++);
     this.#problem = { error, retryAtMs: clock.monotonic() + delayMs };
-    // A 429 is harmless: the service says when to continue.
+    // An answer 429 (too many requests) is no problem: the service says when to continue.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('the list of collectors is read again later', { error, retryInMs: delayMs });
     const isNews = !this.#isProblemKnown;
@@ -393,15 +407,15 @@ export class FleetListing {
     this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
     this.#dropWithdrawn(answer.value);
-    // Before the collectors are known, a list of builds is no reason for a decision. The first complete sweep notifies the
-    // policies of both.
+    // A policy decides nothing before its collectors are known, so a list of builds alone notifies no policy. The first
+    // complete sweep notifies the policies.
     if (this.#completeSinceMs !== undefined || this.#isProblemKnown) this.#notifyOfRead(isNews);
     this.#replan();
   }
 
   /**
-   * Requests another sweep when the service no longer offers the build for which the list is
-   * requested. A running sweep, or the chosen combination of two lists, is abandoned.
+   * Requests another sweep when the service no longer offers the build for which the list is requested. A
+   * running sweep is abandoned, and so is a combination of two listings.
    */
   #dropWithdrawn(offered: readonly Build[]): void {
     if (this.#sweep?.view.isOutdated(offered)) {
@@ -433,8 +447,8 @@ export class FleetListing {
       throw thrown;
     }
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
-    // Only the listing of the first build defines places of collectors. The second listing only adds the collectors that the
-    // first one hides.
+    // Only the listing of the first build defines positions of collectors. The second listing only adds the collectors
+    // that the first listing hides.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
@@ -470,12 +484,12 @@ export class FleetListing {
   }
 
   /**
-   * Checks at the end of a sweep that the listing hides no collector, because a newly installed collector may run the build for
-   * which the list was requested.
+   * Checks at the end of a sweep that the listing hides no collector. A newly installed collector may run the build for which the
+   * list was requested, and the list omits such collectors.
    *
-   * When no collector runs some other build, one request is enough: the listing for that build must have no row beyond the known
-   * ones. If it has more, the sweep starts again for that build. When every build is in use, the sweep continues with the listing
-   * of a second build, if rows are missing or a listing with predictable length is longer than expected.
+   * If there is a build that no collector runs, one request is enough: the listing for that build must not have more rows than
+   * this sweep has found. If it has more rows, the sweep starts again for that build. If every build is in use, the sweep
+   * continues with the listing of a second build when rows are missing, or when a listing is longer than predicted.
    *
    * Returns undefined when the sweep must continue.
    */
@@ -497,9 +511,9 @@ export class FleetListing {
   }
 
   /**
-   * Whether a collector may run the build for which the list was requested, and so be hidden. The first sweep must not miss any
-   * collector. Later sweeps must not mistake upgraded collectors for hidden ones; a hidden collector is then found by the next
-   * sweep without upgrades.
+   * Whether a collector may run the build for which the list was requested, so that the list hides it. The first sweep must not
+   * miss any collector. Later sweeps must not count upgraded collectors as hidden ones; a sweep without upgrades finds a hidden
+   * collector then.
    */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
@@ -517,7 +531,7 @@ export class FleetListing {
       ({ value, sentAtMs } = await this.#list(build, offset, size));
     } catch (thrown) {
       if (!this.#pageSize.refused(thrown, size)) throw thrown;
-      // The number of rows on a page has changed, so each page number now means other rows.
+      // The number of rows on a page has changed, so each page number now refers to other rows.
       // Policies request their pages again.
       this.#wantPages.clear();
       this.#pageReads.clear();
@@ -544,8 +558,8 @@ export class FleetListing {
   }
 
   /**
-   * Whether the listing for this build has more rows than there are known collectors that do not run the build. A listing that
-   * shows collectors with this build hides none.
+   * Whether the listing for this build has more rows than there are known collectors on other builds. A listing that shows
+   * collectors with this build hides no collector.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
@@ -582,12 +596,18 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** Rows that the service listed for each of the builds in this view, in the order of the list. */
+  /**
+   * Rows that the service listed for each build of the view (the builds for which the list is requested), in
+   * the order of the list.
+   */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
-  /** Index of the build whose listing is currently read. */
+  /** Index of the build whose listing is being read. */
   build: number;
-  /** Whether it is proven that no collector runs the view's build, because another listing would have shown such a collector. */
+  /**
+   * Whether it is proven that no collector runs the build of the view, because another listing would have shown such a
+   * collector.
+   */
   readonly proven: boolean;
 }
 

@@ -25,7 +25,7 @@ export class FleetRows {
   readonly #rows = new Map<string, MutableRow>();
   /** Collector id at each position of the list, from the newest sweep. */
   readonly #places: string[] = [];
-  /** Index that receives each added, changed and removed row. */
+  /** Index of policies that receives each added, changed and removed row. */
   readonly members = new MemberIndex();
   /** Collector ids sorted by the text of a field. Computed when needed, and undefined after any change of the rows. */
   #sorted: Map<SelectorField, readonly string[]> | undefined;
@@ -55,8 +55,8 @@ export class FleetRows {
   }
 
   /**
-   * Yields the ids of all rows that may match a selection with this anchor (field values of which a match must have one); all ids
-   * without an anchor.
+   * Returns the ids of all rows that may match a selection. With an anchor (field values of which a match must have one), only
+   * rows with these values are searched; without an anchor, all rows are returned.
    */
   *anchored(anchor: Anchor | undefined): IterableIterator<string> {
     if (!anchor) {
@@ -78,8 +78,8 @@ export class FleetRows {
   }
 
   /**
-   * Adds the rows of a page of the list. `offset` is the position of the first row of the page, or undefined when positions are
-   * ignored. Returns the collectors as they are stored, so that their strings can be shared.
+   * Stores the rows of a page of the list. `offset` is the position of the page's first row, or undefined if positions are
+   * ignored. Returns the stored collectors, so that callers can share their strings instead of the strings of the page.
    */
   takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): readonly Collector[] {
     return page.map((collector, index) =>
@@ -88,8 +88,8 @@ export class FleetRows {
   }
 
   /**
-   * Clears the positions of rows that should be on this page of the list but are not. Only a sweep finds
-   * their new positions.
+   * Clears the position of each collector that was expected on this page of the list but is not there. The
+   * next sweep finds its new position.
    */
   displace(offset: number, length: number, shown: readonly Collector[]): void {
     const there = new Set(shown.map(({ id }) => id));
@@ -116,7 +116,7 @@ export class FleetRows {
     }
   }
 
-  /** Whether a row that the previous sweep showed is missing in this sweep. */
+  /** Whether a row of the previous sweep is missing in this sweep. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
@@ -128,7 +128,10 @@ export class FleetRows {
     this.members.note(id, collector);
   }
 
-  /** Yields collector ids in the order of a field's text, from the first text not below `from`, while `isIn` holds. */
+  /**
+   * Yields collector ids in the order of a field's text. The first id has a text of at least `from`, and the sequence
+   * ends when `isIn` returns false.
+   */
   *#range(field: SelectorField, from: string, isIn: (text: string) => boolean): IterableIterator<string> {
     const ids = this.#sortedBy(field);
     const textAt = (index: number) => this.#textOf(ids[index] as string, field);
@@ -185,13 +188,13 @@ export class FleetRows {
   }
 
   /**
-   * Updates a row of a collector. Strings that are already stored are kept, so that the strings of the page can be freed early.
+   * Updates the row of a collector. Strings that are already stored are kept, so the memory of the page can be freed early.
    */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // An older time of the collector's last sign of life comes from a replica of the service that
-    // is behind, so it is ignored.
+    // An older sign of life than the stored one comes from an outdated replica of the service, so
+    // it is ignored.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {

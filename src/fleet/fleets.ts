@@ -13,7 +13,10 @@ export interface FleetsOptions {
   readonly log: Logger;
   /** Whether this process may send requests to services. */
   readonly active: () => boolean;
-  /** Called for a policy that may have become or ceased to be the owner of collectors. */
+  /**
+   * Called for a policy that may have become the owner of collectors, or may have lost collectors to another
+   * policy.
+   */
   readonly onOwnersChanged: (policy: Claimant) => void;
 }
 
@@ -21,8 +24,8 @@ export class Fleets {
   readonly #options: FleetsOptions;
   readonly #listings = new Map<Account, { readonly listing: FleetListing; readonly users: Set<string> }>();
   /**
-   * Ownership tables by host name of the service. They are kept while this process leads, so that attempts in flight stay known
-   * when a policy is deleted and created again.
+   * Ownership tables (which policy owns which collector) by host name of the service. They are kept while this process leads.
+   * So running upgrades stay known even if a policy is deleted and created again.
    */
   readonly #ownerships = new Map<string, Ownership>();
 
@@ -77,14 +80,17 @@ export class Fleets {
   }
 
   /**
-   * Removes a deleted policy from the ownership tables. Other policies may own its collectors after its attempts in flight have
+   * Removes a deleted policy from the ownership tables. Another policy may own its collectors when its running upgrades have
    * ended (U13).
    */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);
   }
 
-  /** Forgets all listings and ownership tables, because another process may have acted since. */
+  /**
+   * Forgets all listings and ownership tables, because another process may have acted while this process did
+   * not lead.
+   */
   reset(): void {
     for (const { listing } of this.#listings.values()) listing.close();
     this.#listings.clear();

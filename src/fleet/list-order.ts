@@ -15,7 +15,7 @@ export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
   /**
-   * Number of visible collectors before each place of the order, valid for one value of the
+   * Number of visible collectors before each place of the order. The numbers are valid for one value of the
    * `revision` counter.
    */
   #shownBefore: Int32Array | undefined;
@@ -49,7 +49,8 @@ export class ListOrder {
   }
 
   /**
-   * Expected position of a collector in the listing that hides collectors; undefined when neither listing showed the collector.
+   * Expected position of a collector in the listing for the first build, which hides some collectors; undefined when neither
+   * listing showed the collector.
    * @param revision counter that changes whenever `shows` may change
    */
   position(id: string, revision: number, shows: (id: string) => boolean): number | undefined {
@@ -109,7 +110,7 @@ const byId: Before = (left, right) =>
 const byName: Before = (left, right) => left.name < right.name;
 
 /**
- * Field by which the service sorts both listings. When no such field is found, the collectors of
+ * Returns the field by which the service sorts both listings. If no such field is found, the collectors of
  * the first listing come first.
  */
 function sortKey(first: readonly Listed[], second: readonly Listed[]): Before {

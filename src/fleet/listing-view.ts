@@ -9,8 +9,8 @@ import type { Build } from '../service/collectors/upgrade-service.ts';
 
 export class View {
   /**
-   * Builds whose listings together show all collectors. Positions refer to the listing of the first build. Undefined stands for
-   * the latest build.
+   * Builds for which the collector list is requested, so that the lists together show all collectors. Positions refer to the
+   * list of the first build. Undefined stands for the latest build.
    */
   readonly builds: readonly [string | undefined, ...string[]];
   readonly #offered: readonly string[];
@@ -41,7 +41,10 @@ export class View {
     return this.#offered.some((build) => !isAmong(build, offered));
   }
 
-  /** Returns a view for another unused build, with which this view can be checked; undefined when there is none. */
+  /**
+   * Returns a view for another build that no collector runs. Its listing can prove that this view hides no
+   * collector. Undefined when there is no such build.
+   */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;
     const other = this.#offered.find(
@@ -65,8 +68,8 @@ export class View {
   }
 
   /**
-   * Returns this view with a second build, whose listing hides the fewest collectors; undefined when the service offers no other
-   * build.
+   * Returns this view with a second build: the one whose listing hides the fewest collectors. Undefined when the service offers
+   * no other build.
    */
   widened(counts: ReadonlyMap<string, number>): View | undefined {
     const [first] = this.builds;
@@ -98,7 +101,7 @@ export function chooseView(
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
   const view = new View([first ?? versions[0]], versions, targeted);
-  // Only the listing of another build shows the collectors that run the view's build.
+  // Only a listing for another build shows the collectors that run the build of this view.
   const hidesSome = first === undefined || counts.get(first);
   return hidesSome ? (view.widened(counts) ?? view) : view;
 }

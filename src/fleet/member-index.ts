@@ -1,9 +1,9 @@
 /**
- * Index that finds the policies which a changed collector row concerns. Each policy registers its selection, and each changed row
+ * Index that finds the policies that a changed collector row concerns. Each policy registers its selection, and each changed row
  * is passed only to the policies that select or observe the collector. So the cost of a change depends on the number of concerned
  * policies, not on the number of all policies.
  *
- * A selection has an anchor when possible: texts or prefixes of one field, of which every matching collector has one. A policy
+ * If possible, a selection has an anchor: texts or prefixes of one field, of which every matching collector has one. A policy
  * with an anchor is found by a look-up. A selection without an anchor is evaluated for each changed row.
  *
  * `ownership.ts` decides which policy owns a collector.
@@ -15,8 +15,8 @@ import type { Collector } from '../service/collectors/upgrade-service.ts';
 export type SelectorField = Exclude<keyof Collector, 'lastSeenAliveMs'>;
 
 /**
- * Condition that every collector matching a selection meets: its value in this field is one of these texts, or begins with one of
- * these prefixes.
+ * Condition that every matching collector meets: its value in this field is one of these texts, or begins with one of these
+ * prefixes.
  */
 export interface Anchor {
   readonly field: SelectorField;
@@ -103,7 +103,10 @@ export class MemberIndex {
     return this.#changed.take(policy);
   }
 
-  /** Returns the policies that any change has concerned, whether or not they have taken the change, and clears their list. */
+  /**
+   * Returns the policies that the changes since the last call concern, and clears their list. A policy is included even if it
+   * has taken its changes.
+   */
   takeConcerned(): Iterable<string> {
     const concerned = this.#concerned;
     this.#concerned = new Set();

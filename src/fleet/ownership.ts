@@ -42,8 +42,8 @@ export class Ownership {
   /** Deleted policies whose upgrade attempts are still in flight. */
   readonly #orphaning = new Set<string>();
   /**
-   * Last ended attempt of each collector, with its policy and end time. What other policies know about the collector is older
-   * than this end.
+   * Last ended attempt of each collector, with its policy and end time. Other policies need a newer listing row of the
+   * collector before they may upgrade it.
    */
   readonly #landings = new Map<
     string,
@@ -51,11 +51,11 @@ export class Ownership {
   >();
   /** Collectors whose owner may have changed, by policy, until the policy takes them. */
   readonly #dirty = new Multimap();
-  /** Policies that must still be notified that owners of their collectors may have changed. */
+  /** Policies that must still be notified of possible changes of the owners of their collectors. */
   readonly #toNotify = new Set<string>();
   /** Function of each policy that updates its claims from its collector listing. */
   readonly #syncs = new Map<string, () => void>();
-  /** Policies whose claims do not contain the newest changes of their collector listing. */
+  /** Policies that have not yet claimed the newest collectors of their listing. */
   readonly #outdated = new Set<string>();
   readonly #onChange: (policy: Claimant) => void;
 
@@ -94,7 +94,7 @@ export class Ownership {
     this.#syncs.set(uid, sync);
   }
 
-  /** Records that the collector listing of this policy has changes that its claims do not contain yet. */
+  /** Records that the listing of this policy has changes which the policy's claims do not include yet. */
   outdate(uid: string): void {
     this.#outdated.add(uid);
   }
@@ -147,8 +147,8 @@ export class Ownership {
   }
 
   /**
-   * Owner that the collector would have without attempts in flight: the policy with the highest precedence among those that claim
-   * the collector.
+   * Returns the owner that the collector would have if no upgrade attempt were in flight: of the policies that claim the
+   * collector, the policy with the highest precedence.
    */
   first(id: string): Claimant | undefined {
     let best: Claimant | undefined;
@@ -169,7 +169,7 @@ export class Ownership {
     return flight && !this.#claimants.has(flight.policy) ? flight : undefined;
   }
 
-  /** Records an upgrade attempt that is open, or whose result a listing must still confirm. */
+  /** Records an upgrade attempt in flight: it is open, or a listing must still confirm its result. */
   began(id: string, flight: Flight): void {
     this.#forgetFlight(id);
     this.#flights.set(id, flight);
@@ -179,7 +179,8 @@ export class Ownership {
 
   /**
    * Time at which another policy's upgrade attempt on this collector ended; undefined when there was none recently.
-   * @param isForgotten whether this policy has no record of its own attempt; its own accepted attempt then counts as well
+   * @param isForgotten whether this policy's ledger lacks its own attempt; an accepted attempt of this policy then counts
+   *   as well
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
@@ -189,8 +190,8 @@ export class Ownership {
   }
 
   /**
-   * Records the end of an upgrade attempt. Another policy may own the collector after a later listing has shown the collector
-   * (`landedMs`).
+   * Records the end of an upgrade attempt. Another policy may take over the collector when a listing that was requested after
+   * this end (`landedMs`) has shown the collector.
    */
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
@@ -203,8 +204,8 @@ export class Ownership {
   }
 
   /**
-   * Forgets the attempts of a policy whose ledger was read again, because only attempts in the ledger count. The policy itself is
-   * not notified, because it is being reconciled already. Otherwise a host whose writes fail would cause an endless loop.
+   * Forgets the attempts of a policy whose ledger was read again, because only attempts in the ledger count. The policy is not
+   * notified, because it is being reconciled already. A notification would cause an endless loop on a host whose writes fail.
    */
   forgetFlights(policy: string): void {
     for (const id of [...this.#inFlight.get(policy)]) {
@@ -215,11 +216,11 @@ export class Ownership {
   }
 
   /**
-   * Forgets attempts of deleted policies that began before `beforeMs`, which are so old that they cannot be running any more.
-   * @param seenMs attempts that ended before this time are visible in the listing; later ones are kept (U8)
+   * Forgets attempts of deleted policies that began before `beforeMs`. Attempts that old cannot be running any more.
+   * @param seenMs the listing shows the results of attempts that ended before this time; later attempts are kept (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
-    // Entries are ordered by time, so the loop ends at the first entry that must be kept.
+    // Attempts are ordered by time, so the loop ends at the first attempt that must be kept.
     for (const [id, { atMs }] of this.#landings) {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);
@@ -257,7 +258,10 @@ export class Ownership {
     }
   }
 
-  /** Notifies each policy for which owners may have changed once. The policy then takes all its changes at once. */
+  /**
+   * Notifies once each policy whose collectors may have another owner now. The policy then takes all its changes
+   * together.
+   */
   #announce(): void {
     for (const uid of this.#toNotify) {
       this.#toNotify.delete(uid);

@@ -20,7 +20,7 @@ export class PageSize {
    * otherwise.
    */
   #cut: number | undefined;
-  /** Number of rows on the largest page of the list that is being read. */
+  /** Number of rows on the largest page so far of the list that is being read. */
   #largest = 0;
   /** Whether the previous page had fewer rows than its limit. */
   #wasShort = false;
@@ -36,8 +36,8 @@ export class PageSize {
   }
 
   /**
-   * Records that the service rejected a limit. Returns false when the failure has another cause or no smaller limit is left to
-   * try.
+   * Records that the service rejected a limit (rows per page). Returns false if the failure has another cause, or if no
+   * smaller limit is left to try.
    */
   refused(thrown: unknown, limit: number): boolean {
     if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;
@@ -55,7 +55,8 @@ export class PageSize {
     this.#wasShort = rows < limit;
     if (rows === 0) return true;
     this.#largest = offset === 0 ? rows : Math.max(this.#largest, rows);
-    // The list continues after a page with fewer rows than the limit, so the service limits its pages to fewer rows.
+    // A page had fewer rows than its limit, and the list continues after it. So the service sends fewer rows per
+    // page than requested.
     if (continues) this.#cut = this.#largest;
     else if (rows > (this.#cut ?? rows)) this.#cut = undefined;
     if (rows >= limit && offset === 0) this.#grow();
