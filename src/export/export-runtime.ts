@@ -96,7 +96,7 @@ export class ExportRuntime {
    */
   #hasVerdict = false;
   /** Last failure after which this runtime read the credentials again, so that one failure causes only one reading. */
-  #heeded: LogfleetError | undefined;
+  #lastCredentialsFailure: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
   #isClosed = false;
   #isLeft = false;
@@ -178,7 +178,7 @@ export class ExportRuntime {
 
   /** Health of a complete, failed or paused export, which needs neither Secret nor destination (C1). Undefined for other exports. */
   #healthAtRest(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
-    if (isToldComplete(resource)) return isAsked ? undefined : completeAsTold(resource);
+    if (isShownComplete(resource)) return isAsked ? undefined : completeAsShown(resource);
     const failed = findCondition(resource.status?.conditions, 'Failed');
     if (failed && !isAsked && failed.observedGeneration === resource.metadata.generation) return failedAsTold(failed);
     const pausedBy = this.#pausedBy(resource);
@@ -221,19 +221,19 @@ export class ExportRuntime {
     }
     this.#scannedBytes = view?.progress?.scannedBytes ?? this.#scannedBytes;
     this.#isOver = view?.manifest !== undefined;
-    if (view) this.#heed(resource, view);
+    if (view) this.#rereadCredentials(resource, view);
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (isOutdated && view?.searches === 0 && !this.#isPlanningFor(means)) this.#end();
     // A complete export stays complete after a user's request until the check finds a problem.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
     const health =
-      isUnread && isToldComplete(resource)
-        ? completeAsTold(resource)
+      isUnread && isShownComplete(resource)
+        ? completeAsShown(resource)
         : exportHealth({ pausedBy, problem, view, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
     // The work of a complete export ends as soon as its status says that it is complete.
-    if (view?.manifest && isToldComplete(this.#publisher.latest(resource))) this.#end();
+    if (view?.manifest && isShownComplete(this.#publisher.latest(resource))) this.#end();
     const problemMs = problem ? recheckMs(problem) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
     const isIdle = (view?.searches ?? 0) === 0 && !health.reconciling;
@@ -296,9 +296,9 @@ export class ExportRuntime {
   }
 
   /** If the service or the store has refused the credentials, makes the next use read them again. */
-  #heed(resource: SearchExport, { lastError }: WorkView): void {
-    if (!lastError || lastError === this.#heeded) return;
-    this.#heeded = lastError;
+  #rereadCredentials(resource: SearchExport, { lastError }: WorkView): void {
+    if (!lastError || lastError === this.#lastCredentialsFailure) return;
+    this.#lastCredentialsFailure = lastError;
     if (lastError instanceof ServiceError && lastError.status === 401) {
       this.#options.accounts.unauthorized(secretOf(resource), this.#begun?.means.account);
       this.#enqueue();
@@ -421,7 +421,7 @@ export function waiterOf({ namespace, name }: ResourceKey): string {
  * Returns whether the status shows a complete export. A manifest with incomplete intervals does not count as complete if the policy is now
  * `Fail`.
  */
-function isToldComplete({ spec, status }: SearchExport): boolean {
+function isShownComplete({ spec, status }: SearchExport): boolean {
   const isUnwanted = status?.manifest?.complete === false && spec.incompletePolicy === 'Fail';
   return findCondition(status?.conditions, 'Complete') !== undefined && !isUnwanted;
 }
@@ -438,7 +438,7 @@ function failedAsTold({ reason, message }: Condition): ExportHealth {
   };
 }
 
-function completeAsTold({ status }: SearchExport): ExportHealth {
+function completeAsShown({ status }: SearchExport): ExportHealth {
   const { reason, message } = findCondition(status?.conditions, 'Complete') ?? {};
   return {
     ...{ ready: 'True', reconciling: false, stalled: false, isComplete: true, isFailed: false },

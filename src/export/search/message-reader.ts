@@ -119,8 +119,8 @@ export class MessageReader implements ResultReader {
   }
 
   /**
-   * Start of the part of the interval whose number of rows is known: from the histogram, an aggregation, or the whole interval. Undefined
-   * if no start is known.
+   * Start of the newest part of the interval whose number of rows is known, by a histogram or an aggregation. Undefined
+   * if no part is known, so that all rows from the job's start are read.
    */
   #knownBegin({ sign, progress, isDone }: SearchEnd): number | undefined {
     const { job, order, countedRows } = this.#options;

@@ -156,8 +156,8 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Number of rows outside the searched range. If the service is known to include the end, rows at the exact end also count; otherwise they
- * are expected (E10).
+ * Number of rows outside the searched range. Rows at its exact end count only if the search was requested with an
+ * earlier end. Otherwise such rows show that the service includes the end of a range (E10).
  */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RunFigures): number {
   return isEndMoved ? outside : outside - atEnd;

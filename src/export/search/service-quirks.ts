@@ -31,7 +31,9 @@ export interface BegunSearch {
 export class ServiceQuirks {
   /** True after a search returned a row at its exact end, which should be excluded. Searches send `to − 1` from then on (E10). */
   isEndInclusive = false;
-  /** Duration in ms of the latest count, from creation until it was observed as done; undefined before the first. */
+  /**
+   * Duration in ms of the latest count, from creation until it was observed as done; undefined before the first count.
+   */
   countMs: number | undefined;
   /** Smallest message limit at which the service has cut a search (E4); undefined if it has cut none. */
   smallestLimit: number | undefined;

@@ -1,6 +1,6 @@
 /**
- * Decides the health of an export for its conditions. The first check of a chain that applies decides, so the order of the chain is the
- * precedence.
+ * Decides the health of an export for its conditions. The checks are ordered by precedence: the first one that applies
+ * decides.
  */
 
 import { fileURLToPath } from 'node:url';

@@ -41,7 +41,7 @@ export interface ExportLimits {
   readonly maxBytesScanned: number | undefined;
   /** Wall time after which the export starts no more searches. */
   readonly deadlineMs: number | undefined;
-  /** Smallest message limit at which the service has cut a search. */
+  /** Smallest message limit at which the service has cut a search short; undefined if it has cut none. */
   readonly smallestLimit: number | undefined;
 }
 
@@ -82,7 +82,7 @@ export type Wait =
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
   /** Some intervals are delayed until a user acts. `isRest` is true if the export has no other work left. */
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
-  /** Wall time `untilMs` at which the next range is old enough to be searched. */
+  /** The next range is too new to be searched until the wall time `untilMs`. */
   | { readonly kind: 'settling'; readonly untilMs: number }
   | { readonly kind: 'retry'; readonly delays: readonly IntervalDelay[] };
 

@@ -27,9 +27,9 @@ import type { ApiClient, KubeObject } from './api-client.ts';
 import { leasePath, microTime } from './api-paths.ts';
 import { fieldManager } from './status-writer.ts';
 
-/** Time in ms after its last change for which other processes respect the Lease of the leader. */
+/** Time in ms for which other processes respect the leader's Lease after its last change. */
 export const leaseDurationMs = 15_000;
-/** Time in ms after a renewal of the Lease for which this process still leads. */
+/** Time in ms for which this process still leads after its last renewal of the Lease. */
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 /**
@@ -210,8 +210,8 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
-    // An earlier write without an answer may have stored our name. Then the holder before that write matters. The
-    // holder of a deleted Lease is unknown.
+    // An earlier write without an answer may have stored our name. The holder before that write then decides whether
+    // this takeover is forced. If a deleted Lease had an unknown holder, the takeover counts as forced.
     if (before !== this.#holder) this.#forced = before !== '' || this.#version === undefined;
     const sentAt = instant(clock);
     const time = microTime(clock.now());

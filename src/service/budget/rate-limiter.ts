@@ -39,8 +39,8 @@ export interface Reservation {
    */
   arrivedByMs: number | undefined;
   /**
-   * Time in ms after the start of the request from which a connection probe, to learn whether the
-   * request has arrived, is useful.
+   * Time in ms after the start of the request from which it is worthwhile to probe with a new connection whether the
+   * request has arrived.
    */
   patienceMs: number;
   /** Estimated maximum delay in ms of a request on this path when it was sent. */

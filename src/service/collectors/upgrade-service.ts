@@ -56,9 +56,8 @@ export interface UpgradeTask {
 
 export interface CreateTaskOptions extends CallOptions {
   /**
-   * Called right before the request is written to its socket, when a connection is established and
-   * the request slot granted (U2). An error that the function throws ends the call unsent and
-   * releases the slot.
+   * Called right before the request is written to its socket, when a connection is established and the request slot
+   * granted (U2). If the function throws an error, the request is not sent, and the slot is released.
    */
   readonly beforeSend?: () => void;
 }

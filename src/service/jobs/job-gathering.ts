@@ -90,9 +90,9 @@ export class JobGathering {
   }
 
   /**
-   * Share of [fromMs, toMs) that the search has covered, 0 to 1. Undefined if unknown. A job works from the end of its range to the
-   * beginning. Its histogram can run ahead of its results (`doneGatheringHistogram`, 3.1), so the share is reduced to the share of
-   * its messages that are found.
+   * Ratio of [fromMs, toMs) that the search has covered, 0 to 1; undefined if unknown. A job works from the end of its
+   * range to the beginning. Its histogram can run ahead of its results (`doneGatheringHistogram`, 3.1), so the ratio is
+   * multiplied by the ratio of counted messages that are found.
    */
   doneShare({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
     const { reachedMs } = this.#histogram;

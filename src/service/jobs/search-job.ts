@@ -1,6 +1,7 @@
 /**
- * One search job from its creation to its end. Status requests keep it alive and show its end (`job-polls.ts`), their contents are
- * accumulated (`job-gathering.ts`), and its results are read page by page (`page-reading.ts`).
+ * One search job from its creation to its end. Status requests keep the job alive and show the end of its search
+ * (`job-polls.ts`). Their answers are collected (`job-gathering.ts`), and the results of the job are read page by page
+ * (`page-reading.ts`).
  *
  * ```text
  * created ── running ── done, or paused at the limit ─▶ finished ── closed
@@ -8,8 +9,9 @@
  *               └── cancelled, lost, rejected ──────────────┴─────▶ ended, with its error
  * ```
  *
- * Invariant: no status is requested after the job is closed or ended. Its permit is kept as long as the service may count the job.
- * The caller that opened a job must close it in any case. A job that ends because of a bug is deleted immediately.
+ * Invariant: no status is requested after the job is closed or ended. Its permit is kept as long as the service may
+ * count the job. The caller that opened a job must close it in any case. A job that ends because of a bug is deleted
+ * immediately.
  */
 
 import { type Clock, sleep } from '../../base/clock.ts';

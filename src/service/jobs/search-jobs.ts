@@ -35,7 +35,10 @@ export interface OpenOptions {
   readonly expectedMs?: number | undefined;
 }
 
-/** Time in ms after the last search job during which another one may be opened, for example to count rows or after a failure. */
+/**
+ * Time in ms without open or requested search jobs after which no further job is expected. An export may open another
+ * job soon after the last one, for example to count rows or after a failure.
+ */
 const lingerMs = 10_000;
 
 export class SearchJobs {
@@ -72,8 +75,8 @@ export class SearchJobs {
   }
 
   /**
-   * Resolves when no search job has been open or wanted for a while, or when the signal is aborted.
-   * Resolves immediately if there never was a job.
+   * Resolves when no search job has been open or wanted for `lingerMs`, or when the signal is aborted. Resolves
+   * immediately if there never was a job.
    */
   async whenUnused(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;

@@ -48,7 +48,7 @@ export type JobState =
   | 'cancelled'
   | { readonly unknown: string };
 
-/** Number of messages in [startMs, startMs + lengthMs) (2.3). */
+/** Bucket of a histogram: the number of messages in [startMs, startMs + lengthMs) (2.3). */
 export interface HistogramBucket {
   readonly startMs: number;
   readonly lengthMs: number;
@@ -88,8 +88,7 @@ export interface StatusOptions extends CallOptions {
    */
   readonly isProgressCheck?: boolean;
   /**
-   * Called right before the request is written to its socket. An error that the function throws
-   * ends the call unsent.
+   * Called right before the request is written to its socket. If the function throws an error, the request is not sent.
    */
   readonly beforeSend?: () => void;
 }
@@ -167,7 +166,7 @@ export interface OpenJob {
 }
 
 export interface CreateJobOptions extends CallOptions {
-  /** Called right before each write of the creation to a socket. */
+  /** Called each time right before the creation request is written to a socket. */
   readonly beforeSend?: () => void;
 }
 

@@ -1,9 +1,10 @@
 /**
- * JSON parsing that keeps large integers exact. Ids of the service have 64 bits, but doubles have 53, so an integer of 16 or more
- * digits becomes a string of its digits. Everything else equals JSON.parse.
+ * JSON parsing that keeps large integers exact. Ids of the service have 64 bits, but doubles have 53, so an integer of
+ * 16 or more digits becomes a string of its digits. Everything else is parsed as JSON.parse does.
  *
- * A reviver would take five times as long as a plain parse. Instead, large integers are put in quotes before parsing. If the
- * pattern occurs inside a string, the added quote makes the JSON invalid, and the text is parsed again with a reviver.
+ * A reviver would take five times as long as a plain parse. Instead, large integers are put in quotes before parsing.
+ * If the pattern occurs inside a string, the added quote makes the JSON invalid, and the text is parsed again with a
+ * reviver.
  */
 
 const largeInteger = /([:,[]\s*)(-?[1-9]\d{15,})(?=\s*[,}\]])/g;

@@ -1,10 +1,10 @@
 /**
- * Interpretation of the tokens of a page of messages (2.5): rows, which are passed on as their original bytes, a warning, and
- * fields.
+ * Interprets the tokens of a page of messages (2.5). A page contains rows, which are passed on as their original bytes,
+ * a warning, and descriptions of fields.
  *
- * Members may be in any order, and unknown members may have any content. `messages`, and `map` in each of its elements, must occur
- * once: a second one could not replace rows that are already passed on. Of other repeated members the last one counts, as with
- * JSON.parse.
+ * Members may be in any order, and unknown members may have any content. `messages`, and `map` in each of its elements,
+ * must occur once: a second one could not replace rows that are already passed on. Of other repeated members the last
+ * one counts, as with JSON.parse.
  *
  * ```text
  * start ──► page ──"messages"──► messages ──► rows ──► element ──"map"──► map ──► row      and back with each end
@@ -60,7 +60,10 @@ export class PageContent {
   #bytes: Buffer = Buffer.alloc(0);
   /** Index in `#bytes` at which the current row, or the value of `fields`, starts. */
   #start = 0;
-  /** Structure in which reading continues after a skipped value. */
+  /**
+   * Part of the page in which reading continues after the value of an unknown member was skipped: `page` is the page
+   * itself, `element` is an element of `messages`.
+   */
   #afterSkipped: 'page' | 'element' = 'page';
   #rows = 0;
   #hasMessages = false;
@@ -91,7 +94,7 @@ export class PageContent {
     return this.#reader.at;
   }
 
-  /** Continues with other bytes, see `JsonReader.take`. */
+  /** Continues with the next bytes of the page, see `JsonReader.take`. */
   take(bytes: Buffer, at: number, end: number, base: number): void {
     this.#bytes = bytes;
     this.#start += this.#reader.take(bytes, at, end, base);
@@ -307,7 +310,9 @@ export class PageContent {
     return this.#fieldsOfRow.named(name, 0, name.length);
   }
 
-  /** Passes on rows of the usual form. The next row is read token by token. */
+  /**
+   * Passes on all rows that have the form known to `row-finder.ts`. A row of another form is then read token by token.
+   */
   #findRows(): void {
     for (let end = this.#find(); end > 0; end = this.#find()) {
       this.#giveOut(end);

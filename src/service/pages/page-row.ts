@@ -94,7 +94,7 @@ class ReadRow implements PageRow {
   readonly #idStart: number;
   readonly #idEnd: number;
 
-  /** `id` contains the id from `idStart` to `idEnd`. Usually these are bytes of the row itself. */
+  /** `id` is the memory that contains the message id from `idStart` to `idEnd`, usually the bytes of the row itself. */
   constructor(bytes: Uint8Array, messageTimeMs: number, id: Buffer, idStart: number, idEnd: number) {
     this.bytes = bytes;
     this.messageTimeMs = messageTimeMs;

@@ -23,7 +23,7 @@ export class RowFinder {
   /** Text before the value of each member in an earlier row, such as `,"name":"`. */
   readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
   readonly #nameView = new DataView(this.#names.buffer);
-  /** Length of each of these texts; 0 if there was no such member. */
+  /** Length in bytes of each text in `#names`; 0 if the earlier row had no such member. */
   readonly #nameLengths = new Uint8Array(maxMembers);
   /** Field with the name of each member. */
   readonly #named: (FieldValue | undefined)[] = [];
@@ -80,7 +80,7 @@ export class RowFinder {
   }
 }
 
-/** Whether `view` has the `length` bytes at `at` that `names` has at `nameAt`. At least 4 bytes. */
+/** Returns whether `length` bytes of `view` at `at` equal those of `names` at `nameAt`. `length` is at least 4. */
 function isRepeated(names: DataView, nameAt: number, view: DataView, at: number, length: number): boolean {
   const last = length - 4;
   for (let place = 0; place < last; place += 4) {

@@ -8,8 +8,8 @@ import { normalizeServiceCode } from './service-code.ts';
 
 export interface ErrorBody {
   /**
-   * Error code in the answer: spelled as in chapter 7 of the specification if it is listed there,
-   * otherwise as the service wrote it.
+   * Error code in the answer: spelled as in chapter 7 of docs/service.md if it is listed there, otherwise as the
+   * service wrote it.
    */
   readonly serviceCode: string | undefined;
   /** Id that the service assigned to this occurrence of the error. */

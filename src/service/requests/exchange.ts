@@ -1,10 +1,11 @@
 /**
- * Performs calls of the service. A call is one operation: a request and its answer, repeated as the outcome table allows. This class
- * handles its connection, request slot, deadline, credentials, cookies and redirects. The result is a complete successful answer, or a
- * `ServiceError`. A body can be read as a stream (`answer-stream.ts`); the request then keeps its slot until the end of the body.
+ * Performs calls of the service. A call is one operation: a request and its answer, repeated if `outcome.ts` allows it.
+ * This class handles its connection, request slot, deadline, credentials, cookies and redirects. The result is a
+ * complete successful answer, or a `ServiceError`. A body can be read as a stream (`answer-stream.ts`); the request
+ * then keeps its slot until the end of the body.
  *
- * Invariant: each request that is written has its own slot. The slot starts in the same turn of the event loop as the write (B1, L1), and
- * each slot ends.
+ * Invariant: each request that is written has its own slot. The slot starts in the same turn of the event loop as the
+ * write (B1, L1), and each slot ends.
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -105,8 +106,8 @@ export class Exchange {
   }
 
   /**
-   * Performs a call: sends as many requests as the outcome table allows. Throws a `ServiceError`, or an error of `beforeSend` or the
-   * body's sink. Never sleeps: the handling of the error tells the caller how long to wait.
+   * Performs a call: sends a request, and repeats it if `outcome.ts` allows it. Throws a `ServiceError`, or an error of
+   * `beforeSend` or the body's sink. Never sleeps: the handling of the error tells the caller how long to wait.
    */
   async perform<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
     const timesSeen = new Map<Outcome, number>();

@@ -78,7 +78,10 @@ export const jobMissings = [
 
 export type JobMissing = (typeof jobMissings)[number];
 
-/** Handling of an error as the table writes it. `retryAfter` means: wait as long as `Retry-After` says, otherwise `backoff`. */
+/**
+ * Handling of an error in the outcome table. `retryAfter` means: wait as long as `Retry-After` says, or use `backoff`
+ * without that header.
+ */
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
 
 export interface Treatment {
@@ -99,7 +102,10 @@ type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Pa
 const nothingSent = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { effect: 'none', handling: 'stall', again: 0 } as const;
 const mayHaveActed = { effect: 'unknown', again: 0 } as const;
-/** Treatment of a lost or unreadable answer. It is harmless for most reads, but the creation of a task may have had an effect (U3). */
+/**
+ * Treatment of a lost or unreadable answer. A lost answer is harmless for most reads, but the creation of a task may
+ * have had an effect (U3).
+ */
 const unsure = {
   effect: 'none',
   handling: 'backoff',

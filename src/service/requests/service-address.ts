@@ -37,8 +37,8 @@ export function parseServiceAddress(text: string): ParsedAddress {
 }
 
 /**
- * Identity of a service. Each ledger stores the identity of its service (U1), and collectors are
- * owned per service (U13).
+ * Identity of a service. Each ledger stores the identity of its service (U1), and a policy owns a collector only at one
+ * service (U13).
  */
 export function serviceIdOf(address: ServiceAddress): string {
   return address.origin + address.basePath;

@@ -1,6 +1,6 @@
 /**
- * Error codes of chapter 7 and of 10.1, and their normalisation. Codes are matched by their last parts: `searchjob.parse.error` is
- * `parse.error`.
+ * Error codes of the service, as listed in chapter 7 and section 10.1 of docs/service.md, and their normalisation.
+ * Codes are matched by their last parts: `searchjob.parse.error` is `parse.error`.
  */
 
 /** Error codes with which the service rejects an upgrade task (7.5). */
@@ -23,14 +23,14 @@ export const rangeRefusals = [
 ] as const;
 
 /**
- * Error codes with which the service rejects a search job: those of 7.2, and one that is missing in
- * chapter 7.
+ * Error codes with which the service rejects a search job: the codes listed in section 7.2, and one code that chapter 7
+ * does not list.
  */
 export const jobRefusals = ['generic', ...rangeRefusals, 'no.query', 'parse.error', 'query.creation.error'] as const;
 
 /**
- * Error codes with which the service rejects a page request: those of 7.4, and one that is missing
- * in chapter 7. `unknownJobCode` is separate.
+ * Error codes with which the service rejects a page request: the codes listed in section 7.4, and one code that chapter
+ * 7 does not list. `unknownJobCode` is separate.
  */
 export const pageRefusals = [
   'offset.missing',

@@ -16,8 +16,8 @@ export interface ServiceErrorOptions extends LogfleetErrorOptions {
   /** HTTP status of the answer; undefined if there was no answer. */
   readonly status?: number | undefined;
   /**
-   * Error code of chapter 7, matched by its last parts (`collector.in.upgrading`, `rate.limit.exceeded`), or another code from the
-   * answer.
+   * Error code listed in chapter 7 of docs/service.md, matched by its last parts (`collector.in.upgrading`,
+   * `rate.limit.exceeded`), or another code from the answer.
    */
   readonly serviceCode?: string | undefined;
   /** Id that the service assigned to the error, for its support. */

@@ -49,10 +49,10 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
     certificateExpired:
       'the certificate has expired or is not valid yet: renew it, or correct the clock of this machine',
     certificateForAnother: `the certificate is for another host name: write that name into ${address}`,
-    budgetFull: 'logfleet repeats it when some of them have been sent',
+    budgetFull: 'logfleet repeats this request when some of the waiting requests have been sent',
     unauthorized: `check ${credentials}`,
     forbidden:
-      'the account type, or the role of the user behind the access id, does not allow it: grant that, or use another access id',
+      'the account type, or the role of the user behind the access id, does not allow this request: grant the permission, or use another access id',
     notFound: `nothing was found at this address: check that ${address} ends in /api and names the right deployment`,
     methodUnsupported: `this is not the address of the service: check ${address}`,
     redirectInCircles: `check that ${address} names the right deployment`,

@@ -1,4 +1,4 @@
-/** Deadline for an asynchronous operation, on the clock port. */
+/** Runs an asynchronous operation with a deadline, by the clock that the caller passes. */
 import { unlessAborted } from '../../base/aborted.ts';
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
@@ -24,8 +24,8 @@ export class YieldedError extends LogfleetError {
 }
 
 /**
- * Runs `work` with a signal that is aborted after `deadlineMs` or together with `signal`. Then rejects immediately with a
- * `DeadlineError` or the reason of `signal`, even if `work` ignores its signal.
+ * Runs `work` with a signal that is aborted after `deadlineMs` or together with `signal`. When its signal is aborted,
+ * rejects immediately with a `DeadlineError` or the reason of `signal`, even if `work` ignores the signal.
  */
 export async function withDeadline<T>(
   clock: Clock,

@@ -17,7 +17,10 @@ export interface DialerOptions {
   readonly environment: Environment;
 }
 
-/** Established connection. Data through a proxy tunnel is not gathered, since Node does not support it there. */
+/**
+ * Established connection. Data from a proxy tunnel is not gathered into larger chunks, because Node does not support
+ * that for a tunnel.
+ */
 export type SecureSocket = GatheringSocket | TLSSocket;
 
 export class Dialer {

@@ -21,7 +21,7 @@ const pieceBytes = 256 * 1024;
 const lateBytes = 96 * 1024;
 
 export class GatheringSocket extends Duplex {
-  /** TLS socket, initially connecting. It emits `secureConnect` itself. */
+  /** TLS socket, whose handshake may not be complete yet. It emits `secureConnect` itself. */
   readonly tls: TLSSocket;
   #filling = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
   #spare = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
