@@ -24,7 +24,10 @@ export class Timeline {
     heap[index] = entry;
   }
 
-  /** Runs all actions up to and including `atMs`, each at its own time. Actions may add others, which also run. */
+  /**
+   * Runs all actions up to and including `atMs`, each at its own time. An action may add further actions, which also run if they
+   * are due.
+   */
   advance(atMs: number): void {
     for (let first = this.#heap[0]; first && first.atMs <= atMs; first = this.#heap[0]) {
       this.#removeFirst();

@@ -13,7 +13,7 @@ import type { FieldDescriptor, Row, Transform } from '../query/row.ts';
 export interface PageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Maximum total size in bytes of the messages that are read from the store at a time. */
+  /** Maximum total size in bytes of the messages on the page. */
   readonly maxBytes: number;
   readonly withRaw: boolean;
 }

@@ -1,11 +1,13 @@
-/** Faults of the scenario: the choice of requests, their effect, and the answer. */
+/**
+ * Tests the faults of a scenario: which requests a fault selects, whether the request takes effect, and what the client receives.
+ */
 import { describe, expect, test } from 'vitest';
 import { type FaultKind, type FaultScenario, faultKinds, type Scenario } from '../scenario.ts';
 import { first, minute, oldVersion, root, SimulatedService, target, threeCollectors } from './simulated-service.ts';
 
 const withFault = (fault: FaultScenario): Scenario => ({ ...threeCollectors, faults: { trouble: fault } });
 
-/** Returns a fault of a kind with its required members. */
+/** Returns a fault of the given kind, with the members that this kind requires. */
 function sample(kind: FaultKind): FaultScenario {
   switch (kind) {
     case 'status':
@@ -23,7 +25,7 @@ function sample(kind: FaultKind): FaultScenario {
 
 describe('a request with a fault', () => {
   const lost: readonly FaultKind[] = ['reset', 'stall', 'status', 'redirect'];
-  /** Kinds of faults that apply only to operations other than those that the tests use. */
+  /** Kinds of faults that cannot occur in the operations that these tests use. */
   const aboutOthers: readonly FaultKind[] = [
     'lag',
     'pendingError',

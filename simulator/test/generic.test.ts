@@ -1,4 +1,7 @@
-/** Behaviour of all operations: credentials (5), generic errors (7.1), the version in the path (9.1), and shapes of errors. */
+/**
+ * Tests the behaviour that all operations of the service share: credentials (5), generic errors (7.1), the version in the path
+ * (9.1), and shapes of errors.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 import { type CallOptions, first, root, SimulatedService, target, threeCollectors } from './simulated-service.ts';

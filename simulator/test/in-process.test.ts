@@ -1,4 +1,4 @@
-/** The service on a virtual clock: latency, delays, faults and aborted requests. */
+/** Tests the simulated service on a virtual clock: latency, delays, faults and aborted requests. */
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
@@ -29,7 +29,7 @@ class Bench {
     this.service = new InProcessService(model, this.clock, network);
   }
 
-  /** Sends a request. The outcome is filled in while the clock moves. */
+  /** Sends a request. Its outcome is stored in the returned object while the virtual clock advances. */
   send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: Outcome | undefined } {
     const sent: { outcome: Outcome | undefined } = { outcome: undefined };
     this.service

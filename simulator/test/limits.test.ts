@@ -1,4 +1,7 @@
-/** Section 8: requests in any second of a user, and concurrent requests of an access key. */
+/**
+ * Tests the request limits (section 8 of docs/service.md): requests of a user in any second, and concurrent requests of an access
+ * key.
+ */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LimitScenario, Scenario } from '../scenario.ts';

@@ -1,4 +1,4 @@
-/** Changes of the scenario by merge patches and events. Only what a patch changes takes effect. */
+/** Tests changes of the scenario by merge patches and events. Only the members that a patch changes have a new effect. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 import { ScenarioError } from '../scenario-error.ts';

@@ -1,4 +1,4 @@
-/** Scenario files: valid ones, and the problems of invalid ones with their positions. */
+/** Tests scenario files: valid files are accepted, and errors in invalid files are reported with their positions. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { mergePatch } from '../merge-patch.ts';

@@ -1,4 +1,4 @@
-/** The model with a time that tests set. A call is a request that ends at once, unless a test holds it. */
+/** The simulated service with a time that tests set. A request ends at once, unless a test keeps it in flight. */
 import { textOf } from '../body.ts';
 import type { JournalEntry } from '../journal.ts';
 import type { LogData } from '../log-data/log-data.ts';

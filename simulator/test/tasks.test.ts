@@ -1,4 +1,7 @@
-/** Builds and upgrade tasks (4.7 to 4.9, 3.2, 7.5): their course and their refusals. */
+/**
+ * Tests builds and upgrade tasks (4.7 to 4.9, 3.2, 7.5): the states of a task over time, and the reasons for which a task is
+ * refused.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario, UpgradeScenario } from '../scenario.ts';
 import {

@@ -1,9 +1,10 @@
 /**
- * A collector of the simulated service: its properties from the scenario, its present and past condition, and its JSON. The *condition* is
- * everything that changes during a run, such as the version.
+ * A collector of the simulated service: its properties from the scenario, its present and past condition, and its JSON. The
+ * *condition* is everything that changes during a run, such as the version.
  *
- * Invariant: the condition changes only through `change`, which stores the former condition. So `at` can return the condition that an
- * outdated list shows. The constant part of the JSON is cached, because pages of 1,000 collectors are rendered often.
+ * Invariant: the condition changes only through `change`, which stores the former condition. So `at` can return the condition
+ * that an outdated list shows. The part of the JSON that rarely changes is cached, because pages of 1,000 collectors are rendered
+ * often.
  */
 import type { CollectorProperties } from '../scenario.ts';
 
@@ -21,7 +22,7 @@ interface Past {
   readonly condition: Condition;
 }
 
-/** Time in ms for which former conditions are stored. No list is more outdated. */
+/** Time in ms for which former conditions of a collector are stored. No list of collectors is outdated by more. */
 const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 
@@ -35,7 +36,7 @@ export class Collector {
   now: Condition;
   /** Tasks that are neither finished nor timed out. */
   readonly activeTasks: UpgradeTask[] = [];
-  /** Upgrades whose time is over, but which wait until the collector is in contact again. */
+  /** Upgrades of the collector that would have ended, but that wait until the collector is in contact again. */
   readonly heldUpgrades: UpgradeTask[] = [];
   /** Number of tasks answered with 202. */
   acceptedTasks = 0;
@@ -71,30 +72,30 @@ export class Collector {
     this.now = { ...this.now, ...changes };
   }
 
-  /** Replaces the properties. The caller has to apply their effect on the condition. */
+  /** Replaces the properties of the collector. The caller has to change the condition accordingly. */
   describe(properties: CollectorProperties): void {
     this.properties = properties;
     this.#rendered = undefined;
   }
 
-  /** Returns the condition at `atMs`, at most an hour back. */
+  /** Returns the condition of the collector at `atMs`, which may be up to an hour ago. */
   at(atMs: number): Condition {
     for (const { untilMs, condition } of this.#past) if (untilMs > atMs) return condition;
     return this.now;
   }
 
-  /** Returns the time of the last contact at or before `atMs`. */
+  /** Returns the time at which the collector was last in contact with the service, at or before `atMs`. */
   lastSeenAliveMs(condition: Condition, atMs: number): number {
     const lastMs = condition.running ? atMs : Math.min(atMs, condition.silentSinceMs);
     return Math.floor((lastMs - this.#heartbeatPhaseMs) / heartbeatMs) * heartbeatMs + this.#heartbeatPhaseMs;
   }
 
-  /** Returns whether the service reports the collector as alive. It does so until some time after the last contact. */
+  /** Returns whether the service reports the collector as alive. The service does so until some time after the last contact. */
   isAlive(condition: Condition, atMs: number, aliveForMs: number): boolean {
     return condition.running || atMs - this.lastSeenAliveMs(condition, atMs) < aliveForMs;
   }
 
-  /** Returns the collector as JSON (2.7) in its condition at `atMs`. */
+  /** Returns the collector as JSON (2.7), as it was at `atMs`. */
   render(atMs: number, aliveForMs: number): string {
     const condition = this.at(atMs);
     if (this.#rendered === undefined || this.#renderedVersion !== condition.version) {
@@ -148,7 +149,7 @@ export interface UpgradeTask {
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;
   readonly progressingStatus: number;
-  /** Time from which the service answers `collector.in.upgrading`. */
+  /** Time from which on the service refuses another upgrade of the collector with `collector.in.upgrading`. */
   readonly lockedAtMs: number;
   readonly end: 'succeed' | 'fail' | 'hang';
   readonly endStatus: number | undefined;

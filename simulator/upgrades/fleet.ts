@@ -1,8 +1,8 @@
 /**
- * All collectors, from the scenario and from later changes.
+ * All collectors of the simulated service, from the scenario and from later changes.
  *
- * Invariant: a new scenario changes only what differs from the former one. Ids are assigned once, in the order of the scenario, and never
- * reused.
+ * Invariant: a new scenario changes only the collectors whose definition differs from the former scenario. Ids are assigned once,
+ * in the order of the scenario, and never reused.
  */
 import { matchesGlob } from '../glob.ts';
 import type { CollectorGroup, CollectorProperties, Scenario } from '../scenario.ts';
@@ -19,14 +19,14 @@ interface Declaration {
 export class Fleet {
   readonly #byName = new Map<string, Collector>();
   readonly #byId = new Map<string, Collector>();
-  /** Properties of collectors by their JSON. Equal properties are one object, which makes comparisons cheap. */
+  /** Properties of collectors by their JSON. Collectors with equal properties share one object, which makes comparisons cheap. */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
   readonly #onChange: (collector: Collector, atMs: number) => void;
   /** Times of all changes to the collectors that lists can show, ascending. */
   readonly #changesMs: number[] = [];
 
-  /** Calls `onChange` after each change to a collector, also its creation. */
+  /** Creates the fleet. `onChange` is called after each change to a collector, also after its creation. */
   constructor(firstId: bigint, onChange: (collector: Collector, atMs: number) => void) {
     this.#nextId = firstId;
     this.#onChange = onChange;
@@ -65,7 +65,7 @@ export class Fleet {
     return low;
   }
 
-  /** Changes the condition of a collector. All changes go through this method. */
+  /** Changes the condition of a collector. Every change of a condition uses this method. */
   change(collector: Collector, changes: Parameters<Collector['change']>[0], atMs: number): void {
     collector.change(changes, atMs);
     this.#changesMs.push(atMs);
@@ -163,7 +163,10 @@ function* membersOf(group: string, declaration: CollectorGroup): Generator<[stri
     yield [name, variants[index++ % variants.length] as CollectorProperties];
 }
 
-/** Yields `web-0001`, `web-0002`, … for `web-####`. A pattern without `#` gets the number at its end. */
+/**
+ * Yields the names of a group's collectors: `web-0001`, `web-0002` and so on for the pattern `web-####`. A pattern without `#`
+ * gets the number at its end.
+ */
 export function* memberNames(group: string, { count, name = `${group}-####` }: CollectorGroup): Generator<string> {
   const places = /#+/.exec(name)?.[0] ?? '';
   for (let number = 1; number <= count; number++) {

@@ -1,6 +1,6 @@
 /**
- * Pages of the list of upgradable collectors (4.6). The list is filtered and sorted once for each state of the fleet, so that a page
- * costs only its rows.
+ * Pages of the list of upgradable collectors (4.6). The list is filtered and sorted once for each state of the fleet, so that a
+ * page takes time only for its own rows.
  */
 import { parseBuildVersion } from '../../src/base/build-version.ts';
 import { drawFor } from '../chance.ts';
@@ -29,7 +29,7 @@ export class Listing {
     this.#fleet = fleet;
   }
 
-  /** Drops the cached lists, which were sorted under other settings. */
+  /** Drops the cached lists, because the settings of the list have changed. */
   clear(): void {
     this.#lists.clear();
   }
@@ -98,8 +98,8 @@ function sortedBy(collectors: Collector[], rankOf: (collector: Collector) => num
 }
 
 /**
- * Returns a number for a build version that sorts like `compareBuildVersions` if all parts are below a million. Texts
- * that are no versions come first.
+ * Returns a number for a build version that sorts like `compareBuildVersions` if all parts are below a million. Texts that are
+ * not versions come first.
  */
 function versionRank(text: string): number {
   const version = parseBuildVersion(text);

@@ -1,6 +1,6 @@
 /**
- * A realistic mixed fleet: web servers, databases and desktops with five old versions and the latest. Some collectors are offline or
- * hosted, and some upgrades fail. It depends only on size and seed.
+ * A realistic mixed fleet: web servers, databases and desktops with five old versions and the latest. Some collectors are offline
+ * or hosted, and some upgrades fail. The fleet depends only on its size and its seed.
  */
 import { drawFor } from '../chance.ts';
 import type { CollectorGroup, Scenario } from '../scenario.ts';
@@ -66,8 +66,8 @@ const kinds: readonly Kind[] = [
 ];
 
 /**
- * Returns a scenario with `size` collectors. From ten collectors on it has some of every kind. The first kind takes the rounding
- * difference.
+ * Returns a scenario with `size` collectors. A scenario with ten or more collectors has some of every kind. Rounding differences
+ * are added to the first kind.
  */
 export function mixedFleet(size: number, seed = 1): Scenario {
   const round = size < 10 ? Math.floor : Math.ceil;

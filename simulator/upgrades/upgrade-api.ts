@@ -1,4 +1,4 @@
-/** The upgrade API of the service: the operations 4.6 to 4.9, and the fleet of the scenario. */
+/** The upgrade API of the simulated service: its operations (4.6 to 4.9), and the fleet of the scenario. */
 import type { Api, Call, Methods, PreparedCall, ServiceRequest } from '../call.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Settings } from '../settings.ts';
@@ -32,7 +32,8 @@ export class UpgradeApi implements Api {
   declare(scenario: Scenario, before: Scenario, settings: Settings, atMs: number): void {
     this.#listing.clear();
     if (scenario.builds !== before.builds) this.shipping.declare(settings, this.fleet.all(), atMs);
-    // Compared by identity: a merge patch keeps the objects that it does not change, and comparing a large fleet is slow.
+    // The objects are compared by identity, because comparing a large fleet is slow. A merge patch keeps the objects that it does
+    // not change.
     if (scenario.groups === before.groups && scenario.collectors === before.collectors) return;
     for (const collector of this.fleet.declare(scenario, atMs, false)) this.upgrades.resume(collector, atMs);
   }

@@ -1,5 +1,6 @@
 /**
- * The four operations on collectors (4.6 to 4.9): their checks in order, and their answers. Credentials and limits are checked before.
+ * The four operations on collectors (4.6 to 4.9): their checks in order, and their answers. Credentials and request limits are
+ * checked before.
  */
 import { jsonAnswer } from '../answer.ts';
 import { type Call, type Outcome, refuse } from '../call.ts';
@@ -13,7 +14,7 @@ import { settingsFor, type Upgrades } from './upgrades.ts';
 export interface TaskDefinition {
   /** Collector id in decimal digits. Undefined if the body names no collector. */
   readonly collectorId: string | undefined;
-  /** Requested version. Undefined if absent; `invalid` if it is not a text. */
+  /** Requested target version. Undefined if absent; `invalid` if it is not a text. */
   readonly toVersion: string | undefined | { readonly invalid: unknown };
 }
 
@@ -122,7 +123,7 @@ function isOffered(version: string, settings: Settings): boolean {
   return settings.builds.some((build) => build.version === version);
 }
 
-/** Reads a number from a parameter. Returns `fallback` if it is absent, and undefined if it is invalid. */
+/** Reads a number from a query parameter. Returns `fallback` if the parameter is absent, and undefined if it is invalid. */
 function wholeNumber(text: string | null, fallback: number): number | undefined {
   if (text === null) return fallback;
   const value = Number(text);

@@ -1,9 +1,10 @@
 /**
  * Status of an upgrade task (2.9, 3.2) over time:
  *
- *   0 not started → 1 pending → 6 progressing → 2 succeeded or 3 failed.
+ * 0 not started → 1 pending → 6 progressing → 2 succeeded or 3 failed.
  *
- * An unfinished task becomes 3 at its timeout. The states 0, 1 and 6 follow from the time. Success and failure are set by the caller.
+ * An unfinished task changes to status 3 at its timeout. The statuses 0, 1 and 6 depend only on the time. The caller sets success
+ * and failure.
  */
 import type { Settings } from '../settings.ts';
 import type { UpgradeTask } from './collector.ts';

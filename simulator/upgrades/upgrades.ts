@@ -24,7 +24,7 @@ const success: Outcome = {
 export interface NewTask {
   readonly collector: Collector;
   readonly toVersion: string;
-  /** Set for an upgrade by another tool, which always succeeds. `durationMs` replaces the usual duration. */
+  /** Set for an upgrade by a tool other than logfleet, which always succeeds. `durationMs` replaces the usual duration. */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
 
@@ -86,7 +86,7 @@ export class Upgrades {
     return task;
   }
 
-  /** Finishes the upgrades that would have ended while the collector was silent. */
+  /** Finishes the upgrades of a collector that would have ended while the collector was silent. */
   resume(collector: Collector, atMs: number): void {
     for (const task of collector.heldUpgrades.splice(0)) this.#endOnCollector(task, atMs);
   }
@@ -132,8 +132,8 @@ export function settingsFor(collector: Collector, common: UpgradeSettings): Upgr
 }
 
 /**
- * Draws the outcome of an attempt from the seed, the collector and the number of the attempt, so the order of requests does not
- * matter.
+ * Draws the outcome of an upgrade from the seed, the collector and the number of the attempt, so that it does not depend on the
+ * order of requests.
  */
 function outcomeFor(
   { collector, toVersion }: NewTask,

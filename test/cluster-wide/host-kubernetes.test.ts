@@ -1,4 +1,4 @@
-/** The Kubernetes host against a real API server, with exactly the rights of `manifests/`. */
+/** Tests the operator's Kubernetes side against a real API server, with exactly the rights that `manifests/` grants. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { CollectorVersionPolicy, SearchExport } from '../../src/api/kinds.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -326,7 +326,10 @@ async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/** Removes the Ledger and the lease, so that their creation is needed. An operator waits 10 s for a lease before it creates one. */
+/**
+ * Removes the Ledger and the lease, so that the operator has to create them. An operator waits 10 s for a lease to appear before
+ * it creates one.
+ */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
   await callApi('DELETE', ledgerPath(namespace));
   await callApi('DELETE', leasePath(namespace));
@@ -340,7 +343,7 @@ async function reset({ namespace }: Installation, hasLease: boolean): Promise<vo
 async function isRefused(installation: Installation, owner: OwnerRef): Promise<boolean> {
   const { host, outcomes } = await operate(installation);
   await doEverything({ host, outcomes }, owner).catch(() => undefined);
-  // Stopping the operator releases its lease with an update request.
+  // The operator is stopped because it then releases its lease, which is an update request.
   await host.stop();
   return outcomes.refusals.length > 0;
 }

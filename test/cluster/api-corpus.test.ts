@@ -1,4 +1,4 @@
-/** The corpus of manifests on a real API server: it accepts and refuses the same manifests as `validate`. */
+/** Checks that a real API server accepts and refuses the same manifests of the corpus as `logfleet validate`. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -29,7 +29,7 @@ async function create({ kind, text }: CorpusManifest): Promise<ApiAnswer> {
   return { status: answer.statusCode, body: await answer.body.json() };
 }
 
-/** A request to the API server carries one resource. Only `validate` reads further documents of a file. */
+/** A request to the API server contains one resource, whereas `validate` reads all documents of a file. */
 function firstDocument(text: string): string {
   return text.split(/^---$/m)[0] ?? '';
 }

@@ -1,4 +1,4 @@
-/** The objects that `manifests/` installs on a real API server. Other tests cover what the operator does with its rights. */
+/** Tests the objects that `manifests/` installs on a real API server. Other tests run the operator with these objects. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
@@ -12,7 +12,7 @@ interface Deployment {
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
-/** A user's kustomization, which installs a base into a namespace of the test. */
+/** A user's kustomization, which installs one of the bases in `manifests/` into a namespace of the test. */
 function overlay(base: string, namespace: string, components: readonly string[] = []): string {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
@@ -61,7 +61,7 @@ test('the patch for exports adds a volume to the operator, and its flag', async 
   expect(items.some(({ kind }) => kind === 'PersistentVolumeClaim')).toBe(true);
 });
 
-/** The kustomization shown in a Markdown block or a comment of a file. */
+/** The kustomization that a file shows in a Markdown block or in a comment. */
 function shownKustomization(file: string): string {
   const text = readFileSync(file, 'utf8').replaceAll(/^# {3}/gm, '');
   return /^apiVersion: kustomize\S+\nkind: Kustomization\n(?:(?!```|#|apiVersion).*\n)+/m.exec(text)?.[0] ?? '';

@@ -1,4 +1,7 @@
-/** Exports by the operator as `manifests/` runs it: the effects of `kubectl apply`, the visible state, and users' actions. */
+/**
+ * Tests exports by the operator that `manifests/` installs: the effects of `kubectl apply`, the status that users see, and users'
+ * actions.
+ */
 import { expect, vi } from 'vitest';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { test as base, conditionOf, type Namespace } from '../e2e/support/cluster.ts';
@@ -148,7 +151,7 @@ test.concurrent('a deleted export leaves no search job and no unfinished file', 
   await namespace.kubectl(['delete', 'sx', 'audit']);
   const alive = (operation: string) => tenant.journal().filter((entry) => entry.operation === operation).length;
   await tenant.journalUntil(() => alive('deleteJob') === alive('createJob'));
-  // An export that is created again continues from the committed records.
+  // An export that is deleted and created again continues after the intervals that it has already committed.
   await apply(namespace, tenant, place);
   const { status } = await namespace.exportReason('audit', 'Exported');
   await expectExported(place, status?.fingerprint ?? '', namespace.name);

@@ -35,7 +35,7 @@ async function isRefusedByKubectl(content: string | Uint8Array): Promise<boolean
   return status !== 0;
 }
 
-/** Returns the names of the resources that kubectl accepts, of files with one resource each. One start is enough for all files. */
+/** Returns the names of the resources that kubectl accepts. Each file has one resource, and kubectl starts once for all files. */
 async function acceptedByKubectl(contents: readonly string[]): Promise<ReadonlySet<string>> {
   const folder = mkdtempSync(join(controlPlane().directory, 'verdicts-'));
   for (const [index, content] of contents.entries()) writeFileSync(join(folder, `${index}.yaml`), content);
@@ -198,8 +198,8 @@ describe('validate and kubectl agree on the value', () => {
 });
 
 /**
- * kubectl keeps the last of two equal keys, replaces invalid bytes, and does not check zones and days. The corpus has more cases that only
- * `validate` reports.
+ * kubectl keeps the last of two equal keys, replaces invalid bytes, and does not check zones and days. The corpus of manifests
+ * has more mistakes that only `validate` reports.
  */
 const stricter: readonly (readonly [string, string | Uint8Array])[] = [
   ['a duplicate member', policy('  paused: true\n  paused: false\n')],

@@ -1,4 +1,7 @@
-/** The operator as `manifests/` runs it: the effects of `kubectl apply`, the visible state, users' actions, and recovery. */
+/**
+ * Tests the operator that `manifests/` installs: the effects of `kubectl apply`, the status that users see, users' actions, and
+ * recovery.
+ */
 import { once as event } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -175,7 +178,7 @@ test.concurrent('a plan reads the resources of the cluster, and changes nothing'
       },
     ],
   });
-  // `plan` cannot give a result if it needs all policies and may not list them.
+  // The command `plan` fails if it needs all policies and has no right to list them.
   const ofAll = await runToEnd(['plan', file, ...where, '-A', '--exit-code']);
   expect(ofAll).toMatchObject({ status: 2, stdout: '' });
   expect((await tenant.tasks()).length).toBe(2);

@@ -24,8 +24,8 @@ interface ClusterRole {
 }
 
 /**
- * Rules that aggregation adds to a ClusterRole of Kubernetes, including logfleet's roles of these names. The test computes the aggregation,
- * since its control plane has no controller manager.
+ * Rules that aggregation adds to a ClusterRole of Kubernetes, including logfleet's roles of these names. The test computes these
+ * rules itself, because its control plane has no controller manager.
  */
 async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]): Promise<readonly object[]> {
   const { body } = await callApi('GET', `${rbac}/clusterroles`);
@@ -37,12 +37,12 @@ async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]
   return all.filter((role) => counts(role) && isAggregated(role)).flatMap(({ rules }) => rules ?? []);
 }
 
-/** The authorizer's cache follows a change after a moment. */
+/** The API server's authorizer reads rights from a cache, which is updated a moment after a change. */
 const patience = { timeout: 40_000 };
 
 const userRoles = ['logfleet-view', 'logfleet-edit', 'logfleet-install'];
 
-/** A user of the namespace with a ClusterRole: an existing one, or one with these rules. */
+/** A user of the namespace who has a ClusterRole: an existing role, or a new role with these rules. */
 async function user(namespace: string, role: string, rules?: readonly object[]): Promise<ServiceAccountUser> {
   const name = rules ? `${role}-${namespace}` : role;
   if (rules) {
@@ -58,7 +58,7 @@ async function user(namespace: string, role: string, rules?: readonly object[]):
   return userFor(namespace, role);
 }
 
-/** Waits until the authorizer, whose cache lags, allows the user's action. */
+/** Waits until the API server's authorizer allows the user's action. Its cache is updated after a short delay. */
 async function untilAllowed({ kubeconfig }: ServiceAccountUser, ...question: readonly string[]): Promise<void> {
   const ask = async () => (await kubectl(['auth', 'can-i', ...question], { kubeconfig })).stdout.trim();
   await expect.poll(ask, patience).toBe('yes');
@@ -184,7 +184,7 @@ describe('logfleet manifests prints the output of kustomize for', () => {
   });
 });
 
-/** Lines of `kubectl auth can-i --list` beyond those of every service account. */
+/** Lines of `kubectl auth can-i --list`, without the rights that every service account has. */
 async function rightsOf(account: string, ofNamespace: string, namespace: string): Promise<readonly string[]> {
   const list = async (name: string) => {
     const as = `--as=system:serviceaccount:${ofNamespace}:${name}`;

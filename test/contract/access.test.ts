@@ -1,6 +1,6 @@
 /**
- * Contract of all operations: address, credentials, general errors and versions (`deployment.ts` says which deployment is
- * tested).
+ * Tests the contract that all operations of the service share: address, credentials, general errors and versions. `deployment.ts`
+ * selects the tested deployment.
  */
 import { request as plainRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ interface OperationRequest {
   readonly body?: string;
 }
 
-/** One request of each operation. None of them has an effect. */
+/** One request for each operation of the service. None of these requests has an effect. */
 const requests: readonly OperationRequest[] = [
   { operation: '4.1', method: 'POST', path: jobsPath, body: '{}' },
   { operation: '4.2', method: 'GET', path: `${jobsPath}/0000000000000000` },
@@ -149,8 +149,8 @@ describe('5 authentication', () => {
   test.each(followUps)('the %s of a job may be 404 without the cookies (5.3, 7.3)', async (what, followUp) => {
     const job = await startJob(service);
     const { status } = await followUp(job, undefined);
-    // The section says that the service can return 404. It answers if the balancer happens to choose the replica with the job.
-    // Pages may return 400 (10.5), and one report has 500.
+    // Without the cookies, a deployment can answer 404, or succeed if its balancer happens to choose the replica that has the
+    // job. Requests for pages may get 400 (10.5), and one report of a real service has status 500.
     if (onSimulator) expect(status).toBe(404);
     else expect(status).toBeOneOf([200, ...(what === 'messages' ? [400] : []), 404, 500]);
   });

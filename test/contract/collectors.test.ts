@@ -1,4 +1,4 @@
-/** Contract of the operations on collectors, as a client sees it (`deployment.ts` says which deployment is tested). */
+/** Tests the contract of the operations on collectors, as a client sees it. `deployment.ts` selects the tested deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
@@ -18,7 +18,7 @@ afterAll(() => service.close());
 const get = (where: Deployment, path: string, options = {}) => where.send('GET', `${upgrades}${path}`, options);
 const create = (where: Deployment, body: string, options = {}) => where.send('POST', upgrades, { body, ...options });
 
-/** Body of a task creation (4.9). The id may have 64 bits. */
+/** Body of a request that creates an upgrade task (4.9). The collector id may have 64 bits. */
 function order(collectorId: string, toVersion?: string): string {
   return `{"collectorId":${collectorId}${toVersion === undefined ? '' : `,"toVersion":${JSON.stringify(toVersion)}`}}`;
 }
@@ -68,7 +68,7 @@ describe('4.6 list upgradable collectors', () => {
 
   test.for(members)('%s is a %s (2.7)', async ([member, type], { skip }) => {
     const { collectors } = (await get(service, '/collectors')).json;
-    // Members may be absent (10.4), but the simulator has collectors with each of them.
+    // Each member of a collector may be absent (10.4), but in the simulator some collectors have it.
     const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
     expectThere(skip, values.length > 0, 'collectors with that member');
     if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);
@@ -174,7 +174,7 @@ describe('4.8 status of a task', () => {
   });
 });
 
-// This block runs before all upgrades. Otherwise the service may reject a request because an upgrade is in progress.
+// These tests run before all upgrades. Otherwise the service may reject a request because an upgrade is in progress.
 describe('7.5 rejected tasks', () => {
   test('400 collector.invalid without a collector', async () => {
     const body = JSON.stringify({ toVersion: await latestBuild(service) });
@@ -308,7 +308,7 @@ describe('3.2 states of a task', () => {
     expect(await task()).toMatchObject({ status: 3, message: 'Not enough disk space.' });
   });
 
-  /** State of an unfinished task when its time limit ends. */
+  /** Status of an upgrade task that is unfinished when its time limit ends. */
   const unfinished: readonly [status: number, upgrade: Scenario['upgrade']][] = [
     [0, { duration: '10h', notStartedFor: '1h' }],
     [1, { duration: '10h', pendingFor: '1h' }],

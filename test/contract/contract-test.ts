@@ -15,7 +15,7 @@ export function openDeployment(): Promise<Deployment> {
 }
 
 export interface Simulation {
-  /** Reason why the test cannot run on a real deployment, as the end of `not tried, since it …`. */
+  /** Reason why the test cannot run on a real deployment. The text completes the sentence `not tried, since it …`. */
   readonly why: string;
   /** Scenario of the simulator for this test, which replaces the usual one (see `openSimulator`). */
   readonly scenario?: Scenario;
@@ -40,8 +40,8 @@ export function testSimulated(
 }
 
 /**
- * Skips the rest of a test if the deployment lacks its subject. `what` is the end of `not tried, since it needs …`. The
- * simulator has every subject.
+ * Skips the rest of a test if the deployment lacks something that the test needs. `what` completes the sentence `not tried, since
+ * it needs …`. The simulator lacks nothing.
  */
 export function expectThere(skip: (condition: boolean, note: string) => void, isThere: boolean, what: string): void {
   skip(!onSimulator && !isThere, `needs ${what}`);
@@ -55,8 +55,8 @@ export function expectNoPage(received: Received, status: 400 | 404): void {
 }
 
 /**
- * Expects an error code. The specification does not define its place in the body, so all forms of 10.1 are accepted. The code is
- * matched by its last parts.
+ * Expects an error code. The specification does not define its place in the body, so all forms in section 10.1 are accepted. Only
+ * the last parts of the code must match.
  */
 export function expectError({ status, json }: Received, expectedStatus: number, code: string): void {
   const codes = [json?.code, ...(json?.errors ?? []).map((error: { code: string }) => error.code)];

@@ -21,7 +21,7 @@ export const onSimulator = env('BASE_URL') === undefined;
 
 export interface Deployment {
   readonly baseURL: string;
-  /** Sample of messages for the searches of the suite. On the simulator it fills more than one small page. */
+  /** Sample of messages for the searches of the suite. On the simulator the sample fills more than one small page. */
   readonly logs: LogSample;
   /** Collector that may be upgraded to the latest build. Undefined if there is none. */
   readonly upgradableCollector: string | undefined;
@@ -45,7 +45,8 @@ export interface LogSample {
 }
 
 /**
- * Time in ms from an answer to the next request. It exceeds the 250 ms of four requests per second, since network delays vary.
+ * Time in ms from an answer to the next request. The time exceeds 250 ms, the distance of four requests per second, because
+ * network delays vary.
  */
 const paceMs = 260;
 const minuteMs = 60_000;

@@ -1,6 +1,6 @@
 /**
  * Plain HTTPS client. It sends requests unchanged and returns answers unchanged, including incomplete bodies. The contract suite
- * uses it instead of the client of logfleet, so that both cannot share an error.
+ * uses it instead of the client of logfleet, so that an error of that client cannot hide itself.
  */
 import { Agent, request as httpsRequest } from 'node:https';
 

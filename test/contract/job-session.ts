@@ -1,4 +1,4 @@
-/** Search job in a test of the contract, with its id and cookies (5.3). */
+/** A search job that a contract test creates, with its id and its cookies (5.3). */
 import { onTestFinished } from 'vitest';
 import { type Deployment, onSimulator } from './deployment.ts';
 import type { Received, SendOptions } from './https-client.ts';
@@ -8,7 +8,7 @@ export const jobsPath = '/v1/search/jobs';
 /** Members of the creation body (4.1). An undefined value removes a member. */
 export type JobOrder = Readonly<Record<string, unknown>>;
 
-/** Creation body (4.1) that searches the sample of this deployment, with changes. */
+/** Creation body (4.1) for a search of this deployment's sample of messages, with the given changes. */
 export function orderFor({ logs }: Deployment, changes: JobOrder = {}): JobOrder {
   return { query: logs.query, from: String(logs.fromMs), to: String(logs.toMs), timeZone: 'UTC', ...changes };
 }
@@ -45,7 +45,7 @@ export interface JobStatus {
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** Final states of a search job without and with an aggregation. */
+/** Final states of a search job: of one without an aggregation, and of one with an aggregation. */
 const endStates = ['DONE GATHERING RESULTS', 'FORCE PAUSED', 'CANCELLED'];
 const pollMs = 1_000;
 /** Number of polls in ten minutes. */

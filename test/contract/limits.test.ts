@@ -1,6 +1,6 @@
 /**
- * Contract of the limits (chapter 8), except those of pages. Most limits can only be exceeded on the simulator
- * (`deployment.ts`).
+ * Tests the contract of the request limits (chapter 8), except the limits of pages. Most limits can be exceeded only on the
+ * simulator (`deployment.ts`).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';

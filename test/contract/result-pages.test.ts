@@ -1,4 +1,4 @@
-/** Contract of message and record pages, as a client sees it (`deployment.ts` says which deployment is tested). */
+/** Tests the contract of message and record pages, as a client sees it. `deployment.ts` selects the tested deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';

@@ -1,4 +1,4 @@
-/** Contract of the creation of search jobs, as a client sees it (`deployment.ts` says which deployment is tested). */
+/** Tests the contract of the creation of search jobs, as a client sees it. `deployment.ts` selects the tested deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
 import { type Deployment, onSimulator } from './deployment.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Message count of a finished job. Two jobs over the same range find the same messages. */
+/** Message count of a finished search job. Two jobs over the same time range find the same messages. */
 async function countOf(changes: JobOrder): Promise<number> {
   const [, { messageCount }] = await finishedJob(service, changes);
   return messageCount;
@@ -102,7 +102,8 @@ describe('4.1 create a search job', () => {
     test('false is the default', async ({ skip }) => {
       const found = await countOf({});
       expect(await countOf({ byReceiptTime: false })).toBe(found);
-      // Some messages of the simulator are received minutes later, so the two ranges contain different messages.
+      // The simulator receives some messages minutes after their message time, so a range of message times and a range of receipt
+      // times contain different messages.
       expectThere(skip, (await countOf({ byReceiptTime: true })) !== found, 'messages that are received late');
     });
   });
@@ -148,7 +149,7 @@ describe('4.1 create a search job', () => {
     test.for([false, undefined])('%s: an aggregation has no raw messages', async (requiresRawMessages, { skip }) => {
       const [job] = await finishedJob(service, { ...aggregation(), requiresRawMessages });
       const page = await job.messages();
-      // The specification does not say whether there are no messages or messages without `_raw` (10.5).
+      // The specification does not say whether the page has no messages, or messages without the field `_raw` (10.5).
       if (page.status !== 200) {
         expectError(page, 400, 'raw.messages.not.available');
         return;

@@ -1,4 +1,4 @@
-/** Contract of the status, the states and the end of a search job (`deployment.ts` says which deployment is tested). */
+/** Tests the contract of the status, the states and the end of a search job. `deployment.ts` selects the tested deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario.ts';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
@@ -161,7 +161,9 @@ describe('3.1 states of a search job', () => {
     expect(statuses.at(-1)?.state).toBeOneOf(['DONE GATHERING RESULTS', 'FORCE PAUSED']);
   });
 
-  /** Member of the scenario that leads to the state, and the time in ms after which the status shows the state. */
+  /**
+   * For each job state: the member of the scenario that leads to the state, and the time in ms after which the status shows it.
+   */
   const reached: readonly [state: string, search: Scenario['search'], afterMs: number][] = [
     ['NOT STARTED', {}, 0],
     ['GATHERING RESULTS', {}, secondMs],

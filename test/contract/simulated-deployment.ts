@@ -1,6 +1,6 @@
 /**
- * Simulator as a deployment: a TLS server on a local port. Its clock stands still until a test advances it, so long waits take
- * no time, and results do not depend on the speed of the machine.
+ * Runs the contract tests against the simulator: a TLS server on a local port. Its clock stands still until a test advances it,
+ * so long waits take no time, and results do not depend on the speed of the machine.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,18 +27,18 @@ export interface SimulatedDeployment extends Deployment {
 
 const hourMs = 3_600_000;
 const startMs = Date.UTC(2026, 10, 1, 12);
-/** Day with log messages: the day before the simulated present. */
+/** Day that has log messages: the day before the present time of the simulator. */
 export const logDay = { fromMs: Date.UTC(2026, 9, 31), toMs: Date.UTC(2026, 10, 1) };
 export const messagesPerHour = 10_000;
 
-/** Settings for the messages of one day, with the default settings of a scenario. */
+/** Settings for the messages of one day. All other settings have the defaults of a scenario. */
 const madeUpDay = logDataOf({ amount: { messages: 24 * messagesPerHour } });
 
 export function logDataOf(options: Omit<MadeUpOptions, 'fromMs' | 'toMs'>): LogData {
   return madeUpData(madeUpSettings({ ...logDay, ...options }));
 }
 
-/** More collectors than the default page size, with one collector of each kind that 7.5 rejects. */
+/** A fleet that exceeds the default page size. It has one collector of each kind whose upgrade the service rejects (7.5). */
 const groups = {
   web: { count: 120, version: '19.400-1' },
   cloud: { count: 1, collectorType: 'Hosted' },
@@ -46,7 +46,7 @@ const groups = {
 } as const satisfies Scenario['groups'];
 const builds = ['19.300-7', '19.400-1', '19.500-1'];
 
-/** Starts a simulator. The rate is unlimited, unless the scenario sets limits. */
+/** Starts a simulator. Its request rate is unlimited, unless the scenario sets limits. */
 const lifted = { requestsPerSecond: 0, concurrentRequests: 0 };
 
 /** Members of the scenario that replace the defaults of this file. */

@@ -1,4 +1,4 @@
-/** Runs `make demo` without a terminal: to its end, and interrupted. */
+/** Tests `make demo` without a terminal: once to its end, and once interrupted. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, rmSync } from 'node:fs';
@@ -40,7 +40,7 @@ function shown(text: string): Promise<void> {
   });
 }
 
-/** Returns the line of the demo's report that starts with these words, with single blanks. */
+/** Returns the line of the demo's report that starts with these words. Runs of blanks in it become single blanks. */
 function row(start: string): string | undefined {
   const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
   return lines.find((line) => line.startsWith(start));
@@ -72,9 +72,10 @@ describe('the demo', () => {
     expect(row('2 × The installer')).toMatch(/^2 × The installer ended with exit code 1603\. \(legacy-b/);
     expect(row('○ offline 12')).toBeDefined();
     expect(row('- skipped 5 5 × HostedCollector')).toBeDefined();
-    // The demo upgrades the three collectors of the first canary, and the 63 collectors that can be upgraded.
+    // The demo upgrades the three collectors of the first canary stage, and then the 63 collectors that can be upgraded.
     expect(row('66 upgrade tasks')).toBe('66 upgrade tasks, 7 of them failed.');
-    // On a busy machine, the service can refuse requests for their rate. The operator repeats each of them once.
+    // On a busy machine, the service can refuse some requests because they arrive too fast. The operator repeats each of them
+    // once.
     expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ create a task, \d+ read a task, \d+ list the fleet\./);
     expect(stdout).toMatch(/At most \d+ requests arrived in any second \(the service allows 4\)/);
     expect(row('range ok')).toContain('2026-11-01T00:00:00Z to 2026-11-02T00:00:00Z: ');
@@ -92,7 +93,7 @@ describe('the demo', () => {
     async (signal) => {
       await shown('in progress 3');
       demo.kill(signal);
-      // The pipes stay open until the simulator, which inherits them from the demo, has ended, too.
+      // The simulator inherits the output pipes of the demo, so they stay open until the simulator has ended as well.
       const [status] = await once(demo, 'close');
       expect(status).toBe(130);
       expect(readdirSync(temporary)).toEqual([]);

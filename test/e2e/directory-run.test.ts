@@ -1,4 +1,6 @@
-/** `logfleet run DIR` from a manifest to its end, with signals, a second process and mistakes. */
+/**
+ * Tests `logfleet run DIR` with policies: a complete run, signals, a second process in the same directory, and mistakes of users.
+ */
 import { describe, expect, vi } from 'vitest';
 import { test } from './support/end-to-end.ts';
 import { policyManifest } from './support/manifest-directory.ts';
@@ -159,8 +161,7 @@ describe.concurrent('actions of a person', () => {
     expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused[;.]/);
     await program.line(/Paused/);
     const atPause = (await tenant.tasks()).length;
-    // The operator has listed the paused collectors. It would have started an upgrade by now if the pause did not stop
-    // it.
+    // The operator has listed the paused collectors. Without the pause, the operator would have started an upgrade by now.
     const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
     await tenant.journalUntil(
       (journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads,

@@ -1,5 +1,6 @@
 /**
- * `logfleet export` to a directory, to a store and to stdout, interrupted and with wrong arguments, and `logfleet verify` on the results.
+ * Tests `logfleet export` to a directory, to an object store and to stdout, when it is interrupted and with wrong arguments, and
+ * `logfleet verify` on the exported files.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';

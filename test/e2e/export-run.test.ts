@@ -1,12 +1,13 @@
 /**
- * `logfleet run DIR` with exports, from the first search to the manifest, with `kill -9` at each boundary at least once. `make soak` kills
- * exports at more boundaries.
+ * Tests `logfleet run DIR` with exports, from the first search to the manifest of the exported files. The process is killed with
+ * `kill -9` at least once at each kind of step; `make soak` kills it at more steps.
  */
 import { afterAll, describe, expect, vi } from 'vitest';
 import { placeKinds, test, testExportCrashes, writeExport } from './support/export-crashes.ts';
 import { expectExported, stopGateway } from './support/exports.ts';
 
-// Each test keeps a processor busy. More concurrent tests would delay requests, so that too many arrive in one second.
+// Each test keeps a processor core busy. With more concurrent tests, requests would be delayed, and too many of them would arrive
+// in one second.
 vi.setConfig({ maxConcurrency: 8 });
 
 afterAll(() => stopGateway());

@@ -1,9 +1,10 @@
 /**
- * Stops a leader with SIGSTOP beyond its lease and continues it while its successor works. The old leader sends nothing without the lease.
- * The service sees at most four requests in any second, also when the connection stalls (L1, B1, B6).
+ * Freezes the leading operator process with SIGSTOP until its lease has expired, and continues it while the next leader works.
+ * The old leader sends nothing without the lease, and the service receives at most four requests in any second, also when the
+ * connection stalls (L1, B1, B6).
  *
- * For more rounds: `LOGFLEET_FAILOVER_ROUNDS=10 LOGFLEET_FAILOVER_WORLDS=5 vitest run --project e2e test/e2e/failover.test.ts` runs 50, in
- * five worlds at once.
+ * To run more rounds: `LOGFLEET_FAILOVER_ROUNDS=10 LOGFLEET_FAILOVER_WORLDS=5 vitest run --project e2e test/e2e/failover.test.ts`
+ * runs 50, in five worlds at once.
  */
 import { describe, expect, vi } from 'vitest';
 import { leasePath, operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
@@ -49,7 +50,7 @@ describe.concurrent.each(worlds)('world %d', (world) => {
         namespace,
         replicas.filter((replica) => replica !== stopped),
       );
-      // The new leader has just started, or has worked for a while.
+      // The old leader continues when the new leader has just started, or when it has worked for a while.
       await way.more(leader.program.pid, [1, 4, 20, 60][(world + round) % 4] as number);
       const wokenAtMs = performance.now();
       stopped.program.signal('SIGCONT');

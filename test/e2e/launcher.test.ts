@@ -1,4 +1,7 @@
-/** `bin/logfleet.js`, started by a shell and by npx, also with a Node that is too old for logfleet. */
+/**
+ * Tests the start script `bin/logfleet.js`, started by a shell and by npx, also with a version of Node that is too old for
+ * logfleet.
+ */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
@@ -13,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const launcher = join(root, 'bin/logfleet.js');
 
-/** Makes Node report an old version. Child processes are not affected. */
+/** Makes Node report an old version of itself. Child processes are not affected. */
 const asNode18 = [
   '--import',
   'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"18.0.0"}})',

@@ -1,4 +1,4 @@
-/** `logfleet run DIR` with stages: stops, approvals, retries and pauses, and their messages. */
+/** Tests `logfleet run DIR` with rollouts in stages: stops, approvals, retries and pauses, and the messages about them. */
 import { describe, expect, vi } from 'vitest';
 import { currentUser } from '../../src/cli/resources/directory-access.ts';
 import { test } from './support/end-to-end.ts';
@@ -82,8 +82,7 @@ test.concurrent('pause --all stops all starts in a directory, and resume --all c
   await program.line(/production: Paused; .*in progress 0/);
   const atPause = (await tenant.tasks()).length;
   expect(atPause).toBeLessThan(6);
-  // The operator has listed the paused collectors. It would have started an upgrade by now if the pause did not stop
-  // it.
+  // The operator has listed the paused collectors. Without the pause, the operator would have started an upgrade by now.
   const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
   await tenant.journalUntil((journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads);
   expect(await tenant.tasks()).toHaveLength(atPause);

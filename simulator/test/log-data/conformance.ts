@@ -1,4 +1,7 @@
-/** A conformance suite for sources of log data (4.3, 2.5). It compares a source with a plain search. */
+/**
+ * Test suite that every source of log data must pass (4.3, 2.5). The suite compares the source with a plain search of the same
+ * messages.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../body.ts';
@@ -9,7 +12,7 @@ import { everything, messagesOf, PlainSearch } from './plain-search.ts';
 
 export interface Sample {
   readonly data: LogData;
-  /** Times that enclose all messages, by message time and by receipt time. */
+  /** Time range that contains all messages, both by message time and by receipt time. */
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -19,9 +22,7 @@ const reading = (reads: string, matches: (value: string) => boolean): Filter => 
   matches: (row) => matches(row.field(reads) ?? ''),
 });
 
-/**
- * Filters whose result depends only on a message's template, and filters whose result differs from message to message.
- */
+/** Filters that give all messages of a template the same result, and filters whose result differs from message to message. */
 const filters: Readonly<Record<string, Filter>> = {
   everything,
   nothing: { reads: new Set(), matches: () => false },

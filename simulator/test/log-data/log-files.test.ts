@@ -1,4 +1,4 @@
-/** Messages from files: the conformance suite, default values, and problems of invalid files. */
+/** Tests log messages from files: the conformance suite of log data, default values, and errors for invalid files. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -15,7 +15,7 @@ const toMs = fromMs + 60 * second;
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** Returns the data of files `a.ndjson`, `b.ndjson` and so on. */
+/** Returns the log data of files with these contents, named `a.ndjson`, `b.ndjson` and so on. */
 function dataOf(texts: readonly string[], fieldCase?: FieldCase): LogData {
   const files = new LogFiles(fieldCase);
   for (const [index, text] of texts.entries()) {
@@ -26,7 +26,7 @@ function dataOf(texts: readonly string[], fieldCase?: FieldCase): LogData {
 
 const ndjson = (lines: readonly Line[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
-/** Lines in random order, many in the same milliseconds, received before, at or after their message time. */
+/** Log lines in random order. Many share a millisecond, and their receipt time is before, at or after their message time. */
 function variedLines(seed: number, count: number): Line[] {
   const random = seededRandom(seed);
   const whole = (below: number) => Math.floor(random.next() * below);
@@ -228,7 +228,10 @@ describe('a file', () => {
   });
 });
 
-/** Divides `bytes` into chunks of the given lengths in turn, and returns each chunk in the same memory. */
+/**
+ * Divides `bytes` into chunks of the given lengths in turn. All chunks use the same memory, so that a reader must copy what it
+ * needs.
+ */
 function* piecesOf(bytes: Buffer, lengths: readonly number[]): Generator<Uint8Array> {
   const memory = Buffer.alloc(Math.max(...lengths));
   for (let start = 0, turn = 0; start < bytes.length; turn++) {

@@ -1,4 +1,4 @@
-/** Generated messages: the conformance suite, and their number, sizes and variety. */
+/** Tests generated messages: the conformance suite of log data, and the number, sizes and variety of the messages. */
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../body.ts';
 import type { FieldCase } from '../../log-data/field-case.ts';
@@ -65,7 +65,7 @@ function searched(
   return search;
 }
 
-/** Returns a function that counts the messages in [from, to). */
+/** Returns a function that counts the generated messages with times in [from, to). */
 function counting(options: Partial<MadeUpOptions>): (countedFromMs: number, countedToMs: number) => number {
   const data = dataOf(options);
   return (countedFromMs, countedToMs) => {
@@ -143,7 +143,7 @@ describe('the number of messages', () => {
     const search = data.search({ fromMs, toMs: year.toMs, byReceiptTime: false }, everything);
     search.advance(fromMs, infinite);
     expect(search.found).toBe(31_536_000_000);
-    // Five seconds in the middle are equal whether they are searched alone or after half a year of other messages.
+    // A search of five seconds in the middle finds the same messages alone as after half a year of other messages.
     const range = { fromMs: fromMs + yearMs / 2, toMs: fromMs + yearMs / 2 + 5 * second, byReceiptTime: false };
     const few = data.search(range, everything);
     few.advance(range.fromMs, infinite);

@@ -1,4 +1,7 @@
-/** The plainest implementation of the log data port, on a list of messages. It is the oracle of the conformance suite. */
+/**
+ * The simplest possible search, on a list of messages. The conformance suite of log data compares all other searches with this
+ * one.
+ */
 
 import { textOf } from '../../body.ts';
 import type { LogData, Search, SearchRange } from '../../log-data/log-data.ts';
@@ -6,7 +9,7 @@ import type { Filter, Row } from '../../query/row.ts';
 
 export interface PlainMessage {
   readonly row: Row;
-  /** Values of a message by field name, as in pages (2.5). */
+  /** Values of a message by field name, with the names that result pages have (2.5). */
   readonly map: Readonly<Record<string, string>>;
   /** The message as `{"map":{…}}`, with `_raw` and without. */
   readonly whole: string;
@@ -32,7 +35,7 @@ function rowOf(map: Readonly<Record<string, string>>): Row {
   return { messageTimeMs: Number(field('_messagetime')), receiptTimeMs: Number(field('_receipttime')), field };
 }
 
-/** An oracle for a part of `Search`: which messages are found, reported and shown, and in which order. */
+/** Correct implementation of a part of `Search`: it says which messages a search finds, reports and shows, and in which order. */
 export class PlainSearch {
   readonly #timeOf: (message: PlainMessage) => number;
   readonly #filter: Filter;
@@ -79,7 +82,7 @@ export class PlainSearch {
     return this.#looked.reduce((sum, { row }) => sum + Number(row.field('_size')), 0);
   }
 
-  /** Returns the matching messages that `search` missed, although it reports to have searched their time. */
+  /** Returns the matching messages that `search` did not find, although it claims to have searched their time. */
   missed({ reachedMs }: Search): readonly PlainMessage[] {
     return this.#left.filter((message) => this.#timeOf(message) >= reachedMs && this.#filter.matches(message.row));
   }

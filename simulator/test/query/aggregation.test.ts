@@ -1,4 +1,4 @@
-/** Aggregations (2.6): records of messages in any order and in any portions. */
+/** Tests aggregations (2.6): the records are the same in whatever order and portions the messages arrive. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Aggregation, RecordTable } from '../../query/aggregation.ts';
@@ -14,7 +14,7 @@ function aggregationOf(text: string): Aggregation {
   return aggregation;
 }
 
-/** Returns the records of the messages that the query finds. */
+/** Returns the records that the query's aggregation computes from these messages. */
 function tableOf(text: string, messages: readonly Fields[]): RecordTable {
   const { filter, transform } = parseQuery(text);
   const aggregation = aggregationOf(text);
@@ -269,7 +269,7 @@ describe('an aggregation above its memory', () => {
   });
 });
 
-/** Simple model of an aggregation. It stores all rows and computes integers with bigint. */
+/** Simple aggregation, with which the real one is compared. It stores all rows and computes integers with bigint. */
 function model(rows: readonly Fields[], keys: readonly string[]): readonly (readonly string[])[] {
   const groups = Map.groupBy(rows, (row) => JSON.stringify(keys.map((key) => row[key] ?? '')));
   const records = [...groups].map(([id, members]) => {

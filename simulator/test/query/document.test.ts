@@ -1,4 +1,6 @@
-/** docs/query-language.md: its examples are queries, and its errors have the shown messages. */
+/**
+ * Checks docs/query-language.md: its examples are valid queries, and its invalid queries give the error messages that it shows.
+ */
 import { describe, expect, test } from 'vitest';
 import { readText } from '../../../test/unit/house/source-file.ts';
 import { functionNames } from '../../query/accumulators.ts';
@@ -10,7 +12,7 @@ const examples = [...page.matchAll(/^```query\n([\s\S]*?)^```$/gm)].flatMap(([, 
   block.trim().split('\n'),
 );
 
-/** Returns the rows of those tables in the page that have code in all cells. */
+/** Returns the rows of all tables in the page whose cells are all code. */
 function codeRows(): readonly (readonly [string, string])[] {
   const rows = page.matchAll(/^\| `((?:[^`|]|\\\|)+)` \| `((?:[^`|]|\\\|)+)` \|$/gm);
   return [...rows].map(([, left = '', right = '']) => [left.replaceAll('\\|', '|'), right.replaceAll('\\|', '|')]);

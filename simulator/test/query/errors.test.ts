@@ -1,4 +1,4 @@
-/** Syntax errors of queries (7.2, `parse.error`): their positions and messages. */
+/** Tests syntax errors of queries (7.2, `parse.error`): the positions and messages of the errors. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseQuery } from '../../query/query.ts';

@@ -1,4 +1,7 @@
-/** Regular expressions of `parse regex`: their captures, the searched part of a value, and their bounded time. */
+/**
+ * Tests the regular expressions of the operator `parse regex`: the captured texts, the searched part of a long value, and the
+ * maximum time of a search.
+ */
 import { describe, expect, test } from 'vitest';
 import { parseQuery } from '../../query/query.ts';
 import { message } from './message.ts';

@@ -1,4 +1,7 @@
-/** Long searches (3.1): in small turns they have the results of a search at once, and they give up at the same message. */
+/**
+ * Tests long searches (3.1). A search in many small steps finds the same results as a search in one step, and gives up at the
+ * same message.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { textOf } from '../../body.ts';
@@ -27,7 +30,7 @@ const madeUp = madeUpData(
   }),
 );
 
-/** Returns the same messages as if they were read from a file. */
+/** Returns the messages of `data` as log data that was read from a file. */
 function stored(): LogData {
   const search = madeUp.search({ fromMs, toMs, byReceiptTime: false }, parseQuery('*').filter);
   search.advance(fromMs, Number.POSITIVE_INFINITY);
@@ -88,8 +91,7 @@ test('a search in many small turns has the same results and limit as a search in
           page: textOf(results.page({ offset: 0, limit: 50, maxBytes: 1e6, withRaw: true }).page),
         });
         expect(shown(sliced)).toEqual(shown(whole));
-        // With `histogramFirst`, the buckets are counted separately, so they can differ from the number of found
-        // messages.
+        // With `histogramFirst`, the histogram is counted separately, so it can differ from the number of messages found so far.
         const inBuckets = sliced.histogram.all.reduce((sum, { count }) => sum + count, 0);
         if (!histogramFirst) expect(inBuckets).toBe(sliced.messages);
       },

@@ -1,4 +1,6 @@
-/** Faults on the operations of search jobs: every kind on every operation, before and after its effect. */
+/**
+ * Tests faults of requests about search jobs: every kind of fault on every operation, before and after the request takes effect.
+ */
 import { describe, expect, test } from 'vitest';
 import { type FaultKind, type FaultScenario, faultKinds, operations } from '../../scenario.ts';
 import type { CallOptions } from '../simulated-service.ts';
@@ -24,10 +26,7 @@ const needs: Readonly<Partial<Record<FaultKind, Partial<FaultScenario>>>> = {
   unknownState: { state: 'PONDERING' },
 };
 
-/**
- * Returns a search job that was created before the fault, and a service whose next request of the operation has the
- * fault.
- */
+/** Creates a search job, and then a fault for the next request of the operation. */
 function struck(fault: FaultScenario): { service: SearchingService; job: JobClient } {
   const service = new SearchingService({ search: { duration: '0s' } });
   const job = service.job({ query: '* | count', requiresRawMessages: true });

@@ -1,4 +1,4 @@
-/** Ids of jobs: from a number and a seed to an id, and back. */
+/** Tests ids of search jobs: an id is computed from a counter and a seed, and the counter from the id. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jobIdOf, jobNumberOf } from '../../search/job-id.ts';

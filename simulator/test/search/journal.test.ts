@@ -1,4 +1,7 @@
-/** Journal entries of search jobs: the job, and the reason for a 429 (section 8), 404 or 400 (7.3, 7.4). */
+/**
+ * Tests the journal entries of requests for search jobs: the id of the job, and the reason for status 429 (section 8), 404 or 400
+ * (7.3, 7.4).
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';
 import type { SearchScenario } from '../../search/search-scenario.ts';

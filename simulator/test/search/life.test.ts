@@ -1,4 +1,7 @@
-/** The end of search jobs (3.1, 4.5), access to them (5.3, 7.3), and their maximum number (section 8). */
+/**
+ * Tests when search jobs end (3.1, 4.5), which requests may access them (5.3, 7.3), and their maximum number (section 8 of
+ * docs/service.md).
+ */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';
 import type { SearchScenario } from '../../search/search-scenario.ts';

@@ -1,4 +1,4 @@
-/** The member `logs` of a scenario: its messages, and its problems. */
+/** Tests the member `logs` of a scenario: the messages that it gives, and the errors for invalid values. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario.ts';
 import { ScenarioError } from '../../scenario-error.ts';

@@ -1,4 +1,4 @@
-/** The plainest log data: messages of a list, searched one by one. */
+/** Simple log data for tests: a list of messages, which a search examines one by one. */
 import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../log-data/log-data.ts';
 import { messageFields } from '../../query/message-fields.ts';
 import type { Filter, Row } from '../../query/row.ts';

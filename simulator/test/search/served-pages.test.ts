@@ -1,4 +1,4 @@
-/** Pages of messages on a real connection: at the pace of the reader, truncated, slow and aborted. */
+/** Tests pages of messages over a real connection: slow readers, and pages that are truncated, slow or aborted. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -78,7 +78,9 @@ async function start(logData: LogData, faults: Readonly<Record<string, FaultScen
 
 const hundred = new RowData(Array.from({ length: 100 }, (_, index) => ({ at: index, raw: `message ${index}, ü` })));
 
-/** Returns a page of 128 pieces of half a megabyte, far more than sockets buffer. `made` counts the pieces. */
+/**
+ * Returns a page of 128 pieces of half a megabyte, far more than sockets can buffer. `made` counts the pieces that were created.
+ */
 function largePage(): LogData & { readonly made: number } {
   const piece = Buffer.alloc(512 * 1024, ' ');
   let made = 0;

@@ -1,4 +1,4 @@
-/** Aggregations over slices of time (4.1): counting by slices equals counting row by row. */
+/** Tests aggregations over slices of time (4.1). Counting whole slices gives the same records as counting single rows. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Effort } from '../../log-data/effort.ts';
@@ -24,7 +24,7 @@ const data = madeUpData(
   }),
 );
 
-/** Log data with the same messages, which reports each message separately instead of in slices. */
+/** Log data with the same messages, in which searches report each message separately instead of whole slices. */
 const rowByRow: LogData = {
   fields: data.fields,
   search(range, filter): Search {

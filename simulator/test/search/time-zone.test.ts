@@ -1,4 +1,4 @@
-/** Local times in zones (4.1), also repeated and skipped ones. */
+/** Tests local times in time zones (4.1), also times that a clock change repeats or skips. */
 import { describe, expect, test } from 'vitest';
 import { readTime, resolveTime } from '../../search/search-time.ts';
 import { timeZoneOf } from '../../search/time-zone.ts';

@@ -1,6 +1,6 @@
 /**
- * `test` for a cluster: adds an installation of logfleet in its own namespace to `end-to-end.ts`, and operators with exactly the rights of
- * that installation.
+ * Vitest's `test` for tests in a cluster. Each test gets everything from `end-to-end.ts`, an installation of logfleet in its own
+ * namespace, and operators with exactly the rights of that installation.
  */
 import { expect } from 'vitest';
 import type { CollectorVersionPolicy, SearchExport } from '../../../src/api/kinds.ts';
@@ -42,7 +42,7 @@ export class Namespace {
     return { ...policyManifest(name, spec), metadata: { name, namespace: this.name } };
   }
 
-  /** Secret with the credentials of the test's service user. `members` replaces some of its keys. */
+  /** Secret with the credentials of the test's service user. `members` replaces some keys of the Secret. */
   secretManifest(tenant: Tenant, members: Readonly<Record<string, string>> = {}): object {
     const metadata = { name: 'log-service', namespace: this.name };
     return { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...tenant.secret, ...members } };

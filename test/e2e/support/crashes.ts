@@ -37,10 +37,10 @@ async function equip(tenant: Tenant, { failures, lagMs }: Trouble, faults: Fault
 
 type Faults = Readonly<Record<string, FaultScenario>>;
 
-/** Steps of an upgrade attempt at which the operator is killed, one start of the operator for each step. */
+/** Steps of an upgrade attempt at which the operator is killed. The operator is started again after each kill. */
 export type Crash = readonly [trouble: Trouble, places: readonly string[]];
 
-/** Starts the test cases in the given order. The longest cases should come first. */
+/** Starts the test cases concurrently in the given order, in which the longest cases should come first. */
 export function testCrashes(crashes: readonly Crash[]): void {
   describe.concurrent.each(crashes)('with the troubles %j, an operator that is killed at %j', (trouble, places) => {
     test('upgrades every collector at the next start', async ({ tenant, manifests, run }) => {

@@ -1,6 +1,7 @@
 /**
- * `test` with real processes: a simulator for each file, and for each test a tenant, a directory of manifests, and programs that end with
- * the test. After each test, the requests of the tenant must have kept the limits of the service.
+ * Vitest's `test` for tests with real processes. Each test file has a simulator of the service. Each test has its own tenant (a
+ * user with collectors), a directory of manifests, and programs that end with the test. After each test, the requests of the
+ * tenant must have kept the limits of the service.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,13 +44,13 @@ export const test = base
     onCleanup(() => expectWithinLimits(tenant.journal()));
     return tenant;
   })
-  // biome-ignore lint/correctness/noEmptyPattern: as above.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
   .extend('manifests', async ({}, { onCleanup }) => {
     const manifests = await ManifestDirectory.make();
     onCleanup(() => manifests.remove());
     return manifests;
   })
-  // biome-ignore lint/correctness/noEmptyPattern: as above.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
   .extend('start', async ({}, { onCleanup }): Promise<Start> => {
     const programs: Program[] = [];
     onCleanup(async () => {
@@ -61,7 +62,7 @@ export const test = base
       return program;
     };
   })
-  // A short grace time is enough, because the lists of the simulator show effects immediately.
+  // A short grace time (delay until lists show upgrades) is enough, because the lists of the simulator show upgrades immediately.
   .extend(
     'run',
     ({ start, tenant, manifests }) =>

@@ -1,4 +1,4 @@
-/** Exports of all messages of the simulator to a directory or a bucket, and checks of their results. */
+/** Helpers for tests that export all messages of the simulator to a directory or a bucket, with checks of the exported files. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,9 +22,9 @@ export type ExportSpecPart = { readonly [M in keyof SearchExportSpec]?: unknown 
 export interface Place {
   /** The field `spec.destination` of the export's manifest. */
   readonly destination: object;
-  /** Flags of `logfleet run` that the destination needs. */
+  /** Flags of `logfleet run` that the destination of the export needs. */
   readonly flags: readonly string[];
-  /** Manifests of other resources that the destination needs. */
+  /** Manifests of other resources that the destination needs, such as a Secret. */
   readonly manifests: readonly object[];
   settings(namespace: string): DestinationSettings;
   remove(): void;

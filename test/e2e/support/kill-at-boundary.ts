@@ -1,8 +1,9 @@
 /**
- * Kills the process with SIGKILL at the boundary in `LOGFLEET_TEST_KILL_AT`. Loaded before logfleet (`node --import`).
+ * Kills the process with SIGKILL at the step that the variable `LOGFLEET_TEST_KILL_AT` names. Node loads this file before
+ * logfleet (`node --import`).
  *
- * `NAME:PHASE:N` is the N-th time that an effect of this name reaches this phase. Several boundaries, separated by `>`, follow each other:
- * each counts from the one before, and the last one kills.
+ * `NAME:PHASE:N` names the N-th time that an effect with this name, such as a request, reaches this phase. The variable can list
+ * several steps, separated by `>`. Each step is counted from the step before it, and the process is killed at the last one.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';

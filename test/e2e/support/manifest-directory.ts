@@ -1,4 +1,4 @@
-/** Directory of manifests for a test, with the state that the operator keeps beside the manifests. */
+/** A test's directory of manifests, in which the operator also stores its state. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ export class ManifestDirectory {
   }
 }
 
-/** Policy for all collectors of a user, with short intervals. */
+/** Policy for all collectors of a user. Its intervals are short, so that tests are fast. */
 export function policyManifest(name: string, spec: SpecPart = {}): object {
   return {
     apiVersion: 'logfleet.dev/v1alpha1',

@@ -1,4 +1,4 @@
-/** Checks on the simulator's journal of requests that must hold whatever fault the operator had. */
+/** Checks of the simulator's journal of requests. They must hold whatever fault a test caused. */
 import { expect } from 'vitest';
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { TaskState } from '../../../simulator/snapshot.ts';
@@ -8,8 +8,8 @@ const ratePerSecond = 4;
 const maxConcurrent = 10;
 
 /**
- * Checks section 8: at most 4 requests of the user arrive in any second, at most 10 are concurrent, and the service
- * refuses none for a limit.
+ * Checks the request limits (section 8 of docs/service.md): at most 4 requests of the user arrive in any second, at most 10 are
+ * concurrent, and the service refuses none for a limit.
  */
 export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   const inOrder = [...journal].sort((left, right) => left.at - right.at);
@@ -33,7 +33,7 @@ function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): re
 export interface Promised {
   /** Maximum number of upgrade retries for each collector. */
   readonly retryLimit: number;
-  /** Number of kills of the operator. Each kill can make one outcome of each collector unknown. */
+  /** Number of kills of the operator. After each kill, the outcome of one request for each collector can be unknown. */
   readonly kills?: number;
   /** Whether upgrades fail in this scenario. */
   readonly failures?: boolean;
@@ -42,8 +42,9 @@ export interface Promised {
 }
 
 /**
- * U15: never two upgrades of a collector at once, and no more accepted upgrades than failures and unknown outcomes explain. Without
- * failures, at most one per collector, except where its end could not appear in the last list before the next request.
+ * Checks that no collector has two upgrades at once, and that the service accepted no more upgrades than failures and unknown
+ * outcomes explain (U15). Without failures, each collector has at most one upgrade, unless the end of its upgrade could not
+ * appear in the last list before the next request.
  */
 export async function expectPromiseKept(tenant: Tenant, promised: Promised): Promise<void> {
   const { retryLimit, kills = 0, failures = false, lagMs = 0 } = promised;
@@ -66,8 +67,8 @@ function overlapping(tasks: readonly TaskState[]): readonly TaskState[] {
 }
 
 /**
- * Returns the upgrade tasks that were created although a list had shown the success of the former task for the same
- * collector.
+ * Returns the upgrade tasks that were created although a list had already shown that the former task for the same collector
+ * succeeded.
  */
 function needless(tasks: readonly TaskState[], journal: readonly JournalEntry[], lagMs: number): readonly TaskState[] {
   const lists = journal.filter(({ operation, path }) => operation === 'listCollectors' && !path.endsWith('&limit=1'));

@@ -1,4 +1,4 @@
-/** logfleet as a process. Tests wait for its output, its end or its effects, never for time. */
+/** Runs logfleet as a process. Tests wait for the output, the end or the effects of the process, and never for a fixed time. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,10 @@ export interface Ended {
 
 export interface ProgramOptions {
   readonly cwd?: string;
-  /** Variables beside those of this process. `LOGFLEET_…` variables of this process are not passed on. */
+  /**
+   * Environment variables of the program, in addition to those of the test process. Variables of the test process whose names
+   * begin with `LOGFLEET_` are not passed on.
+   */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -51,7 +54,7 @@ export class Program {
   #over = false;
   #silent = true;
 
-  /** Resolves when the process exists. Programs wait for their turn to start. */
+  /** Resolves when the process exists. A program may have to wait until fewer other programs are starting. */
   static async start(args: readonly string[], options: ProgramOptions = {}): Promise<Program> {
     await mayStart();
     return new Program(args, options);
@@ -92,7 +95,10 @@ export class Program {
     return this.#written.stderr;
   }
 
-  /** First line on either stream that matches, also a former line. Rejects if the process ends without one. */
+  /**
+   * Resolves to the first line of stdout or stderr that matches, also a line that was already printed. Rejects if the process
+   * ends without such a line.
+   */
   line(pattern: RegExp): Promise<string> {
     const { stdout, stderr } = this.#written;
     const known = [...wholeLines(stdout), ...wholeLines(stderr)].find((line) => pattern.test(line));

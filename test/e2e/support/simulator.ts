@@ -1,6 +1,6 @@
 /**
- * One `logfleet simulate` for the tests of a file. Each test has its own user, fleet and faults in it. Rates and keys count by user, so the
- * tests share nothing but the process.
+ * Runs one `logfleet simulate` for the tests of a file. Each test has its own user, fleet and faults in this simulator. Request
+ * limits apply to each user separately, so the tests share only the process.
  */
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { Agent, request } from 'undici';
@@ -17,7 +17,7 @@ export const newestVersion = '19.501-7';
 const control = { id: 'control', key: 'control-key' };
 const builds: NonNullable<Scenario['builds']> = [olderVersion, oldVersion, '19.450-3', targetVersion, newestVersion];
 
-/** Messages for searches, many more than one search can return. */
+/** Log messages of the simulator, many more than one search can return. */
 export const logs = { messages: 600, from: '2026-10-01T00:00:00Z', to: '2026-10-01T03:00:00Z' };
 
 /** Line that the simulator prints when it is ready. */
@@ -76,7 +76,7 @@ export class Simulator {
     return lines.map((line) => JSON.parse(line) as JournalEntry);
   }
 
-  /** Resolves when `done` is true for the journal. Checks it whenever it grows. */
+  /** Resolves when `done` returns true for the journal of requests. The journal is checked whenever it grows. */
   async journalUntil(done: (journal: readonly JournalEntry[]) => boolean): Promise<void> {
     let watcher: FSWatcher | undefined;
     try {
@@ -111,7 +111,7 @@ export class Simulator {
   }
 }
 
-/** Fleet and faults of a tenant, by names within the tenant. */
+/** Fleet and faults of a tenant (one test's user and collectors), by names within the tenant. */
 export interface TenantScenario {
   readonly groups?: Readonly<Record<string, CollectorGroup | null>>;
   /** Faults of the requests of this tenant. */
@@ -139,7 +139,7 @@ export class Tenant {
     return this.#simulator.address.caFile;
   }
 
-  /** Variables with the credentials of this user, for `logfleet run DIR`. */
+  /** Environment variables with the credentials of this tenant's user, for `logfleet run DIR`. */
   get env(): Readonly<Record<string, string>> {
     return {
       LOGFLEET_BASE_URL: this.baseURL,
@@ -155,7 +155,10 @@ export class Tenant {
     return { baseURL, accessId: user, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') };
   }
 
-  /** Adds, changes or (with null) removes parts of the tenant. Collectors are called `<user>-<group>-1`, … */
+  /**
+   * Adds or changes parts of the tenant, or removes them if their value is null. Collectors have names such as
+   * `<user>-<group>-1`.
+   */
   async equip({ groups = {}, faults = {} }: TenantScenario): Promise<void> {
     for (const name of Object.keys(groups)) this.#groups.add(`${this.user}-${name}`);
     await this.#simulator.patch({
@@ -189,7 +192,7 @@ export class Tenant {
     return this.#simulator.journalUntil((journal) => done(journal.filter(({ user }) => user === this.user)));
   }
 
-  /** Resolves when this number of requests to create a task have been answered or lost. */
+  /** Resolves when this many requests to create an upgrade task have been answered or lost. */
   posted(count: number): Promise<void> {
     return this.journalUntil((journal) => journal.filter(isPost).length >= count);
   }

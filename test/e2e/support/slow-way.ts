@@ -1,12 +1,12 @@
 /**
- * TCP proxy between operators and the simulator. It delays or stalls both directions, and records when each request leaves which process.
- * The content stays encrypted, so requests are recognized by their TLS records.
+ * TCP proxy between operators and the simulator. The proxy delays or stalls both directions, and records when each operator
+ * process sends a request. The content stays encrypted, so requests are recognized by the sizes of their TLS records.
  */
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Delay of bytes in each direction, in ms, from `leastMs` to `mostMs`. Random for each chunk, without changing the order. */
+/** Limits in ms of the delay in each direction. The delay is random for each chunk, and chunks keep their order. */
 export interface Latency {
   readonly leastMs: number;
   readonly mostMs: number;
@@ -19,7 +19,10 @@ export interface SentRequest {
   readonly atMs: number;
 }
 
-/** Minimum size of a request. Encrypted handshake messages and alerts are shorter, since requests contain credentials. */
+/**
+ * Minimum size of a request in bytes. Requests contain credentials, so they are longer than encrypted handshake messages and
+ * alerts.
+ */
 const leastRequestBytes = 120;
 const applicationData = 23;
 
@@ -33,7 +36,7 @@ export class SlowWay {
   readonly #sockets = new Set<Socket>();
   readonly #waiting = new Set<() => void>();
 
-  /** @param pids operator processes that may use the proxy */
+  /** @param pids ids of the operator processes that may use the proxy */
   static async open(target: URL, pids: readonly number[]): Promise<SlowWay> {
     const way = new SlowWay(target, pids);
     way.#server.listen(0, '127.0.0.1');
@@ -60,7 +63,7 @@ export class SlowWay {
     while (sentBy() < until) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
 
-  /** Stalls all bytes of both directions for this time. */
+  /** Stalls the bytes of both directions for this time in ms. */
   stall(durationMs: number): void {
     this.#stalledUntilMs = performance.now() + durationMs;
   }
@@ -72,7 +75,7 @@ export class SlowWay {
 
   #accept(operator: Socket): void {
     const pid = ownerOf(operator.remotePort ?? 0, this.#pids);
-    // The operator has already closed the connection before it sent anything.
+    // The operator closed the connection before it sent anything.
     if (pid === undefined) {
       operator.destroy();
       return;

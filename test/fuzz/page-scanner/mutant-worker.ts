@@ -1,6 +1,7 @@
 /**
- * Worker thread that tries mutants in turn, each on cases until one detects it. Replies with the seed of that case, or null.
- * Each mutant is a separate copy of the modules, identified by a query in their URLs.
+ * Worker thread that tries mutants (copies of the scanner with an error) one after the other. It runs random cases until one
+ * detects the mutant, and replies with the seed of that case, or null. Each mutant is a separate copy of the modules, identified
+ * by a query in the modules' URLs.
  */
 import { registerHooks } from 'node:module';
 import { parentPort } from 'node:worker_threads';
@@ -36,7 +37,7 @@ async function tellingSeed({ mutant, cases }: MutantTrial): Promise<number | nul
   return null;
 }
 
-// The worker answers every request, even if the mutant no longer exists.
+// The worker answers every request, even if the code that the mutant changes no longer exists.
 parentPort?.on('message', async (trial: MutantTrial) =>
   parentPort?.postMessage(await tellingSeed(trial).catch((error: unknown) => String(error))),
 );

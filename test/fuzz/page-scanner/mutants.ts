@@ -1,6 +1,6 @@
 /**
- * Mutants of the scanner. Each changes one expression, to show that the random cases detect the error. A mutation fails if its
- * text does not occur exactly once, so no mutant is lost when the code changes.
+ * Mutants of the page scanner. Each mutant changes one expression of the scanner, to show that the random cases detect such an
+ * error. A mutant fails if the text that it replaces does not occur exactly once, so no mutant is lost when the code changes.
  */
 
 export interface Mutant {

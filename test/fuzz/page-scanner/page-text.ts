@@ -4,7 +4,7 @@
  */
 import type { Chance } from '../../simulation/chance.ts';
 
-/** Settings of a random page. Errors are rare, so that most pages continue after one. */
+/** Settings of a random page. Errors are rare, so that many pages have valid content after an error. */
 const rarely = 0.015;
 
 export function drawPage(chance: Chance): string {
@@ -35,7 +35,7 @@ function drawMessages(chance: Chance): string {
   );
 }
 
-/** Rows in the form that the service usually sends. A few rows between them have another form. */
+/** Returns rows in the form that the service usually sends, with a few rows of another form between them. */
 function drawPlainMessages(chance: Chance): string {
   const row = () => {
     const [time, receipt] = [1_788_000_000_000 + chance.whole(0, 3), 1_788_000_000_500 + chance.whole(0, 3)];
@@ -135,7 +135,7 @@ function drawId(chance: Chance): string {
   return drawNumeric(chance, chance.happens(0.5) ? `-${digits}` : digits);
 }
 
-/** Writes a value as a plain string, as a number, or with escapes. */
+/** Writes a JSON value as a plain string, as a number, or as a string with escapes. */
 function drawNumeric(chance: Chance, text: string): string {
   if (chance.happens(0.1) && text !== '') return text;
   const written = chance.happens(0.05) ? escaped(chance, text) : text;
@@ -250,7 +250,7 @@ const mistakes = [
   '\\u 123',
 ];
 
-/** Random valid content between the quotes of a string. */
+/** Random valid content of a JSON string, without the quotes. */
 function drawText(chance: Chance): string {
   if (chance.happens(0.3)) return chance.one(['map', 'messages', 'warning', 'fields', '_messageid', '', 'x']);
   let text = '';

@@ -1,11 +1,11 @@
 /**
  * Reference reader for pages of messages (2.5), independent of the scanner. JSON.parse decides whether the page is valid JSON. A
- * tree of the whole page gives positions and values. Both must find the same first error.
+ * syntax tree of the whole page gives positions and values. JSON.parse and the tree must find the same first error.
  */
 import { parseTree, type TreeNode } from './token-tree.ts';
 
 export interface ReferenceRow {
-  /** Object `map`, from its first byte to the byte after it. */
+  /** Position of the object `map` of a row: its first byte, and the byte after its end. */
   readonly start: number;
   readonly end: number;
   readonly messageTimeMs: number;
@@ -21,7 +21,7 @@ export interface ReferenceField {
 }
 
 export interface Reference {
-  /** Complete rows of the page; only those before the error if the page has one. */
+  /** Complete rows of the page. If the page has an error, only the rows before the error. */
   readonly rows: readonly ReferenceRow[];
   /** Offset of the page's first error; undefined for a valid page. */
   readonly wrongAt: number | undefined;
@@ -56,11 +56,14 @@ const nothing: Reference = { rows: [], wrongAt: undefined, warning: undefined, f
 
 interface Verdict {
   readonly isJson: boolean;
-  /** Offset of the error that JSON.parse reports, if it reports one. */
+  /** Returns the offset of the error that JSON.parse reports, or undefined if it reports none. */
   readonly wrongAt?: number;
 }
 
-/** Each character stands for one byte, so positions are offsets. JSON does not depend on the validity of UTF-8. */
+/**
+ * Each character of the text stands for one byte, so positions in the text are byte offsets. Invalid UTF-8 does not change the
+ * structure of JSON.
+ */
 function judge(text: Buffer): Verdict {
   try {
     JSON.parse(text.toString('latin1'));
@@ -73,7 +76,7 @@ function judge(text: Buffer): Verdict {
 
 function disagreementOn(verdict: Verdict, wrongAt: number | undefined, root: TreeNode | undefined, text: Buffer) {
   const told = `JSON.parse: ${verdict.isJson}, wrong at ${verdict.wrongAt}; tokens: wrong at ${wrongAt}`;
-  // A number at the end of the text has no end for a stream, so the scanner rejects it.
+  // In a stream, more digits could follow a number at the end of the text, so the scanner rejects such a number.
   if (verdict.isJson)
     return wrongAt === undefined || (wrongAt === text.length && root === undefined) ? undefined : told;
   const first = verdict.wrongAt ?? wrongAt;
@@ -86,7 +89,7 @@ function headOf(text: Buffer): Pick<Reference, 'warning' | 'fields'> {
   return { warning: warning ?? undefined, fields: fieldsOf(fields ?? []) as ReferenceField[] };
 }
 
-/** Field descriptions of a page; undefined if one of them is invalid (2.4). */
+/** Returns the field descriptions of a page, or undefined if one of them is invalid (2.4). */
 function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefined {
   const fields: ReferenceField[] = [];
   for (const each of list) {
@@ -99,7 +102,10 @@ function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefin
   return fields;
 }
 
-/** Reads in the order of the bytes until the first error or the end of the tree. Each step returns whether to continue. */
+/**
+ * Reads the page in the order of its bytes, until the first error or the end of the tree. Each method returns whether to
+ * continue.
+ */
 class PageReading {
   readonly rows: ReferenceRow[] = [];
   wrongAt: number | undefined;

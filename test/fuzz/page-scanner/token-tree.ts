@@ -1,6 +1,6 @@
 /**
- * JSON as a tree with positions, also for invalid JSON. The tokens come from @streamparser/json. Its tokenizer does not check
- * their order, so this file does. Only for texts that fit into memory and recursion depth.
+ * Parses JSON to a tree with positions, also invalid JSON. The tokens come from @streamparser/json, whose tokenizer does not
+ * check their order; this file does. The text must be small enough for memory and recursion depth.
  */
 import { Tokenizer, TokenType } from '@streamparser/json';
 
@@ -65,7 +65,7 @@ function tokenize(ascii: Uint8Array): { tokens: FoundToken[]; stoppedAt: number 
   return { tokens, stoppedAt };
 }
 
-/** Error that is thrown at the end of the tokens, or for a token at a wrong place. */
+/** Error that is thrown when the tokens end too early, or for a token at a wrong place. */
 class Stop extends Error {
   readonly at: number;
 

@@ -1,5 +1,6 @@
 /**
- * One case: a page, possibly damaged, split into chunks in several ways, and the comparison of the scanner with the reference.
+ * Runs one random case. A page, possibly damaged, is split into chunks in several ways, and the results of the scanner are
+ * compared with those of the reference reader.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { PageError } from '../../../src/service/pages/page-content.ts';
@@ -14,7 +15,7 @@ export type Cuts = readonly number[];
 
 interface ScannedRow extends Omit<ReferenceRow, 'start' | 'end'> {
   readonly bytes: Buffer;
-  /** Row number that the scanner reported when it passed on the row. */
+  /** Number of the row that the scanner reported together with the row. */
   readonly rowsBefore: number;
 }
 
@@ -50,7 +51,7 @@ export function scan(page: Buffer, cuts: Cuts): Scan {
   }
 }
 
-/** Returns one sentence for each difference between the scanner and the reference. */
+/** Returns one sentence for each difference between the scanner and the reference reader. */
 export function differences(page: Buffer, reference: Reference, { rows, counted, end, error }: Scan): string[] {
   const { wrongAt } = reference;
   const found: string[] = [];
@@ -80,11 +81,11 @@ export interface TrialResult {
   readonly page: Buffer;
   readonly isPage: boolean;
   readonly rows: number;
-  /** Differences between the scanner and the reference; empty if the scanner is correct. */
+  /** Differences between the scanner and the reference reader; empty if the scanner is correct. */
   readonly violations: readonly string[];
 }
 
-/** Returns the case of a seed. The same seed always gives the same case. */
+/** Returns the random case for a seed. The same seed always gives the same case. */
 export function runTrial(seed: number): TrialResult {
   const chance = new Chance(seed);
   const drawn = Buffer.from(drawPage(chance), 'latin1');

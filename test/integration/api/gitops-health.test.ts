@@ -1,6 +1,6 @@
 /**
- * Tests of the health checks for Argo CD and Flux in manifests/gitops. They judge a policy and an export for all combinations of
- * conditions, and for statuses that an operator has written.
+ * Tests of the health checks for Argo CD and Flux in manifests/gitops. The health checks judge a policy and an export with every
+ * combination of conditions, and with statuses that an operator has written.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,8 +33,8 @@ function argo(obj: Looked) {
 }
 
 /**
- * Verdict of Flux, which evaluates the expressions in this order. An expression that uses a missing field fails, and Flux then keeps
- * waiting.
+ * Health that Flux reports. Flux evaluates its expressions in this order. If an expression uses a missing field, its evaluation
+ * fails, and Flux keeps waiting.
  */
 function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
   const flux = expressions.find(({ apiVersion, kind }) => apiVersion === looked.apiVersion && kind === looked.kind);
@@ -51,12 +51,12 @@ function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'not
   }
 }
 
-/** A policy of generation 3 with these conditions in its status. */
+/** Policy with generation 3 and these conditions in its status. */
 function policy(conditions: readonly Condition[] | undefined, observedGeneration = 3): Looked {
   return resource('CollectorVersionPolicy', conditions, observedGeneration);
 }
 
-/** An export of generation 3 with these conditions in its status. */
+/** Export with generation 3 and these conditions in its status. */
 function exportWith(conditions: readonly Condition[] | undefined, observedGeneration = 3): Looked {
   return resource('SearchExport', conditions, observedGeneration);
 }

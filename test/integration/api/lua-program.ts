@@ -1,9 +1,9 @@
-/** Runs programs in Lua like the health checks of Argo CD: a global table is the input, and a returned table is the output. */
+/** Runs Lua programs as Argo CD runs its health checks: a global table is the input, and a returned table is the output. */
 import { createRequire } from 'node:module';
 
 type State = object;
 
-/** The part of the untyped library fengari that this file uses. */
+/** Types for the part of the untyped Lua library fengari that this file uses. */
 interface Fengari {
   readonly lua: {
     lua_pushnil(state: State): void;

@@ -1,6 +1,6 @@
 /**
- * Compares the plan of a rollout with the rollout itself, on a service without failures. Each stage has the same members and takes about
- * the planned time.
+ * Compares the plan of a rollout with the rollout itself, on a service without failures. Each stage upgrades the planned
+ * collectors, and takes about the planned time.
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';

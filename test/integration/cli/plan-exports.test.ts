@@ -1,6 +1,6 @@
 /**
- * Tests of `logfleet plan` for exports: the counts from the service, the estimated figures, and the reported obstacles. The plan leaves no
- * search job open.
+ * Tests of `logfleet plan` for exports: the message counts that the service returns, the estimates of time and size, and the
+ * reported obstacles. The plan leaves no search job open.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -119,7 +119,7 @@ describe('the plan of an export', () => {
     expect(stdout).toMatch(/^ {2}Rows: {6}5,000, in 1 interval$/m);
     expect(stdout).toMatch(/^ {2}Proof: {5}by the counts of its searches$/m);
     expect(stdout).toMatch(/^ {2}Searches: {2}1 job$/m);
-    // These are four requests: a creation, a status, a page and a deletion.
+    // A search job takes four requests: a creation, a status, a page and a deletion.
     expect(stdout).toMatch(/^ {2}Requests: {2}about 4 at up to 4 a second$/m);
     expect(stdout).not.toContain('Intervals');
   });

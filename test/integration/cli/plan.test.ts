@@ -1,4 +1,4 @@
-/** `logfleet plan`: accepted manifests, output, and exit status. */
+/** Tests of `logfleet plan`: accepted manifests, output, and exit status. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Tests of the planner behind `logfleet plan`: other policies, actions of users, stopped rollouts and failures. A plan changes nothing in
- * the service or the cluster.
+ * Tests of the planner of `logfleet plan`: its treatment of other policies, actions of users, stopped rollouts and failures. A
+ * plan changes nothing in the service or the cluster.
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';

@@ -1,4 +1,4 @@
-/** Tests of the cost of exports without work, and of Secrets for which several resources wait (C1, C2). */
+/** Tests how few requests exports without work send, and how Secrets for which several resources wait are read (C1, C2). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { secretsPath } from '../../support/world.ts';

@@ -1,4 +1,6 @@
-/** Tests of exports whose Secret changes during searches. Running work ends with the credentials with which it began. */
+/**
+ * Tests of exports whose Secret changes during searches. Running searches continue with the credentials with which they began.
+ */
 import { expect, test } from 'vitest';
 import { secretsPath } from '../../support/world.ts';
 import { ExportWorld, evenly, minuteMs } from './export-world.ts';
@@ -19,7 +21,7 @@ function change(world: ExportWorld, data: object): void {
   world.world.api.patch(`${secretsPath}/log-service`, { data });
 }
 
-/** An export that has a plan and whose segments are searched by four jobs. */
+/** An export that has been planned, and whose segments are now searched by four jobs. */
 async function searching(): Promise<ExportWorld> {
   const world = new ExportWorld({ messages: evenly(3_000), scenario });
   world.add();
@@ -75,7 +77,7 @@ test.each<[string, Readonly<Record<string, string>>, number]>([
   expect(world.jobsCreated).toBe(1);
   change(world, data);
   expect(await world.untilReason('Exported')).toBe(true);
-  // One more search job counts the messages that were found.
+  // One further search job counts the messages, to check that all were found.
   expect(world.jobsCreated).toBe(jobs + 1);
   expect(world.opened).toBe(2);
   expect(world.rows()).toHaveLength(600);

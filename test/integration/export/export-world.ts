@@ -50,7 +50,8 @@ export class ExportWorld {
       exports: {
         settings,
         places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
-        // Operators get a fixed identity. Reading the machine's processes would take time that no virtual clock counts.
+        // Operators get a fixed identity, because reading it from the machine would take real time, which a virtual clock does
+        // not count.
         writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
         openDestination: async () => {
           this.opened++;
@@ -98,7 +99,7 @@ export class ExportWorld {
     this.patch({ metadata: { annotations: { [name]: value } } });
   }
 
-  /** Sorted texts of all rows in the files that belong to the export. */
+  /** Sorted texts of all rows in the files of the export. */
   rows(): readonly string[] {
     return this.writtenRows()
       .map((row) => row['_raw'] ?? '')
@@ -123,7 +124,7 @@ export class ExportWorld {
     return lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
   }
 
-  /** Manifest of the export at the destination, parsed from JSON. */
+  /** The export's manifest (list of its files) at the destination, parsed from JSON. */
   manifest() {
     const [, content] = [...this.store.objects].find(([name]) => name.endsWith('/manifest.json')) ?? [];
     if (!content) throw new Error('there is no manifest');

@@ -8,7 +8,7 @@ import type { Message } from '../../../simulator/test/search/row-data.ts';
 import { ExportWorld, evenly, hourMs, startMs } from './export-world.ts';
 
 const messageLimit = 1_000;
-/** A service that needs ten pages for a search at the row limit, like the real service (8). */
+/** A service whose searches at the row limit have ten pages, like those of the real service (section 8 of docs/service.md). */
 const service: Scenario = { search: { messageLimit, pages: { maxMessages: messageLimit / 10 } } };
 const messages = 10_000;
 /**
@@ -49,7 +49,7 @@ describe('an export of ten times the limit needs at most 10 percent more request
     const scenario = withSearch({ duration: typeof duration === 'string' ? duration : [...duration] });
     const world = new ExportWorld({ messages: corpus, scenario });
     const requests = await exported(world);
-    // The number includes the four requests of the digest, the aggregation that checks the exported rows.
+    // The number includes four requests for the digest, which is the aggregation that checks the exported rows.
     expect(requests['total']).toBeLessThanOrEqual(1.1 * least);
     expect(world.rows()).toEqual(corpus.map(({ raw }) => raw).sort());
   });

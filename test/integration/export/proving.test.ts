@@ -1,6 +1,6 @@
 /**
- * Tests of exports that digests (aggregations that check the exported rows) prove, in virtual time: the final files and the steps that led
- * to them (E6).
+ * Tests of exports that digests (aggregations that check the exported rows) prove, in virtual time: the final files, and the
+ * steps by which the operator proves them (E6).
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
@@ -65,7 +65,7 @@ describe('a digest', () => {
     expect(world.rows()).toHaveLength(601);
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 601 } }]);
-    // The segment of the plan is void, and the segment that repeats it counts instead.
+    // The segment that was planned first is void, and the segment that repeats its search replaces it.
     expect(intervals.map(({ segment }) => segment)).toEqual([1]);
     expect(verdicts(world)).toBe(2);
     const files = [...world.store.objects.keys()].filter((name) => name.includes('/data/'));
@@ -131,7 +131,7 @@ describe('a digest', () => {
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 }, wholeIntervals: true }]);
     expect(intervals.length).toBeGreaterThan(3);
-    // One search was cut, and one aggregation counted the rows for the plan.
+    // One search was cut off at the row limit, and one aggregation counted the rows for the plan.
     expect(world.jobsCreated).toBe(intervals.length + 3);
   });
 
@@ -155,7 +155,7 @@ describe('a digest', () => {
 });
 
 test('a range that differs in each round is incomplete: it waits for a user, or is kept with a flag', async () => {
-  // Another message becomes searchable during each round of the proof, so that each digest differs from the exported rows.
+  // A further message becomes searchable during each round of the proof, so that each digest differs from the exported rows.
   const trickle = Array.from({ length: 400 }, (_, index) => ({ received: startMs + 3_000 * index }));
   const world = new ExportWorld({ messages: messages(100, trickle), scenario: { search } });
   world.add();

@@ -16,7 +16,7 @@ function record({ world }: ExportWorld) {
   return recordTold<SearchExportStatus>(world.api, 'audit');
 }
 
-/** Kills the operator's process, starts another one, and lets it work on the export. */
+/** Kills the operator's process, starts another one, and lets the new process work on the export. */
 async function restart(exports: ExportWorld, forMs: number) {
   exports.world.replicas[0]?.kill();
   const before = exports.status;

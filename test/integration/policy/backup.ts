@@ -1,4 +1,4 @@
-/** Backup of the operator's objects in the cluster. A restore keeps names and uids, as a restore of `etcd` does. */
+/** Backup of the operator's objects in the cluster. Restored objects keep their names and uids, as after a restore of `etcd`. */
 import type { StoredObject } from '../../support/memory-api-store.ts';
 import { policiesPath, type World } from '../../support/world.ts';
 
@@ -17,7 +17,7 @@ export class Backup {
     this.#policies = world.api.store.objects('logfleet.dev/v1alpha1/collectorversionpolicies');
   }
 
-  /** Restores only the ledgers, and deletes ledgers that are not in the backup. */
+  /** Restores only the ledgers (stored upgrade attempts of policies), and deletes ledgers that are not in the backup. */
   restoreLedgers(): void {
     const { api } = this.#world;
     const names = new Set(this.#ledgers.map(({ metadata }) => metadata.name));

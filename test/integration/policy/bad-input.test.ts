@@ -1,6 +1,7 @@
 /**
- * Tests of wrong input, in virtual time. Each mistake has its own reason and a message that says what to do, and costs the service almost
- * no requests. The same operator process continues as soon as the mistake is corrected.
+ * Tests of wrong input, in virtual time. For each mistake, the condition has its own reason and a message that says what to do,
+ * and the operator sends almost no requests to the service. The same operator process continues as soon as the mistake is
+ * corrected.
  */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
@@ -17,7 +18,7 @@ const scenario: Scenario = {
 interface Mistake {
   readonly name: string;
   readonly reason: string;
-  /** Pattern of the message of `Ready`. The message says what is wrong, and what to do. */
+  /** Pattern for the message of the condition `Ready`. The message says what is wrong, and what to do. */
   readonly says: RegExp;
   readonly stalls: boolean;
   /** Wrong members of the Secret; `missing` when the Secret does not exist. */
@@ -28,17 +29,18 @@ interface Mistake {
   readonly requestsPerHour: number;
 }
 
-/** Maximum number of requests per hour of a stalled policy, which sends one or two requests every 30 s. */
+/** Maximum number of requests per hour of a stalled policy. Such a policy sends one or two requests every 30 s. */
 const everyHalfMinute = 2 * 120 + 10;
 /**
- * Maximum number of requests per hour of a policy in back-off, which ends at one minute between attempts. A read that loses its connection
- * is repeated twice.
+ * Maximum number of requests per hour of a policy in back-off. Its attempts are at last one minute apart, and a read whose
+ * connection is lost is repeated twice.
  */
 const everyMinute = 3 * 60 + 30;
 /**
- * Requests per hour of a policy at rest: one list of builds and one sweep in each of 12 resync intervals (U9). A sweep (one pass over the
- * list) of three collectors takes one page, an empty page that ends the list, and one request to the list of another build, to show that
- * the page left no collector out. The hour can contain a thirteenth sweep, because it can begin within an interval.
+ * Requests per hour of a policy without pending upgrades: one list of builds and one sweep in each of 12 resync intervals (U9). A
+ * sweep (one pass over the list) of three collectors takes one page, an empty page that ends the list, and one request to the
+ * list of another build, to show that the page left no collector out. The hour can contain a thirteenth sweep, because it can
+ * begin within an interval.
  */
 const everyResync = (1 + 1 + 1 + 1) * (12 + 1);
 

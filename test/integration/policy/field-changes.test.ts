@@ -1,6 +1,6 @@
 /**
- * Changes each field of a policy during a rollout and changes the field back. The changed field takes effect meanwhile, the rollout
- * completes, and no collector is upgraded twice.
+ * Changes each field of a policy during a rollout and changes the field back. The new value of the field takes effect until it is
+ * changed back, the rollout completes, and no collector is upgraded twice.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -42,7 +42,7 @@ type Stands = 'stands' | 'goes on';
 interface Change {
   /** Changed fields of the spec, which replace those of the base policy. */
   readonly to: Json;
-  /** State of the rollout while the field is changed; `goes on` by default. */
+  /** State of the rollout while the field is changed. By default, the rollout continues. */
   readonly meanwhile?: Stands;
   /** Maximum number of upgrades that start while the field is changed; unlimited by default. */
   readonly atMost?: number;
@@ -244,7 +244,7 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** Paths of all spec fields whose values people write. */
+/** Paths of all spec fields that users can set. */
 function leavesOf({ properties, items }: Schema, path: string): readonly string[] {
   if (properties) {
     return Object.entries(properties).flatMap(([name, one]) => leavesOf(one, path === '' ? name : `${path}.${name}`));

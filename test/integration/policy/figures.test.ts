@@ -1,4 +1,7 @@
-/** Tests that all figures of one status come from one snapshot of the fleet, including those in its messages (H3). */
+/**
+ * Tests that all numbers in a policy's status, including the numbers in its messages, come from the same snapshot of the fleet
+ * (H3).
+ */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import { recordTold } from '../../support/told.ts';
@@ -12,7 +15,10 @@ function pairIn(text: string | undefined): readonly number[] {
   return (/^(\d+) of (\d+)/.exec(text ?? '') ?? []).slice(1).map(Number);
 }
 
-/** Numbers of a message for the present: those after the word `now`, or the first ones when nothing has changed since. */
+/**
+ * Returns the numbers of a message that describe the present: those after the word `now`, or the first ones if the message has no
+ * such word.
+ */
 function presentIn(text = ''): readonly number[] {
   return pairIn(/now (.*)/.exec(text)?.[1] ?? text);
 }

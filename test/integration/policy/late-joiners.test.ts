@@ -1,6 +1,6 @@
 /**
- * Tests of collectors that join after a rollout completed. The operator judges them by the attempts since the completion (R5). Runs the
- * whole operator.
+ * Tests of collectors that join after a rollout completed. The operator counts their failures only among the attempts since the
+ * completion (R5). The tests run the whole operator.
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';

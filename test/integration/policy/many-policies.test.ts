@@ -1,6 +1,6 @@
 /**
- * Tests that the cost of policies grows linearly with their collectors, and that policies at rest share one sweep (one pass over the list
- * of collectors; U9).
+ * Tests that the computing time and requests for policies grow linearly with the number of their collectors, and that policies at
+ * rest share one sweep (one pass over the list of collectors; U9).
  */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { MemberIndex } from '../../../src/fleet/member-index.ts';
@@ -19,7 +19,7 @@ const { reconcile } = PolicyReconciler.prototype;
 const { place } = PolicyMemberIndex.prototype;
 const { enter } = MemberIndex.prototype;
 
-/** A world with one policy for each collector, and the cost of all policies so far. */
+/** A simulated world with one policy for each collector, and the cost of all policies so far. */
 function world(count: number) {
   const made = new World({ scenario: scenario(count) });
   made.addSecret();

@@ -1,4 +1,7 @@
-/** Tests of the message analysis with the whole operator: builds whose upgrades succeed while the collectors stop shipping messages. */
+/**
+ * Tests of the message analysis with the whole operator: its result for builds whose upgrades succeed, but whose collectors stop
+ * shipping messages.
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -1,6 +1,6 @@
 /**
- * Tests of an outage of the service. It causes a Warning at once, and after ten minutes a condition of its own, for which the alert of the
- * docs fires (H2).
+ * Tests of an outage of the service. The operator reports the outage at once by an Event of type Warning. After ten minutes the
+ * outage has its own condition, for which the documented alert fires (H2).
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -100,7 +100,10 @@ describe('H2: the start of an outage', () => {
   });
 });
 
-/** Names of the documented alerts that fire: their expression `metric{label=~"…"} > 0` holds for a series of the scrape. */
+/**
+ * Names of the documented alerts that fire. The expression `metric{label=~"…"} > 0` of such an alert is true for a series of the
+ * metrics.
+ */
 function firing(scrape: string): readonly string[] {
   const page = readFileSync(new URL('../../../docs/cli.md', import.meta.url), 'utf8');
   const rules = [...page.matchAll(/alert: (\w+)\n +expr: (.+)\n/g)].map(([, name = '', expr = '']) => ({ name, expr }));

@@ -63,7 +63,10 @@ function fleet({ groups, spec = {} }: Setting = {}) {
 
 type Fleet = ReturnType<typeof fleet>;
 
-/** Restores the backup while the operator runs (`beneath`), or after it stopped and before another one starts (`between`). */
+/**
+ * Restores the backup while the operator runs (`beneath`), or between the end of one operator and the start of the next
+ * (`between`).
+ */
 function restore({ world }: Fleet, how: 'beneath' | 'between', what: () => void): void {
   if (how === 'beneath') {
     what();
@@ -127,13 +130,13 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
       expect(status()?.rollout?.stopped?.reason).toBe(kind === 'rollback' ? 'RollingBack' : reasons[kind]);
       expect(versions().told).toEqual(versions().true);
 
-      // After a user's retry, the rollout continues to its end.
+      // After a user has retried the rollout, it continues to its end.
       world.model.patch({ groups: { zbad: { upgrade: null } } }, world.service.nowMs());
       const { id } = status()?.rollout ?? {};
       annotate(annotations.retry, `${id}/again`);
       await world.clock.advance(minuteMs);
-      // The running operator notices at its next write that its ledger is lost. By then another rollout has begun, and the operator stops it
-      // as well.
+      // The running operator notices at its next write that its ledger is lost. Meanwhile another rollout has begun, and the
+      // operator stops that rollout as well.
       const now = status()?.rollout ?? { id };
       if (now.id !== id) annotate(annotations.retry, now.id as string);
       expect(await untilReason('AllUpdated')).toBe(true);

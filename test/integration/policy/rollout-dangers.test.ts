@@ -1,4 +1,7 @@
-/** Tests of the dangers to a fleet that no person watches over a weekend, with the whole operator in virtual time. */
+/**
+ * Tests of faults that can damage a fleet while no person watches it, for example over a weekend. The whole operator runs in
+ * virtual time.
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
@@ -331,7 +334,7 @@ describe('a target that changes and returns (R6)', () => {
     patch({ spec: { paused: false, target: { version: target } } });
     expect(await untilReason('Soaking')).toBe(true);
     await world.clock.advance(12 * hourMs);
-    // A delayed listing may still show the former version, so the operator may upgrade a collector twice.
+    // A delayed list of collectors may still show the former version, so the operator may upgrade a collector twice.
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(3);
   });
 

@@ -5,7 +5,7 @@ import { planInWorld } from '../../support/planned-world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
 
-/** Rows of the stage table: name, members, and collectors at the target. */
+/** Stages in the policy's status, each as its name, its number of members, and its number of collectors at the target. */
 const figures = ({ name, members, updated }: { name: string; members: number; updated: number }) => [
   name,
   members,
@@ -39,7 +39,7 @@ test('stages show the members that they will have, in status as in the plan', as
   }
   const [canary, tenth, there, last] = status()?.stages ?? [];
   expect([canary?.members, tenth?.members]).toEqual([3, 3]);
-  // 24 collectors can be upgraded or were upgraded; hosted and offline ones cannot.
+  // 24 collectors can be upgraded or were upgraded. Hosted and offline collectors cannot be upgraded.
   expect((there?.members ?? 0) + (last?.members ?? 0)).toBe(24 - 6);
   expect([tenth, there, last].map((stage) => stage?.state)).toEqual(['Pending', 'Pending', 'Pending']);
 });

@@ -1,6 +1,6 @@
 /**
- * Tests of the numbers of a rollout that ends because the target changes. They are the numbers of that moment, not those of an older
- * status.
+ * Tests of the numbers in the history of a rollout that ends because the target changes. They describe the moment of the change,
+ * and not an older status.
  */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';

@@ -12,7 +12,7 @@ function fleet(setting: Setting = {}) {
   const { patch, tasks } = world;
   return {
     ...world,
-    /** Number of collectors with an upgrade attempt towards the target. */
+    /** Number of collectors that have an upgrade attempt to the target. */
     tried: () => new Set(tasks().flatMap((task) => (task.toVersion === target ? [task.collectorId] : []))).size,
     /** Changes the policy to another target and back, while no upgrade can start. */
     away: async (awayMs: number) => {
@@ -56,7 +56,7 @@ describe('a collector that ran the target before the target changed', () => {
     world.start();
     await untilReason('Soaking');
     const [first] = snapshot().collectors.filter(({ version }) => version === target);
-    // The time is long enough for listings to show all versions.
+    // The time is long enough for lists of collectors to show all new versions.
     await world.clock.advance(2 * hourMs);
     await away(10 * 60_000);
     await world.clock.advance(5 * 60_000);

@@ -1,4 +1,7 @@
-/** Tests of `minAge`, the minimum age of a build, with the whole operator: the reported wait, its end, and the decision at that time. */
+/**
+ * Tests of `minAge`, the minimum age of a build, with the whole operator: the wait that the status reports, the end of the wait,
+ * and the target that is chosen then.
+ */
 import { expect, test } from 'vitest';
 import { World } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

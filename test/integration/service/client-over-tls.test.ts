@@ -33,8 +33,8 @@ beforeAll(async () => {
       users: { ops: { keys: { id: 'key' } } },
       builds: ['19.500-1'],
       groups: { web: { count: 1_200, version: '19.253-26' } },
-      // The tests send their own calls as the same user, so the client has no effective request limit here. Its limits have their own
-      // tests.
+      // The tests send requests of their own as the same user, so the client is given request limits too high to have an effect.
+      // Other tests check the limits.
       limits: { requestsPerSecond: 0 },
       search: { notStartedFor: '0s', duration: '0s' },
       logs: { messages: 3_000, from: '-1h', to: '-0s' },
@@ -111,7 +111,7 @@ describe('pages of messages over TLS', () => {
     });
   }
 
-  /** Receiver of rows that keeps their ids. After each row it accepts no other row until the next turn of the event loop. */
+  /** Receiver of rows that stores their ids. After each row, it accepts no further row until the next turn of the event loop. */
   class SlowSink implements RowReceiver {
     readonly ids: string[] = [];
 
@@ -150,7 +150,7 @@ describe('pages of messages over TLS', () => {
     const pages = journal.slice(before).filter(({ operation }) => operation === 'listMessages');
     const offsets = pages.map(({ path }) => Number(new URLSearchParams(path.split('?')[1]).get('offset')));
     expect(offsets).toHaveLength(4);
-    // Each of the readers has read about half of the remaining rows.
+    // Each of the two readers has read about half of the remaining rows.
     expect(offsets.every((offset, index) => index === 0 || offset > (offsets[index - 1] ?? 0) + 100)).toBe(true);
   });
 });

@@ -1,6 +1,7 @@
 /**
- * The rows of the lying service. Many rows are spread over an hour, three of them in the oldest millisecond, and one dense millisecond has
- * more rows than a page. The small corpus is enough for most lies, and ten times as fast as the large one.
+ * The rows of the lying service. Many rows are spread over an hour. Three of them are in the oldest millisecond, and one dense
+ * millisecond has more rows than a page. Most lies are tested with the small corpus, because it is ten times as fast as the large
+ * one.
  */
 import type { Message } from '../../../../simulator/test/search/row-data.ts';
 import { hourMs, startMs } from '../export-world.ts';
@@ -36,7 +37,7 @@ function corpusOf(pageRows: number): Corpus {
   return { messages, truth: messages.map(rowOf), pageRows };
 }
 
-/** A message whose text has another length than most others, so that sizes distinguish messages. */
+/** A message. The lengths of texts differ, so that most messages can be distinguished by their size. */
 function messageAt(at: number, index: number): Message {
   const raw = `message ${index} ${'x'.repeat(index % 17)}`;
   return { at, raw, fields: { _messageid: `-69175290${100_000_000 + 7 * index}` } };

@@ -37,8 +37,8 @@ const cutting: Scenario['search'] = { messageLimit: 500 };
 const inLarge = { corpus: large };
 
 /**
- * Three true rows for lies about a single row: a row in the middle of a page, a row in the dense millisecond, and a row whose page position
- * is the same for every start of a search.
+ * Three true rows for lies about a single row: a row in the middle of a page, a row in the dense millisecond, and a row that has
+ * the same position in the pages of every search.
  */
 const certain = truth[300] as Row;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as Row;
@@ -99,12 +99,12 @@ function withText(row: Row, text: string): Row {
   return { ...row, _raw: text };
 }
 
-/** The row with another text of the same number of bytes. */
+/** The row with its text replaced by another text of the same length in bytes. */
 function garbled(row: Row): Row {
   return withText(row, '#'.repeat((row['_raw'] ?? '').length));
 }
 
-/** The next true row that has the same size and another time. */
+/** The next true row that has the same size but another time. */
 function sameSized(row: Row): Row {
   return truth.find((other) => !isRow(row)(other) && other['_size'] === row['_size'] && isNear(other, row)) as Row;
 }
@@ -131,7 +131,7 @@ function histogramWith(change: (count: number) => number): NonNullable<Lie['stat
   });
 }
 
-/** A lie that changes one figure in each record that has the figure. */
+/** A lie that changes one number, such as a count, in each aggregation record that has this number. */
 function figures(name: RegExp, change: (figure: number) => number): NonNullable<Lie['records']> {
   return (records) => {
     return records.map((record) => {
@@ -155,7 +155,7 @@ function undetectable(lie: Lie, more: Partial<LieCase> = {}): LieCase {
   return { outcome: 'undetectable', lie, ...more };
 }
 
-/** A lie in which the message count and the histogram agree with the false rows. */
+/** A lie in which the message count and the histogram of a job agree with the false rows of its pages. */
 function agreed(rows: (rows: Rows) => Rows): Lie {
   return { rows, isCounted: true };
 }

@@ -26,7 +26,7 @@ export interface LyingJob {
 export interface PageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Number of times that the first row of this search job was requested, including this request. */
+  /** Number of times that a page with the first row of this search job was requested, including this request. */
   readonly reading: number;
   readonly job: LyingJob;
 }
@@ -46,9 +46,9 @@ export interface Bucket {
 }
 
 export interface Lie {
-  /** Returns the rows of a job, newest first. Pages are built from the result. */
+  /** Returns the rows of a search job, newest first. The proxy builds the job's pages from these rows. */
   readonly rows?: (rows: readonly Row[], job: LyingJob) => readonly Row[];
-  /** True if the message count and the histogram agree with the false `rows`. */
+  /** True if the service reports a message count and a histogram that agree with the false `rows`. */
   readonly isCounted?: boolean;
   /** Returns the rows of one page. */
   readonly page?: (rows: readonly Row[], request: PageRequest) => readonly Row[];
@@ -58,7 +58,7 @@ export interface Lie {
 }
 
 interface KnownJob extends LyingJob {
-  /** Number of rows in the latest status of the search job. */
+  /** Number of rows that the latest status of the search job reported. */
   count: number;
   isDone: boolean;
   readings: number;
@@ -72,7 +72,7 @@ export class LyingService extends InProcessService {
   readonly #pageRows: number;
   readonly #jobs = new Map<string, KnownJob>();
 
-  /** Creates the proxy; `corpus` has all rows of the service. */
+  /** Creates the proxy. `corpus` has all rows that really exist at the service. */
   constructor(lie: Lie, { truth, pageRows }: Corpus, model: ServiceModel, clock: VirtualClock, network: Network) {
     super(model, clock, network);
     this.#lie = lie;

@@ -39,13 +39,15 @@ const names = Object.keys(files);
 
 interface Damage {
   readonly name: string;
-  /** Damages one manifest file. The test repairs the damage by writing both files anew and removing the files in `extra`. */
+  /**
+   * Damages one manifest file. To repair the damage, the test writes both manifest files again and removes the files in `extra`.
+   */
   readonly apply: (world: DirectoryWorld, file: string, text: string) => void;
   /** Duration of the damage in ms. */
   readonly lastsMs?: number;
   /** Additional files that the damage creates. */
   readonly extra?: readonly string[];
-  /** True if only an operator that read the file before the damage can notice it. */
+  /** True if only an operator that read the file before the damage can notice the damage. */
   readonly isUnseen?: true;
 }
 
@@ -129,7 +131,9 @@ function remembered({ metadata: { uid, generation }, status }: CollectorVersionP
   return { uid, generation, rollout: status?.rollout?.id, stages, collectors: status?.collectors };
 }
 
-/** A point of the rollout: how a test reaches it, and the state that then lasts until a user acts. */
+/**
+ * A point of the rollout: the steps by which a test reaches it, and the state of the rollout that then lasts until a user acts.
+ */
 interface Point {
   readonly name: string;
   readonly state: string;

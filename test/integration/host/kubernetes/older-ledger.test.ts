@@ -1,4 +1,7 @@
-/** Tests of a policy whose ledger an older version of logfleet wrote. The policy starts nothing, and its condition says what to do (U1). */
+/**
+ * Tests of a policy whose ledger an older version of logfleet wrote. The policy starts no upgrade, and its condition `Ready` says
+ * what to do (U1).
+ */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../../support/world.ts';
 import { minuteMs } from '../../../unit/policy/builders.ts';
