@@ -1,10 +1,10 @@
 /**
- * Commit record of an interval: a small object that lists the interval's data files, and the numbers of rows that prove them complete (E6).
- * A record is never overwritten (E3).
+ * Commit record of an interval (the part of the time range that one search covers): a small object that lists the interval's data files,
+ * and the numbers of rows that prove these files complete (E6). A record is never overwritten (E3).
  *
  * Invariant: the records of a segment are written from the segment's end backwards, and each record ends where the later one begins. The
  * name of a record contains only the number of the segment and the end of the interval. So if two processes search the same interval, only
- * the first of them can write its record, whatever both have found.
+ * one of them can write its record, even if they found different rows.
  */
 import { assert } from '../base/assert.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -36,26 +36,26 @@ const readsAtOnce = 16;
 const recordAdvice = 'restore the original record, or remove it to search its interval again';
 
 const committedFile = object({
-  /** Name of the file relative to the export's folder: `data/…`. */
+  /** Name of the file relative to the export's folder. It begins with `data/`. */
   name: text(),
   rows: integer(),
   /** Size of the file as stored, after compression. */
   bytes: integer(),
   /** Size of the file in bytes before compression. */
   encodedBytes: integer(),
-  /** Number of values that do not have the type of their column. They are stored in the extra column for other members. */
+  /** Number of values that do not have the type of their column. They are stored in the column for members without a column. */
   misfits: integer(),
   /** SHA-256 of the stored file, in hexadecimal digits. */
   sha256: text(/^[0-9a-f]{64}$/),
 });
 export type CommittedFile = Stored<typeof committedFile>;
 
-/** Source of the expected number of rows of an interval (E6): the search job, an aggregation, or a histogram. */
+/** Source of the number of rows that the interval must have (E6): the search job, an aggregation, or a histogram. */
 const countSource = choice(['Job', 'Aggregate', 'Histogram']);
 export type CountSource = Stored<typeof countSource>;
 
 /**
- * Sizes and times of the written messages. An aggregation by the service computes the same values for comparison (E6).
+ * Sizes and times of the written messages. The service computes the same values in an aggregation, so that logfleet can compare them (E6).
  */
 export const messageFigures = {
   /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
@@ -67,7 +67,7 @@ export const messageFigures = {
 const figures = object(messageFigures);
 export type MessageFigures = Stored<typeof figures>;
 
-/** Combines the sizes and times of several lists of messages. The sum of sizes is absent if one of them is unknown. */
+/** Combines the sizes and times of several lists of messages. The sum of sizes is absent if it is unknown for one of the lists. */
 export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   let bytes = 0;
   let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -82,7 +82,7 @@ export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   };
 }
 
-/** Message that occurred several times in the pages with the same bytes. It is written once (E9). */
+/** Message that the service returned several times with the same bytes. It is written once (E9). */
 const repeatedMessage = object({
   id: text(/^-?\d{1,19}$/),
   /** `_messagetime` in milliseconds since the epoch. */
@@ -102,26 +102,29 @@ const recordForm = object({
   /** Interval `[fromMs, toMs)` in milliseconds since the epoch. */
   fromMs: moment,
   toMs: moment,
-  /** Number of rows that the service returned for the interval, including rows that were not written. */
+  /** Number of rows that the search of the interval received, including rows that were not written. */
   received: integer(),
   written: integer(),
-  /** Number of received rows whose time is outside the interval (E10). They are not written. */
+  /** Number of received rows whose time is outside the interval (E10). These rows are not written. */
   outside: integer(),
-  /** Number of received rows that repeat an earlier row (E9). They are not written again. */
+  /** Number of received rows that repeat an earlier row (E9). These rows are not written again. */
   duplicates: integer(),
-  /** Number of rows in the incomplete millisecond where the service cut the search. The next search finds these rows again (E4). */
+  /**
+   * Number of received rows in the millisecond at which the service ended the search. This millisecond is incomplete, so its rows are not
+   * written; the next search finds all of them (E4).
+   */
   left: integer(),
   count: object({ rows: integer(), source: countSource }),
   files: list(checked(committedFile, fileProblem)),
   /** Sizes and times of the written messages. Absent if the rows are records of an aggregation. */
   figures: optional(figures),
-  /** Figures of the written messages by slice of time. Absent for searches by receipt time, because slices use message time. */
+  /** Figures of the written messages for each slice of time. Absent for searches by receipt time, because slices use message time. */
   slices: optional(sliceSummary),
-  /** Written messages that were received more than once. Absent if there are none, or more than a record can list. */
+  /** Messages that were received more than once, each written once. Absent if there are none, or more than a record can list. */
   repeated: optional(list(repeatedMessage)),
-  /** True if the rows showed that the service includes the end of a requested range (E10). Absent if no row has shown it. */
+  /** True if a received row showed that the service includes the end of a requested range (E10). Absent if no row showed it. */
   endInclusive: trueOrAbsent,
-  /** Reason why the interval is not proven to be complete. Set only with `incompletePolicy: Keep`. */
+  /** Reason why the interval is not proven to be complete. Present only if `incompletePolicy` is `Keep`. */
   incomplete: optional(object({ reason: text() })),
 });
 export type CommitRecord = Stored<typeof recordForm>;
@@ -129,7 +132,7 @@ export type CommitRecord = Stored<typeof recordForm>;
 /** Stored form of a commit record, also used for the intervals of a manifest. */
 export const commitRecord = checked(recordForm, recordProblem);
 
-/** Key of an interval's record. No two records of an export have the same segment and end (E3). */
+/** Key of an interval's record. No two records of an export have the same segment and the same end (E3). */
 export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toMs'>): string {
   return `${segment} ${toMs}`;
 }
@@ -137,13 +140,14 @@ export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toM
 export type CommitOutcome =
   | { readonly kind: 'committed' }
   /**
-   * Another process has already written the record of this interval. That record is valid, so our files are removed, and the next search
-   * ends where that record starts.
+   * Another process has already written the record of this interval. That record is valid, so the files of this process are removed, and
+   * its next search ends where that record starts.
    */
   | { readonly kind: 'taken'; readonly existing: CommitRecord };
 
 /**
- * Writes a commit record, or returns the one that already exists. The call can be repeated if the result of an earlier attempt is unknown.
+ * Writes a commit record, or returns the record that another process has written. The call can be repeated if the result of an earlier call
+ * is unknown.
  */
 export async function commit(
   destination: Destination,
@@ -165,9 +169,9 @@ export async function commit(
 }
 
 /**
- * Reads all commit records, in no particular order. Records in `known` are not read again, because records do not change. A known record is
- * also returned if the listing lacks it, because stores may list new objects late. An invalid record is passed to `onDamaged`; without
- * `onDamaged`, the function throws `destination.damaged`.
+ * Reads all commit records, in no particular order. Records in `known` are not read again, because records never change. A known record is
+ * also returned if the destination does not list it, because stores may list new objects late. An invalid record is passed to `onDamaged`;
+ * without `onDamaged`, the function throws `destination.damaged`.
  */
 export async function readRecords(
   destination: Destination,
@@ -229,7 +233,7 @@ function fileProblem({ name }: CommittedFile): string | undefined {
   return name.startsWith('data/') ? undefined : '/name does not lie in data/';
 }
 
-/** Returns the first contradiction between the numbers in a record (E6), or undefined. */
+/** Returns the first contradiction between the numbers in a record (E6), or undefined if there is none. */
 function recordProblem(record: CommitRecord): string | undefined {
   const { fromMs, toMs, received, written, outside, duplicates, left, count, files, incomplete } = record;
   if (fromMs >= toMs) return `it ends at ${toMs}, which is not after its start, ${fromMs}`;
@@ -238,17 +242,17 @@ function recordProblem(record: CommitRecord): string | undefined {
   const inFiles = files.reduce((sum, { rows }) => sum + rows, 0);
   if (inFiles !== written) return `its files have ${inFiles} rows, but ${written} were written`;
   const { repeated = [] } = record;
-  if (repeated.length > maxRepeatedMessages) return `it names more than ${maxRepeatedMessages} repeated messages`;
+  if (repeated.length > maxRepeatedMessages) return `it lists more than ${maxRepeatedMessages} repeated messages`;
   const accounted = written + outside + duplicates + left;
-  if (accounted !== received) return `${received} rows were received, but ${accounted} are accounted for`;
-  if ((record.slices?.shared.length ?? 0) > 2) return 'it shares more than two slices with its neighbours';
+  if (accounted !== received) return `${received} rows were received, but written and omitted rows are ${accounted}`;
+  if ((record.slices?.shared.length ?? 0) > 2) return 'it shares more than two slices of time with its neighbours';
   if (incomplete) return undefined;
   if (count.source === 'Job') {
     if (count.rows === received) return undefined;
-    return `the service counts ${count.rows} rows, but ${received} were received`;
+    return `the service counted ${count.rows} rows, but ${received} were received`;
   }
-  // An aggregation or a histogram counts exactly the rows of this interval, but may include duplicates. Its count may therefore lie between
-  // the number of rows without duplicates and the number with duplicates.
+  // An aggregation or a histogram counts the rows of this interval, and possibly also their duplicates. So its count is between the number
+  // of rows without duplicates and the number with duplicates.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
-  return `the service counts ${count.rows} rows, but ${written} were written`;
+  return `the service counted ${count.rows} rows, but ${written} were written`;
 }

@@ -1,21 +1,21 @@
 /**
- * Computes which parts of an export are committed and which remain: the segments of the plan and of digest verdicts, minus the commit
- * records. No other state of an export exists (E3, E6).
+ * Computes which parts of an export's time range are committed and which remain to be searched. The remaining parts are the segments of the
+ * plan and of the digest verdicts, minus the intervals of the commit records. An export has no other state (E3, E6).
  */
 import { type CommitRecord, recordKey } from './commit-record.ts';
 import { type DigestVerdict, lowerBound, type TimeRange } from './digest-verdict.ts';
 import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
 
 export interface Coverage {
-  /** Committed intervals in order of time. Intervals of the same segment follow each other without gaps. */
+  /** Committed intervals in order of time. Within a segment, they follow each other without gaps. */
   readonly intervals: readonly CommitRecord[];
-  /** Remaining part of each unfinished segment, in order of time. The next commit record of the segment ends at the `toMs` of this part. */
+  /** Remaining part of each unfinished segment, in order of time. The end of the part is the end of the segment's next interval. */
   readonly remaining: readonly Segment[];
-  /** Commit records that contradict other records. They exist only if a user has changed the export's folder. */
+  /** Commit records that contradict other records. They exist only if a user has changed files in the export's folder. */
   readonly strays: readonly CommitRecord[];
   /**
-   * Commit records that are not valid any more, because a digest found differences and their intervals are searched again. Their files are
-   * not valid either.
+   * Commit records that are no longer valid: a digest found differences in their intervals, which are therefore searched again. Their data
+   * files are not valid either.
    */
   readonly voided: readonly CommitRecord[];
 }
@@ -55,7 +55,7 @@ export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Ranges of the segment that digest verdicts have moved to later segments, in order of time and without overlaps. */
+  /** Ranges of these segments that digest verdicts have moved to later segments, in order of time and without overlaps. */
   readonly holes: readonly TimeRange[];
 }
 
@@ -77,8 +77,8 @@ function joined(ranges: readonly TimeRange[]): readonly TimeRange[] {
 }
 
 /**
- * Follows the commit records of a segment from its end backwards, and skips ranges that moved to later segments. Returns the records in
- * order of time, and the remaining ranges.
+ * Follows the commit records of a segment from its end backwards, and skips ranges that digest verdicts have moved to later segments.
+ * Returns the records in order of time, and the part of the segment that remains.
  */
 function walk(segment: Segment, holes: readonly TimeRange[], byKey: ReadonlyMap<string, CommitRecord>) {
   const downwards: CommitRecord[] = [];

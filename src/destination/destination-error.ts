@@ -1,8 +1,8 @@
-/** Errors of destinations: one table of codes, reasons of conditions, and handling. */
+/** Errors of destinations. Each failure has a code, a reason for conditions, and the way in which the operator handles it. */
 import { type Handling, LogfleetError } from '../base/errors.ts';
 
 const kinds = {
-  /** The destination has no space or quota left. The export continues when there is space. */
+  /** The destination has no space or quota left. The export continues when there is space again. */
   full: { reason: 'DestinationFull', handling: { kind: 'wait' } },
   /** The destination does not answer, or is temporarily unavailable. */
   away: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
@@ -14,7 +14,7 @@ const kinds = {
   unsupported: { reason: 'DestinationUnsupported', handling: { kind: 'stall' } },
   /** A setting of the export's destination is wrong. */
   invalid: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** A file name could lead out of the destination's root, or is not valid at a destination. */
+  /** A file name is not valid at a destination, for example because it could lead out of the destination's root. */
   name: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
   /** A symbolic link in a path leads out of the destination's root. */
   outside: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
@@ -24,9 +24,9 @@ const kinds = {
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** An object must be restored before it can be read, for example from an archive. */
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
-  /** The export has more parts than can be committed, so the spec must change. */
+  /** The export needs more parts or intervals than its files can list, so the spec must change. */
   tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },
-  /** Another process has removed an upload that was still running. */
+  /** Another process has removed an upload that was still running, because it considered the upload abandoned. */
   lost: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
 } satisfies Record<string, { readonly reason: string; readonly handling: Handling }>;
 
@@ -37,17 +37,17 @@ export function destinationError(failure: DestinationFailure, message: string, c
   return new LogfleetError({ code: `destination.${failure}`, message, cause, ...kinds[failure] });
 }
 
-/** Error for an object that is too large to be one of logfleet's. `bytes` is the size as a text for people. */
+/** Error for an object that is too large to have been written by logfleet. */
 export function tooLarge(name: string, bytes: string, mostBytes: number): LogfleetError {
-  return destinationError('damaged', `${name} has ${bytes} bytes, but the maximum for this file is ${mostBytes}`);
+  return destinationError('damaged', `${name} has a size of ${bytes} bytes, but logfleet writes at most ${mostBytes}`);
 }
 
-/** Error for a data file that already exists, although its name is unique. */
+/** Error for a data file whose name is already taken, although logfleet chooses unique names. */
 export function nameTaken(name: string): LogfleetError {
   return destinationError('damaged', `${name} already exists, but logfleet did not create it: move it away`);
 }
 
-/** Error for an object that existed and has disappeared, although logfleet never removes such objects. */
+/** Error for an object that existed before and does not exist any more, although logfleet never removes such objects. */
 export function disappeared(name: string, url: string): LogfleetError {
   return destinationError('away', `${name} in ${url} existed, but has disappeared`);
 }

@@ -1,9 +1,10 @@
 /**
- * The verdict of a digest: the result of comparing an aggregation by the service with the numbers, sizes and times of the written rows
- * (E6). It is stored at the destination, once for each round of comparison.
+ * Verdict of a digest. A digest is an aggregation by the service, whose numbers, sizes and times of rows are compared with the written rows
+ * (E6). The verdict is the result of one such comparison (a round), and is stored at the destination.
  *
- * Invariants: the verdicts of an export are numbered from 1 without gaps. The segments of a verdict are numbered after those of the plan
- * and of earlier verdicts. Their ranges are searched again, so all older commit records in these ranges are void.
+ * Invariants: the verdicts of an export are numbered from 1 without gaps. A verdict contains new segments for the ranges that differ; they
+ * are numbered after the segments of the plan and of earlier verdicts. These ranges are searched again, so all older commit records in them
+ * are void.
  */
 
 import { type CommitRecord, messageFigures, sumOfFigures } from './commit-record.ts';
@@ -31,7 +32,7 @@ const range = { fromMs: moment, toMs: moment };
 const timeRange = object(range);
 export type TimeRange = Stored<typeof timeRange>;
 
-/** Index of the first range that begins at or after the time. The ranges are ordered by time. */
+/** Returns the index of the first range that begins at or after the time. The ranges are ordered by time. */
 export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
   let [low, high] = [0, ranges.length];
   while (low < high) {
@@ -45,38 +46,39 @@ export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
 export const rangeFigures = object({ rows: integer(), ...messageFigures });
 export type RangeFigures = Stored<typeof rangeFigures>;
 
-/** Values that a digest compares in addition to the number of rows. */
+/** Values that a digest compares for each range, beside the number of rows. */
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
-/** Rows that the service stores several times, with the number of extra copies. Each row was written once (E9). */
+/** Rows that the service stores several times, with the number of their extra copies. Each row was written once (E9). */
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/**
- * Values that differ in a slice of a range, but are equal or unknown over the whole range. Absent if there are none.
- */
+/** Values that differ in slices of a range, although they are equal or unknown for the whole range. Absent if there are none. */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
-/** Members of a range of whole intervals in which the aggregation equals the written rows. */
+/** Members of a range in which the aggregation agrees with the written rows. The range consists of whole intervals. */
 export const provenMembers = {
   ...range,
   /** Number, sizes and times of the rows that were written for this range. */
   figures: rangeFigures,
-  /** Figures that the aggregation returned exactly; the others were rounded or unknown. The number of rows is always exact. */
+  /**
+   * Values that the aggregation returned exactly. The service rounded the others or did not return them. The number of rows is always
+   * exact.
+   */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores several times; absent if there are none. */
   repeated: optional(repeatedRows),
-  /** True if whole intervals were compared; absent if each slice of time was compared. */
+  /** True if the aggregation was compared for each interval; absent if it was compared for each slice of time. */
   wholeIntervals: trueOrAbsent,
 };
 const provenRange = object(provenMembers);
 export type ProvenRange = Stored<typeof provenRange>;
 
-/** Range of whole intervals in which the aggregation differs from the written rows. */
+/** Range in which the aggregation differs from the written rows. The range consists of whole intervals. */
 const differingRange = object({
   ...range,
-  /** Values that the service's aggregation computed for this range, without those that the service rounded. */
+  /** Values that the service's aggregation returned for this range, without values that the service rounded. */
   counted: rangeFigures,
   written: rangeFigures,
   inSlices,
@@ -88,16 +90,16 @@ const digestVerdict = object({
   /** Ranges in which the digest agrees with the written rows, in order of time. */
   proven: list(checked(provenRange, rangeProblem)),
   differing: list(checked(differingRange, rangeProblem)),
-  /** Segments in which all differing ranges are searched again. */
+  /** New segments for the ranges that differ. The segments are searched again. */
   segments: list(checked(timeRange, rangeProblem)),
-  /** Ranges that still differ after the last round. Their rows are kept and flagged as incomplete. */
+  /** Ranges that still differ after the last round of the digest. Their rows are kept, and the ranges are flagged as incomplete. */
   incomplete: list(checked(differingRange, rangeProblem)),
 });
 export type DigestVerdict = Stored<typeof digestVerdict>;
 
 const verdictAdvice = 'restore the original object, or move the folder of this export away to start it again';
 
-/** Writes the verdict of a digest round, or returns the verdict that already exists for this round. */
+/** Writes the verdict of one round of the digest, or returns the verdict that another process has written for this round. */
 export async function settleVerdict(
   destination: Destination,
   layout: ExportLayout,
@@ -142,7 +144,7 @@ function rangeProblem({ fromMs, toMs }: TimeRange): string | undefined {
   return fromMs < toMs ? undefined : `it ends at ${toMs}, which is not after its start, ${fromMs}`;
 }
 
-/** Adds up the rows, sizes and times of several commit records. */
+/** Adds up the rows, sizes and times in several commit records. */
 export function figuresOf(intervals: readonly CommitRecord[]): RangeFigures {
   const rows = intervals.reduce((sum, { written }) => sum + written, 0);
   return { rows, ...sumOfFigures(intervals.map(({ figures = {} }) => figures)) };

@@ -15,7 +15,8 @@ import type { ExportOutput } from './fingerprint.ts';
 import { folderSegments } from './object-name.ts';
 
 /**
- * Root folder of a namespace in a volume. `path` comes from the manifest and may be empty. Throws `destination.name` for an invalid name.
+ * Returns the root folder of a namespace in a volume. `path` comes from the manifest of the export and may be empty. Throws
+ * `destination.name` for an invalid name.
  */
 export function volumeRoot(namespace: string, path: string): string {
   return joined(namespace, trimmed(path));
@@ -26,7 +27,7 @@ export function bucketRoot(prefix: string, namespace: string): string {
   return joined(trimmed(prefix), namespace);
 }
 
-/** Removes the trailing slash that people write after folders. */
+/** Removes the trailing slash that users write at the end of folders. */
 function trimmed(folder: string): string {
   return folder.replace(/\/$/, '');
 }
@@ -35,7 +36,7 @@ function joined(...folders: readonly string[]): string {
   return folders.flatMap(folderSegments).join('/');
 }
 
-/** Names of the files which show that their folder contains an export. */
+/** Names of files that logfleet writes for every export. A folder with one of them contains an export. */
 export const manifestFile = 'manifest.json';
 export const planFile = 'plan.json';
 
@@ -43,7 +44,7 @@ const commitForm = /^\d{6,}-[-+]?\d+T\d{9}Z\.json$/;
 
 /** Names of one export's objects, relative to the root of its destination. */
 export class ExportLayout {
-  /** Folder of the export; empty if its manifest is at the root itself. */
+  /** Folder of the export. Empty if the export's manifest is at the root of the destination. */
   readonly folder: string;
 
   static of(name: string, fingerprint: string): ExportLayout {
@@ -71,8 +72,8 @@ export class ExportLayout {
   }
 
   /**
-   * Name of a commit record. It depends only on the segment and the end of the interval (E3), so a second process finds the record of the
-   * first.
+   * Returns the name of a commit record. The name depends only on the segment and the end of the interval (E3), so a second process that
+   * searches the interval finds the record of the first process.
    */
   commit(segment: number, toMs: number): string {
     return `${this.commits}/${key(segment, toMs)}.json`;
@@ -82,7 +83,7 @@ export class ExportLayout {
     return this.within('proofs');
   }
 
-  /** Name of the file with the verdict of a digest round. Rounds are counted from 1. */
+  /** Returns the name of the file with the verdict of one round of the digest. Rounds are counted from 1. */
   verdict(round: number): string {
     return `${this.proofs}/${String(round).padStart(6, '0')}.json`;
   }
@@ -93,14 +94,14 @@ export class ExportLayout {
   }
 
   /**
-   * Converts a file name from a record or manifest to a name relative to the root. Such names are relative to the export's folder, so that
-   * a folder can be moved.
+   * Converts a file name in a record or manifest to a name relative to the root. Records and manifests contain names relative to the
+   * export's folder, so that a folder can be moved.
    */
   within(name: string): string {
     return this.folder === '' ? name : `${this.folder}/${name}`;
   }
 
-  /** Converts a name relative to the root to a name relative to the export's folder, the inverse of `within`. */
+  /** Converts a name relative to the root to a name relative to the export's folder: the inverse of `within`. */
   relative(name: string): string {
     assert(this.folder === '' || name.startsWith(`${this.folder}/`), `${name} is not in ${this.folder}`);
     return this.folder === '' ? name : name.slice(this.folder.length + 1);
@@ -108,8 +109,8 @@ export class ExportLayout {
 }
 
 /**
- * Name of a data file, relative to the export's folder. `part` counts the files of an interval from 1, and `writerToken` makes the
- * name unique.
+ * Returns the name of a data file, relative to the export's folder. `part` counts the files of an interval from 1, and `writerToken` makes
+ * the name unique.
  */
 export function dataFileName(
   file: { readonly segment: number; readonly toMs: number; readonly part: number; readonly writerToken: string },
@@ -119,7 +120,7 @@ export function dataFileName(
   return `data/${key(segment, toMs)}-${String(part).padStart(3, '0')}-${writerToken}${extension(output)}`;
 }
 
-/** Extension of a data file. Parquet has its own, since it is compressed inside. */
+/** Extension of a data file. It does not name the compression of Parquet files, because they are compressed inside. */
 function extension({ format, compression }: Pick<ExportOutput, 'format' | 'compression'>): string {
   if (format === 'Parquet') return '.parquet';
   const suffix = { None: '', Gzip: '.gz', Zstd: '.zst' }[compression];

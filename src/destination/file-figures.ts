@@ -1,9 +1,9 @@
-/** Number, sizes and times of the rows in one data file. */
+/** Computes the number, sizes and times of the rows in one data file. */
 import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 
 export interface FileFigures extends MessageFigures {
-  /** Figures of the file's messages by slice of time. Absent if a message has no time. */
+  /** Figures of the file's messages for each slice of time. Absent if a message has no time. */
   readonly slices?: readonly SliceFigures[];
 }
 
@@ -11,13 +11,13 @@ export interface FileFigures extends MessageFigures {
 export interface FileContent {
   readonly rows: number;
   /**
-   * Computes sizes and times of the file's messages. A value is absent if a message lacks its column or has no integer in it. For formats
-   * that store columns, `again` reads the file a second time.
+   * Computes the sizes and times of the file's messages. A value is absent if a message lacks the column or has no integer in it. Formats
+   * that store columns need a second pass over the file: `again` reads the file once more.
    */
   figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures>;
 }
 
-/** Names, in lower case, of the columns with sizes and times. */
+/** Names, in lower case, of the columns that contain the sizes and times of messages. */
 export const figureColumns = ['_size', '_messagetime'] as const;
 export type FigureColumn = (typeof figureColumns)[number];
 

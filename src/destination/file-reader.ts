@@ -1,6 +1,6 @@
 /**
- * Reads a data file for its verification: its number of rows, and the bytes and times of its messages if it has these columns. It
- * shares no code with the encoders, so that it does not repeat their errors. `parquet-file.ts` reads Parquet.
+ * Reads a data file to verify it: counts its rows, and adds up the sizes and times of its messages if the file has these columns. It shares
+ * no code with the encoders, so that it does not repeat their errors. `parquet-file.ts` reads Parquet.
  */
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
@@ -9,8 +9,8 @@ import type { ExportOutput } from './fingerprint.ts';
 import { readParquet } from './parquet-file.ts';
 
 /**
- * Reads a data file. Rejects with a short sentence if its bytes are invalid. Sizes and times are added up by slice of time, each of
- * `sliceMs` ms. Without `sliceMs`, one slice contains all messages.
+ * Reads a data file. Rejects with a short sentence if its bytes are invalid. Sizes and times are added up for each slice of `sliceMs` ms.
+ * Without `sliceMs`, all messages are added up together.
  */
 export async function readContent(
   { format, compression }: Pick<ExportOutput, 'format' | 'compression'>,
@@ -28,10 +28,10 @@ export async function readContent(
   return { rows: reader.end(), figures: async () => sum.figures };
 }
 
-/** Options of a decompressor that gets the next chunk only when the former one is consumed, because chunks share their memory. */
+/** Options of a decompressor. It gets the next chunk only when it has consumed the former one, because chunks share their memory. */
 const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
-/** Reader of a file's rows, which gets the uncompressed text. */
+/** Reader that finds the rows in the uncompressed text of a file. */
 interface TextReader {
   add(chunk: Uint8Array): void;
   /** Ends the file after its last byte. Returns the number of rows. */
@@ -73,11 +73,11 @@ class NdjsonReader implements TextReader {
   }
 }
 
-/** Reads CSV by RFC 4180. Line breaks inside quotes belong to their record. The first record is the header. */
+/** Reads CSV by RFC 4180. The first record is the header. Line breaks inside quotes do not end a record. */
 class CsvReader implements TextReader {
   readonly #sum: FigureSum;
   #rows = 0;
-  /** Index of each column. Undefined while the header is read. */
+  /** Index of each needed column. Undefined until the header was read. */
   #columns: ReadonlyMap<FigureColumn, number> | undefined;
   readonly #names: string[] = [];
   #cells = new Map<number, string>();
@@ -108,7 +108,7 @@ class CsvReader implements TextReader {
     else if (byte !== carriageReturn && this.#isKept) this.#text.push(byte);
   }
 
-  /** True if the current cell must be kept. Cells of unneeded columns are skipped, because they can be long. */
+  /** True if the content of the current cell is needed. Other cells are skipped, because they can be long. */
   get #isKept(): boolean {
     return !this.#columns || [...this.#columns.values()].includes(this.#column);
   }

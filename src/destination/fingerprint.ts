@@ -1,18 +1,18 @@
 /**
- * Identity of an export: all settings that decide its rows or bytes, and their fingerprint, which names the folder of its files
- * (E1). Files of another query, range or format are never counted.
+ * Identity of an export: all settings that decide its rows or the bytes of its files. The hash of the identity is the fingerprint, which is
+ * part of the name of the export's folder (E1). So files of another query, range or format are never mistaken for files of this export.
  */
 import { createHash } from 'node:crypto';
 import { canonicalText } from '../base/canonical-text.ts';
 import { boolean, choice, integer, list, moment, object, type Stored, text } from './stored-json.ts';
 
-/** Version of the way in which exports produce files. Raise it when the same settings produce other rows or bytes than before. */
+/** Version of the code that produces files. Raise it when the same settings produce other rows or bytes than before. */
 const generation = 1;
 
 const exportOutput = object({
   format: choice(['NDJSON', 'CSV', 'Parquet']),
   compression: choice(['None', 'Gzip', 'Zstd']),
-  /** Fields that the user chose for the export; empty means all fields. */
+  /** Fields that the user chose for the export. An empty list means all fields. */
   fields: list(text()),
   maxPartBytes: integer(1),
   csv: object({ formulaGuard: boolean }),
@@ -26,7 +26,7 @@ export const exportIdentity = object({
   /** Range `[fromMs, toMs)` of the export in milliseconds since the epoch. */
   fromMs: moment,
   toMs: moment,
-  /** Time zone in which the query's functions compute days and hours. */
+  /** Time zone in which functions of the query compute days and hours. */
   timeZone: text(),
   byReceiptTime: boolean,
   autoParsingMode: choice(['Manual', 'AutoParse']),
@@ -36,14 +36,14 @@ export const exportIdentity = object({
 });
 export type ExportIdentity = Stored<typeof exportIdentity>;
 
-/** Fingerprint of an export: the SHA-256 of its identity, in hexadecimal digits. */
+/** Returns the fingerprint of an export: the SHA-256 of its identity, in hexadecimal digits. */
 export function fingerprintOf(identity: ExportIdentity): string {
   return createHash('sha256')
     .update(canonicalText({ generation, identity: plainIdentity(identity) }))
     .digest('hex');
 }
 
-/** Copies only the known members of an identity, so that other members do not change its fingerprint. */
+/** Copies only the known members of an identity. Other members must not change the fingerprint. */
 export function plainIdentity(identity: ExportIdentity): ExportIdentity {
   const { serviceHost, query, fromMs, toMs, timeZone } = identity;
   const { byReceiptTime, autoParsingMode, results, requiresRawMessages } = identity;

@@ -1,6 +1,6 @@
 /**
  * Manifest of an export: its identity, its intervals, and the data files that belong to it. It is written once, when commit records cover
- * the whole export (E3).
+ * the whole time range (E3).
  *
  * Invariant: the bytes of a manifest depend only on the export, its commit records and its digest verdicts. A manifest lists only files
  * that a commit record lists.
@@ -45,7 +45,8 @@ const manifestTotals = object({
 export type ManifestTotals = Stored<typeof manifestTotals>;
 
 /**
- * Stored form of a manifest. Decoding checks only the form; `verify.ts` checks whether its numbers match each other and the files.
+ * Stored form of a manifest. Decoding checks only the form. `verify.ts` checks whether the numbers in the manifest match each other and the
+ * files.
  */
 const exportManifest = object({
   fingerprint: text(/^[0-9a-f]{64}$/),
@@ -53,7 +54,7 @@ const exportManifest = object({
   /** True if no interval of the export is flagged as incomplete. */
   complete: boolean,
   totals: manifestTotals,
-  /** Levels of proof of the export's ranges (E6), ordered by time, without gaps. */
+  /** Ranges of the export with their levels of proof (E6), ordered by time, without gaps. */
   proof: list(proofRange),
   /** Committed intervals in order of time. They cover the export's range without gaps. */
   intervals: list(commitRecord),
@@ -66,7 +67,7 @@ export function manifestOf(
   { intervals, remaining, strays }: Pick<Coverage, 'intervals' | 'remaining' | 'strays'>,
   verdicts: readonly DigestVerdict[] = [],
 ): Manifest {
-  assert(remaining.length === 0 && strays.length === 0, 'a manifest of an export that is not covered, or in disorder');
+  assert(remaining.length === 0 && strays.length === 0, 'commit records are missing or contradictory');
   const proof = proofRangesOf(intervals, verdicts);
   const { fromMs, toMs } = identity;
   assert(intervals[0]?.fromMs === fromMs && intervals.at(-1)?.toMs === toMs, 'a manifest of another range');
@@ -104,9 +105,9 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 }
 
 /**
- * Writes the manifest if the destination has none. Otherwise returns the existing one, if it is valid: it must have the same commit
- * records, but its writer may not have known the latest digest verdicts (see `possibleProofs`). Throws `destination.damaged` for another
- * manifest.
+ * Writes the manifest if the destination has none. Otherwise returns the existing manifest if it is valid: it must have the same commit
+ * records, but may lack the latest digest verdicts, if its writer did not know them (see `possibleProofs`). Throws `destination.damaged`
+ * for any other manifest.
  */
 export async function writeManifest(
   destination: Destination,
@@ -126,7 +127,7 @@ export async function writeManifest(
   throw damagedManifest(layout, 'it contradicts the records of this export');
 }
 
-/** Advice for a damaged manifest. It can be removed safely, because the commit records contain the same data. */
+/** Remedy for a damaged manifest. It can be removed safely, because the commit records contain the same data. */
 export const manifestAdvice = 'restore the original manifest, or remove it to have it written again from the records';
 
 export function damagedManifest({ manifest }: ExportLayout, problem: string): LogfleetError {
@@ -134,12 +135,12 @@ export function damagedManifest({ manifest }: ExportLayout, problem: string): Lo
 }
 
 function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, bytes: number): LogfleetError {
-  const what = `${manifest} would have ${totals.intervals} intervals and ${totals.files} files in ${bytes} bytes`;
+  const what = `${manifest} would list ${totals.intervals} intervals and ${totals.files} files and take ${bytes} bytes`;
   const advice = 'export the range in several exports, or raise maxPartSize';
   return destinationError('tooMuch', `${what}, but the maximum is ${largestManifestBytes}: ${advice}`);
 }
 
-/** Throws if the manifest is not one of this export, or contradicts itself. In that case a user has changed the file. */
+/** Throws if the manifest belongs to another export or contradicts itself. In both cases a user has changed the file. */
 export function checkManifest(manifest: Manifest, identity: ExportIdentity, layout: ExportLayout): void {
   const problem = manifestProblem(manifest, identity);
   if (problem !== undefined) throw damagedManifest(layout, problem);
@@ -151,7 +152,7 @@ function manifestProblem(manifest: Manifest, identity: ExportIdentity): string |
     ({ fromMs }, index) => fromMs !== (intervals[index - 1]?.toMs ?? identity.fromMs),
   );
   const reachedMs = intervals[gap - 1]?.toMs ?? identity.fromMs;
-  if (gap >= 0) return `its intervals do not follow each other from ${new Date(reachedMs).toISOString()} on`;
+  if (gap >= 0) return `its intervals have a gap or an overlap at ${new Date(reachedMs).toISOString()}`;
   if (fingerprint !== fingerprintOf(identity)) return `it is of another export, ${fingerprint}`;
   if (!sameValue(described, plainIdentity(identity))) return 'its description does not match its fingerprint';
   if (!sameValue(totals, totalsOf(intervals))) return 'its totals do not match its intervals';
@@ -159,7 +160,7 @@ function manifestProblem(manifest: Manifest, identity: ExportIdentity): string |
   return 'its proof does not match its intervals';
 }
 
-/** Returns whether the ranges of the proof cover the intervals without gaps and have the sums of their commit records. */
+/** Returns whether the ranges of the proof cover the intervals without gaps, and contain the sums of their commit records. */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;
   for (const { fromMs, toMs, level, figures } of proof) {
@@ -190,9 +191,9 @@ export function decodeManifest(name: string, content: Uint8Array): Manifest {
 }
 
 /**
- * Removes listed files that no valid record lists, and returns their number. Call it only when the whole range is covered: any
- * process that writes another file then finds its interval committed. Throws `destination.damaged` if a valid record lists a file
- * that the coverage lacks.
+ * Removes data files that no valid record lists, and returns their number. Call it only when the whole range is committed: a process that
+ * is still writing a file then finds its interval committed. Throws `destination.damaged` if a valid record lists a file that `coverage`
+ * does not contain.
  */
 export async function removeStrays(
   destination: Destination,
@@ -201,7 +202,7 @@ export async function removeStrays(
   listed: ListedFiles,
 ): Promise<number> {
   const counted = new Set(intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
-  // A file whose name logfleet cannot have created belongs to a user. Such a file is not removed, and `verify` reports it.
+  // A file whose name does not have logfleet's form belongs to a user. It is not removed, and `verify` reports it.
   const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
   if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays), voided);
   for (const name of strays) await destination.remove(name);
@@ -209,7 +210,8 @@ export async function removeStrays(
 }
 
 /**
- * Checks that the manifest lists all files of valid commit records. It lacks some if a user has replaced the manifest by an older one.
+ * Checks that the manifest lists all files of valid commit records. Files are missing in it if a user has replaced the manifest by an older
+ * one.
  */
 async function checkUnnamed(
   destination: Destination,

@@ -1,35 +1,34 @@
 /**
- * Validation of object names for all destinations. Names are relative, with `/` between segments, and use only characters without a
- * special meaning in paths, keys and URLs.
+ * Validation of object names for all destinations. Names are relative, with `/` between their segments.
  *
- * Invariant: no segment of a valid name leads upwards, out of the root, or to a file of logfleet itself (these begin with a dot).
- * No character has a special meaning for a shell, a URL or a file system.
+ * Invariant: a valid name stays below the root, because no segment is `..`. It never names a file of logfleet itself, because those begin
+ * with a dot. No character has a special meaning for a shell, a URL or a file system.
  */
 import { destinationError } from './destination-error.ts';
 
-/** Maximum length of a segment in file systems, and of a whole key in stores, in bytes of UTF-8. */
+/** Maximum length of a segment in file systems, and of a whole name in stores, in bytes of UTF-8. */
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 
 /**
- * Form of a segment of an object name: letters and digits of all languages, and some punctuation. Spaces are allowed only inside. A segment
- * does not begin with a dot or minus.
+ * Allowed form of a segment of an object name: letters and digits of all languages, some punctuation, and spaces except at the start and
+ * end. A segment does not begin with a dot or a minus.
  */
 const segmentForm = /^[\p{L}\p{N}_=+,@~!()][\p{L}\p{M}\p{N}_=+,@~!().-]*(?: +[\p{L}\p{M}\p{N}_=+,@~!().-]+)*$/u;
 
-/** Returns the segments of a name. Throws `destination.name` if it is invalid. */
+/** Splits a name into its segments. Throws `destination.name` if the name is invalid. */
 export function nameSegments(name: string): readonly string[] {
   const problem = nameProblem(name);
   if (problem !== undefined) throw destinationError('name', `${shown(name)} is not a valid file name: ${problem}`);
   return name.split('/');
 }
 
-/** Returns the segments of a folder's name, like `nameSegments`. The empty name means the root. */
+/** Splits the name of a folder into its segments, like `nameSegments`. An empty name means the root. */
 export function folderSegments(folder: string): readonly string[] {
   return folder === '' ? [] : nameSegments(folder);
 }
 
-/** Returns the problem of an object name, or undefined if the name is valid. */
+/** Returns what is wrong with an object name, or undefined if the name is valid. */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'it is empty';
   if (Buffer.byteLength(name) > maxNameBytes) return `it has more than ${maxNameBytes} bytes`;
@@ -49,7 +48,7 @@ function segmentProblem(segment: string): string | undefined {
   return `${shown(segment)} has characters other than letters, digits and _ = + , @ ~ ! ( ) . - with spaces inside`;
 }
 
-/** Quotes a name for a message: escaped and shortened, since names may come from anywhere. */
+/** Quotes a name for a message. The name is escaped and shortened, since users and other programs can choose it freely. */
 function shown(name: string): string {
   const text = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
   return text.replace(/[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (sign) => {

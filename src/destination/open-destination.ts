@@ -1,4 +1,4 @@
-/** Opens a destination from its settings. The S3 SDK is loaded only when needed, since loading it takes a sixth of a second. */
+/** Opens a destination from its settings. The S3 SDK is loaded only for an object store, since loading it takes a sixth of a second. */
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Destination } from './destination.ts';
@@ -10,7 +10,7 @@ export type DestinationSettings =
       readonly kind: 'volume';
       /** Directory of the volume, which must exist. */
       readonly directory: string;
-      /** Name of the destination's root below the directory, created if missing. */
+      /** Name of the destination's root folder in the directory. The folder is created if it is missing. */
       readonly root: string;
     }
   | { readonly kind: 's3'; readonly settings: S3Settings };
@@ -22,7 +22,7 @@ export interface DestinationPorts {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /**
    * Uploads of this process that could not be removed, for example because credentials had expired (E15). The next destination on the same
-   * store removes them, so all destinations of a process share the set. By default each destination has its own.
+   * store removes them. All destinations of a process share this set if it is given; otherwise each destination has its own.
    */
   readonly left?: Set<LeftUpload>;
 }

@@ -1,12 +1,12 @@
 /**
- * Reads a Parquet file for its verification, with a library that shares no code with the encoder. The number of rows comes from the footer.
- * Sizes and times come from two columns, which are read in a second pass.
+ * Reads a Parquet file to verify it, with a library that shares no code with the encoder. The number of rows comes from the footer. Sizes
+ * and times come from two columns, which are read in a second pass.
  */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { FileMetaData } from 'hyparquet';
 import { type FigureSum, type FileContent, type FileFigures, figureColumns } from './file-figures.ts';
 
-/** Maximum size in bytes of a Parquet footer. It has some bytes for each column of each row group. */
+/** Maximum size of a Parquet footer in bytes. A footer has some bytes for each column of each row group. */
 const maxFooterBytes = 8 * 1024 * 1024;
 /** Length in bytes of the end of a Parquet file: the size of the footer in four bytes, and the four bytes `PAR1`. */
 const trailerBytes = 8;
@@ -23,7 +23,7 @@ export async function readParquet(file: AsyncIterable<Uint8Array>, sum: FigureSu
   return { rows: Number(metadata.num_rows), figures: (again) => figuresOf(metadata, again, bytes, sum) };
 }
 
-/** Reads a file, and keeps its last chunks, which together have at least the maximum size of a footer. */
+/** Reads a file and keeps its last chunks, which together are at least as long as the longest possible footer. */
 async function readTail(file: AsyncIterable<Uint8Array>) {
   const chunks: Uint8Array[] = [];
   let [bytes, keptBytes] = [0, 0];
@@ -60,7 +60,7 @@ async function figuresOf(
   return sum.figures;
 }
 
-/** Reads the metadata of a Parquet file from its footer. `tail` is the end of the file. */
+/** Reads the metadata in the footer of a Parquet file. `tail` contains the last bytes of the file. */
 async function metadataOf(tail: Buffer): Promise<FileMetaData> {
   if (tail.length < trailerBytes || tail.toString('latin1', tail.length - mark.length) !== mark) {
     throw new Error('it does not end as a Parquet file does');
@@ -82,7 +82,7 @@ const compressors = {
   ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)),
 };
 
-/** Names of the columns with sizes and times, as the file spells them. */
+/** Names of the columns with sizes and times, in the spelling of the file. */
 function columnsOf({ schema }: FileMetaData): ReadonlyMap<string, string> {
   const found = figureColumns.flatMap((wanted) => {
     const element = schema.find(({ name, type }) => type !== undefined && name.toLowerCase() === wanted);
@@ -96,7 +96,7 @@ function plainOf(value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value;
 }
 
-/** Reads the file once and keeps only the bytes of these ranges in memory. */
+/** Reads the file once, and keeps only the bytes of these ranges in memory. */
 async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, ranges: readonly ByteRange[]) {
   const kept = ranges.map(({ startByte, endByte }) => ({
     startByte,
@@ -111,7 +111,7 @@ async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, r
     }
     offset += chunk.length;
   }
-  // A reader may ask for several chunks at once. It ignores the bytes between them.
+  // A reader may request several column chunks at once. It ignores the bytes between them.
   const slice = (start: number, end = byteLength): ArrayBuffer => {
     const wanted = new Uint8Array(end - start);
     for (const { startByte, endByte, content } of kept) {
@@ -123,7 +123,7 @@ async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, r
   return { byteLength, slice };
 }
 
-/** Byte ranges in the file that contain the data of these columns. */
+/** Returns the byte ranges of the file that contain these columns. */
 function chunksOf({ row_groups: groups }: FileMetaData, names: readonly string[]): readonly ByteRange[] {
   return groups.flatMap(({ columns }) =>
     columns.flatMap(({ meta_data: chunk }) => {

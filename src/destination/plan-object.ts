@@ -1,6 +1,7 @@
 /**
- * The plan of an export: the first segments of its range, written only if there is no plan (E2). Every further process reads the existing
- * plan, so that all processes use the same segments and columns. A plan that a user removes during the export is written again.
+ * The plan of an export: the first segments into which its time range is divided. It is written only if the destination has no plan (E2).
+ * All processes read the existing plan, so that they use the same segments and columns. If a user removes the plan during the export, it is
+ * written again.
  */
 import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';
@@ -20,7 +21,7 @@ import {
 } from './stored-json.ts';
 
 /**
- * Maximum number of segments of a plan. Each segment needs at least one interval, and the manifest, which lists all intervals, must stay
+ * Maximum number of segments in a plan. Each segment has at least one interval, and the manifest, which lists all intervals, must stay
  * small.
  */
 export const maxSegments = 10_000;
@@ -29,9 +30,9 @@ const plannedField = object({ name: text(), fieldType: optional(text()) });
 export type PlannedField = Stored<typeof plannedField>;
 
 const exportPlan = object({
-  /** Boundaries of the segments in milliseconds since the epoch: segment `i` is `[boundariesMs[i], boundariesMs[i + 1])`. */
+  /** Boundaries of the segments in milliseconds since the epoch. Segment `i` is the range `[boundariesMs[i], boundariesMs[i + 1])`. */
   boundariesMs: list(moment),
-  /** Descriptions of the message fields by the service (2.4), for formats with columns. */
+  /** The service's descriptions of the message fields (2.4). Present for formats with columns. */
   describedFields: optional(list(plannedField)),
 });
 export type ExportPlan = Stored<typeof exportPlan>;
@@ -59,7 +60,7 @@ export async function settlePlan(
   if (!existing) throw disappeared(layout.plan, destination.url);
   const ends = ({ boundariesMs }: ExportPlan) => `${boundariesMs[0]} to ${boundariesMs.at(-1)}`;
   if (ends(existing) === ends(ours)) return existing;
-  throw damaged({ name: layout.plan }, `it covers ${ends(existing)}, and the export ${ends(ours)}`);
+  throw damaged({ name: layout.plan }, `its range is ${ends(existing)}, but that of the export is ${ends(ours)}`);
 }
 
 /** Reads the plan of an export; undefined if there is none. */
@@ -82,5 +83,5 @@ function planProblem({ boundariesMs }: ExportPlan): string | undefined {
   if (boundariesMs.length < 2) return '/boundariesMs must have at least two entries';
   if (boundariesMs.length > maxSegments + 1) return `/boundariesMs has more than ${maxSegments} segments`;
   const index = boundariesMs.findIndex((boundary, at) => at > 0 && boundary <= (boundariesMs[at - 1] ?? 0));
-  return index < 0 ? undefined : `/boundariesMs/${index} is not later than the one before`;
+  return index < 0 ? undefined : `/boundariesMs/${index} is not later than the boundary before it`;
 }

@@ -1,8 +1,8 @@
 /**
- * Determines the level of proof of each range of an export from its commit records and digest verdicts (E6).
+ * Determines how well each range of an export is proven to be complete, from the commit records and the digest verdicts (E6).
  *
- * Invariant: a verdict proves a range only while the commit records in the range have the sums that the verdict contains. An interval that
- * was searched again later is therefore not proven by an older verdict.
+ * Invariant: a verdict proves a range only while the sums of the range's commit records equal the sums in the verdict. So a verdict no
+ * longer proves an interval that was searched again later.
  */
 import { type CommitRecord, sumOfFigures } from './commit-record.ts';
 import {
@@ -20,11 +20,11 @@ import {
 } from './digest-verdict.ts';
 import { choice, object, optional, type Stored } from './stored-json.ts';
 
-/** Levels of proof that the rows of a range are complete, from the strongest to the weakest. */
+/** Levels of proof that a range contains all its rows, from the strongest to the weakest. */
 export const proofLevels = [
-  /** Number, sizes and times of the rows equal those of an aggregation that the service made after the last search. */
+  /** After the last search, the service computed number, sizes and times of the rows, and they equal those of the written rows. */
   'Digest',
-  /** The number of written rows equals the count of an aggregation by the service. */
+  /** The number of written rows equals the number that the service counted in an aggregation. */
   'Count',
   /** The number of written rows equals the number that the search job itself reported. */
   'Search',
@@ -37,14 +37,15 @@ export type ProofLevel = (typeof proofLevels)[number];
 export const proofRange = object({
   ...provenMembers,
   level: choice(proofLevels),
-  /** Figures of the service's aggregation that differ from the written rows. */
+  /** Values that the service's aggregation returned for a range in which they differ from the written rows. */
   counted: optional(rangeFigures),
   inSlices,
 });
 export type ProofRange = Stored<typeof proofRange>;
 
 /**
- * Converts commit records to ranges of proof, both ordered by time. Neighbouring intervals with the same kind of proof become one range.
+ * Returns the ranges of proof for these commit records, ordered by time. Neighbouring intervals with the same kind of proof become one
+ * range.
  */
 export function proofRangesOf(
   intervals: readonly CommitRecord[],
@@ -55,8 +56,8 @@ export function proofRangesOf(
 }
 
 /**
- * All proofs that a valid manifest of these intervals may contain. One proof uses all digest verdicts. The others omit the last verdicts if
- * these found no difference, because a process with another `spec.proof` may have written the manifest without knowing them.
+ * Returns all proofs that a valid manifest of these intervals may contain. The first proof uses all digest verdicts. The others omit the
+ * last verdicts if these found no difference: a process with another `spec.proof` may have written the manifest without them.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -70,7 +71,10 @@ export function possibleProofs(
   return proofs;
 }
 
-/** Intervals that still need a digest, because no verdict proves or flags them and their commit records are not flagged as incomplete. */
+/**
+ * Returns the intervals that still need a digest: neither a verdict nor their commit records flag them as incomplete, and no verdict proves
+ * them.
+ */
 export function unprovenOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -79,7 +83,7 @@ export function unprovenOf(
   return intervals.filter((interval) => !judged.has(interval) && interval.incomplete === undefined);
 }
 
-/** Weakest level of proof among all ranges of an export. */
+/** Returns the weakest level of proof among all ranges of an export. */
 export function lowestLevel(ranges: readonly ProofRange[]): ProofLevel {
   const lowest = ranges.reduce((most, { level }) => Math.max(most, proofLevels.indexOf(level)), 0);
   return proofLevels[lowest] as ProofLevel;
@@ -100,7 +104,7 @@ function partsOf(intervals: readonly CommitRecord[], verdicts: readonly DigestVe
   return parts;
 }
 
-/** Finds for each interval the range of a digest verdict that contains the interval. */
+/** Finds the range of a digest verdict that contains each interval. */
 function judgedOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -126,7 +130,7 @@ function judgedOf(
   return judged;
 }
 
-/** Intervals of a range. Empty if the range does not start and end at boundaries of intervals. */
+/** Returns the intervals of a range, or none if the range does not start and end at boundaries of intervals. */
 function intervalsOf(intervals: readonly CommitRecord[], { fromMs, toMs }: TimeRange): readonly CommitRecord[] {
   const first = lowerBound(intervals, fromMs);
   const inside = intervals.slice(first, lowerBound(intervals, toMs));
@@ -145,7 +149,7 @@ function byItself(interval: CommitRecord): ProofRange {
   return { fromMs, toMs, level, figures: figuresOf([interval]), compared: [] };
 }
 
-/** Joins neighbouring ranges for which a digest compared the same values. */
+/** Joins neighbouring ranges for which digests compared the same values. */
 export function joinProven<R extends ProvenRange>(
   ranges: readonly R[],
   isAlike = (_left: R, _right: R) => true,
@@ -173,7 +177,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Returns whether digests compared the same values of both ranges, and both by slice of time or both by interval. */
+/** Returns whether digests compared the same values of two ranges, and did so in the same way: by slice of time or by interval. */
 function areComparedAlike(left: ProvenRange, right: ProvenRange): boolean {
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;
 }

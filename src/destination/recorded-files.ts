@@ -1,6 +1,6 @@
 /**
- * Checks that the files listed in commit records exist and have the right size, before a manifest is written and before an existing one is
- * used. Also finds files that no commit record lists. `verify.ts` checks the contents of files.
+ * Checks that the files listed in commit records exist and have the right size. This check runs before a manifest is written, and before an
+ * existing manifest is used. The module also finds files that no commit record lists. `verify.ts` checks the contents of files.
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, CommittedFile } from './commit-record.ts';
@@ -8,10 +8,10 @@ import type { Destination } from './destination.ts';
 import { destinationError } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 
-/** Maximum number of files or objects that a message lists. If there are more, the message names the folder. */
+/** Maximum number of files or objects that a message lists. With more of them, the message names only the folder. */
 const mostNamed = 5;
 
-/** Size of each file of an export, by name relative to the root. */
+/** Sizes of the files of an export, by their names relative to the root. */
 export type ListedFiles = ReadonlyMap<string, number>;
 
 export async function listFiles(destination: Destination, { data }: ExportLayout): Promise<ListedFiles> {
@@ -25,7 +25,9 @@ interface BrokenFile {
   readonly problem: string;
 }
 
-/** Throws `destination.damaged` if a file is missing or has another size. `manifest` is the existing manifest, if any. */
+/**
+ * Throws `destination.damaged` if a listed file is missing or has another size. `manifest` is the name of the existing manifest, if any.
+ */
 export async function checkFiles(
   destination: Destination,
   layout: ExportLayout,
@@ -39,7 +41,7 @@ export async function checkFiles(
       const name = layout.within(file.name);
       const problem = await problemOf(destination, name, file, listed.get(name));
       if (problem !== undefined) broken.push({ interval, problem });
-      // The check ends after a few broken files, because checking ten thousand missing files in a store would take long.
+      // The check ends after a few damaged files, because a check of ten thousand missing files in a store would take long.
       if (broken.length === mostNamed) throw brokenFiles(layout, intervals, broken, manifest);
     }
   }
@@ -57,7 +59,7 @@ async function problemOf(
   return (await exists(destination, name)) ? undefined : `${name} is missing`;
 }
 
-/** Returns whether a file exists. The store is asked for the file by name, because its list may show new objects late. */
+/** Returns whether a file exists. The store is asked for this file alone, because new objects may be missing in its list. */
 async function exists(destination: Destination, name: string): Promise<boolean> {
   try {
     for await (const _ of destination.stream(name)) break;
@@ -85,8 +87,8 @@ function brokenFiles(
 }
 
 /**
- * Text that tells a user which objects to remove so that some intervals are searched again. Records before a removed record of the same
- * segment are removed as well, because they are found only through the later records.
+ * Returns an advice for users: which objects to remove, so that the intervals of damaged files are searched again. Earlier records of the
+ * same segment must be removed as well, because logfleet finds them only through the later records.
  */
 export function searchAgainAdvice(
   layout: ExportLayout,

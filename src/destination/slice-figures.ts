@@ -1,14 +1,14 @@
 /**
- * Figures of messages by slice of message time, as an aggregation of the service computes them, and their short form for commit records
- * (E6).
+ * Figures of messages for each slice of message time, and their short form for commit records (E6). The service computes the same figures
+ * in an aggregation, so that logfleet can compare them.
  *
- * Slices start at multiples of their length since the epoch, and all intervals of an export use the same slices. If two intervals share a
- * slice, their figures for this slice can therefore be added.
+ * Slices start at multiples of their length since the epoch, and all intervals of an export use the same slices. So if a slice belongs to
+ * two intervals, the figures of both can be added.
  */
 import { createHash } from 'node:crypto';
 import { instant, integer, list, object, optional, type Stored, text } from './stored-json.ts';
 
-/** Figures of the messages in one slice of time. Lists of slices omit slices without messages. */
+/** Figures of the messages in one slice of time. Slices without messages are omitted in lists. */
 const sliceFigures = object({
   /** Start of the slice in milliseconds since the epoch. */
   fromMs: instant,
@@ -18,7 +18,7 @@ const sliceFigures = object({
   /** Smallest and largest `_messagetime` in milliseconds since the epoch. */
   oldestMs: instant,
   newestMs: instant,
-  /** Sum over all messages of the time in milliseconds from the start of the slice. Absent if the sum is not exact. */
+  /** Sum of the times of all messages, each in milliseconds from the start of the slice. Absent if the sum is not exact. */
   offsetsMs: optional(integer()),
 });
 export type SliceFigures = Stored<typeof sliceFigures>;
@@ -35,12 +35,14 @@ export interface SlicedFigures {
 
 const hash = text(/^[0-9a-f]{32}$/);
 
-/** Figures of one interval's slices of time, shortened so that their size is bounded. */
+/** Figures of the slices of one interval, in a short form of limited size. */
 export const sliceSummary = object({
   lengthMs: integer(1),
-  /** Slices that are partly outside the interval, so that a neighbouring interval may contain other messages of them. At most two. */
+  /**
+   * Slices that are partly outside the interval. Neighbouring intervals may contain other messages of these slices. There are at most two.
+   */
   shared: list(sliceFigures),
-  /** One hash per figure over the slices that are completely inside the interval (`hashOfSlices`). Absent for unknown figures. */
+  /** One hash for each figure, over the slices that are completely inside the interval (`hashOfSlices`). Absent for unknown figures. */
   whole: object({
     rows: hash,
     bytes: optional(hash),
@@ -56,7 +58,7 @@ interface Range {
   readonly toMs: number;
 }
 
-/** Running sum of the messages of one slice. It allocates no memory, because it is updated for every row. */
+/** Sums of the messages in one slice so far. Adding a message allocates no memory, because this happens for every row. */
 class SliceSum {
   readonly #fromMs: number;
   #rows = 0;
@@ -97,7 +99,7 @@ class SliceSum {
   }
 }
 
-/** Running sums of messages for all slices. It is fastest for messages in order of time. */
+/** Sums of messages for all slices so far. It is fastest if messages are added in order of time. */
 export class SliceSums {
   readonly #lengthMs: number;
   readonly #sums = new Map<number, SliceSum>();
@@ -105,7 +107,7 @@ export class SliceSums {
   #toMs = Number.NaN;
   #sum = new SliceSum(0);
 
-  /** Creates running sums for slices of this length. With the length `Infinity`, one slice contains all messages. */
+  /** Creates sums for slices of this length. With the length `Infinity`, one slice contains all messages. */
   constructor(lengthMs: number) {
     this.#lengthMs = lengthMs;
   }
@@ -131,7 +133,7 @@ export class SliceSums {
   }
 }
 
-/** Merges lists of slices of the same length. A slice in several lists is added up. */
+/** Merges lists of slices of the same length. If a slice is in several lists, its figures are added up. */
 export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonly SliceFigures[] {
   const sums = new Map<number, SliceSum>();
   for (const figures of lists.flat()) {
@@ -166,12 +168,12 @@ export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 
-/** Size in bytes of the pair that is hashed for each slice: two doubles. */
+/** Size in bytes of the hash's input for each slice: two doubles. */
 const pairBytes = 16;
 
 /**
- * Hash over one figure of slices in order of time: the first 32 hexadecimal digits of a SHA-256. The input is the start and the value of
- * each slice, as little-endian doubles.
+ * Returns the hash of one figure over slices in order of time: the first 32 hexadecimal digits of a SHA-256. The input is the start and the
+ * value of each slice, as little-endian doubles.
  */
 export function hashOfSlices(values: readonly (readonly [fromMs: number, value: number])[]): string {
   const pairs = Buffer.allocUnsafe(values.length * pairBytes);

@@ -1,27 +1,28 @@
 /**
- * Small JSON objects of logfleet. Equal values have equal bytes. An object that is read back has exactly the expected form, or the
- * error says what is wrong and where.
+ * Encoding and decoding of the small JSON objects that logfleet stores. Equal values have equal bytes. Decoding returns exactly the
+ * expected form, or throws an error that says what is wrong and where.
  *
- * Decoding is strict, since destinations are shared, and a proof must not depend on an object that is only partly understood. A form
- * is declared once, with a decoder for each member; `Stored` derives its type. ajv would take 17 MB of memory for the same.
+ * Decoding is strict, since other programs can write to a destination, and a proof must not depend on an object that logfleet understands
+ * only partly. A form is declared once, with a decoder for each member; `Stored` derives its type. The library ajv would take 17 MB of
+ * memory for the same checks.
  */
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { destinationError } from './destination-error.ts';
 
-/** Name of a stored object. `advice` is the remedy for a damaged object if something less than a new export is enough. */
+/** Name of a stored object. `advice` is the remedy if the object is damaged; without it, the remedy is to start the export again. */
 export interface StoredObject {
   readonly name: string;
   readonly advice?: string;
 }
 
-/** Position of a value in a stored object. The path is empty for the object itself. */
+/** Position of a value in a stored object, for error messages. The path is empty for the object itself. */
 interface ValuePlace {
   readonly object: StoredObject;
   readonly path: string;
 }
 
-/** Decoder that checks a value of a stored object. Throws `destination.damaged` if the value has another form. */
+/** Function that checks a value of a stored object and returns it. Throws `destination.damaged` if the value has another form. */
 export type Decoder<T> = ((place: ValuePlace, value: unknown) => T) & { readonly isOptional?: true };
 
 /** Decoder of a member that may be absent. */
@@ -40,7 +41,7 @@ type ObjectOf<S extends Shape> = { readonly [N in keyof S as Exclude<N, Optional
   readonly [N in keyof S as Extract<N, OptionalNames<S>>]?: Stored<S[N]> | undefined;
 };
 
-/** Version of the JSON form that all objects stored by logfleet have. */
+/** Version of the JSON form. All objects that logfleet stores have the same version. */
 const formVersion = 1;
 /** Latest time that a `Date` can represent. */
 const latestMs = 8.64e15;
@@ -51,7 +52,7 @@ export function encodeStored(kind: string, value: object): Uint8Array {
   return Buffer.from(`${canonicalLines({ kind, version: formVersion, ...value })}\n`);
 }
 
-/** Decodes a stored object of a kind. Members that the decoder does not know are errors. Throws `destination.damaged` for another form. */
+/** Decodes a stored object of this kind. Throws `destination.damaged` if it has another form, or members that the decoder does not know. */
 export function decodeStored<T>(object: StoredObject, content: Uint8Array, kind: string, decode: Decoder<T>): T {
   let value: unknown;
   try {
@@ -62,7 +63,7 @@ export function decodeStored<T>(object: StoredObject, content: Uint8Array, kind:
   const { kind: found, version, ...members } = membersOf({ object, path: '' }, value);
   required({ object, path: '/kind' }, found, choice([kind]));
   if (required({ object, path: '/version' }, version, integer(1)) > formVersion) {
-    throw newer(object, `/version is ${version}, but this logfleet supports only ${formVersion}`);
+    throw newer(object, `/version is ${version}, but this version of logfleet supports only ${formVersion}`);
   }
   return decode({ object, path: '' }, members);
 }
@@ -81,12 +82,13 @@ export function object<S extends Shape>(shape: S): Decoder<ObjectOf<S>> {
       decoded[name] = required(at(place, name), members[name], decode);
     }
     const unknown = Object.keys(members).find((name) => !Object.hasOwn(shape, name));
-    if (unknown !== undefined) throw newer(place.object, `${place.path}/${unknown} is not known to this logfleet`);
+    if (unknown !== undefined)
+      throw newer(place.object, `${place.path}/${unknown} is not known to this version of logfleet`);
     return decoded as ObjectOf<S>;
   };
 }
 
-/** Adds a check to a decoder. `problemOf` returns a contradiction within the decoded value, if any. */
+/** Adds a check to a decoder. `problemOf` returns a contradiction in the decoded value, if there is one. */
 export function checked<T>(decode: Decoder<T>, problemOf: (value: T) => string | undefined): Decoder<T> {
   return (place, value) => {
     const decoded = decode(place, value);
@@ -159,13 +161,13 @@ function at({ object, path }: ValuePlace, member: string): ValuePlace {
   return { object, path: `${path}/${member}` };
 }
 
-/** Remedy for a damaged object: its own `advice`, or the default remedy for objects on which all others depend. */
+/** Returns the remedy for a damaged object: its own `advice`, or the default for objects on which the whole export depends. */
 function adviceOf({ advice }: StoredObject): string {
   return advice ?? 'restore the original object, or move the folder of this export away to start it again';
 }
 
 function newer(object: StoredObject, problem: string): LogfleetError {
-  const advice = `run the newer logfleet that wrote it; if none did, ${adviceOf(object)}`;
+  const advice = `run the newer logfleet that wrote it; if no newer one did, ${adviceOf(object)}`;
   return damaged({ ...object, advice }, problem);
 }
 

@@ -1,8 +1,8 @@
 /**
- * Reads an export's files again and checks them against its manifest: all bytes, rows and intervals, and that there are no other
- * files. Differences are returned as data, and a command renders them.
+ * Reads an export's files again and checks them against its manifest: all bytes, rows and intervals, and that no other files exist.
+ * Differences are returned as data, and a command renders them.
  *
- * The check relies on the manifest as little as possible: sums are computed again, and rows are counted in the files.
+ * The check trusts the manifest as little as possible: sums are computed again, and rows are counted in the files.
  */
 import { createHash } from 'node:crypto';
 import { canonicalText, sameValue } from '../base/canonical-text.ts';
@@ -22,14 +22,14 @@ import { possibleProofs } from './proof-range.ts';
 import { joinSlices, sliceFigureNames, summaryOf } from './slice-figures.ts';
 
 export type DifferenceKind =
-  /** The manifest's fingerprint does not match the export that the manifest describes. */
+  /** The fingerprint in the manifest is not the fingerprint of the export that the manifest describes. */
   | 'fingerprint'
-  /** The intervals of the manifest do not cover its range: they begin too late, end too early, or have a gap. */
+  /** The intervals of the manifest do not cover its time range: they begin too late, end too early, or have a gap. */
   | 'gap'
   | 'overlap'
   /** A total in the manifest differs from the sum over its intervals. */
   | 'total'
-  /** The `complete` flag of the manifest contradicts its intervals. */
+  /** The `complete` flag of the manifest is wrong: the manifest marks some interval as incomplete, or none. */
   | 'completeness'
   /** A commit record in the export's folder contradicts the manifest. */
   | 'record'
@@ -37,20 +37,20 @@ export type DifferenceKind =
   | 'bytes'
   | 'sha256'
   | 'rows'
-  /** A file cannot be read: its bytes are invalid, it is not a regular file, or it should be a commit record and is not. */
+  /** A file cannot be read: its bytes are invalid, it is not a regular file, or it has the name of a commit record but is none. */
   | 'unreadable'
   /** A file in the export's folder that the manifest does not list. */
   | 'strayFile'
   /** Two intervals of the manifest list the same file. */
   | 'sharedFile'
-  /** Sizes or times of the messages in an interval's files differ from its commit record. */
+  /** The sizes or times of the messages in an interval's files differ from those in its commit record. */
   | 'figures'
   /** The proof in the manifest differs from the sums over its intervals, or contradicts the digest verdicts in the export's folder (E6). */
   | 'proof';
 
 export interface Difference {
   readonly kind: DifferenceKind;
-  /** Place of the difference, as shown to users: the name of a file, a time or an interval. */
+  /** Place of the difference as shown to users: a file name, a time, or an interval. */
   readonly where: string;
   readonly expected?: string | number;
   readonly found?: string | number;
@@ -58,7 +58,7 @@ export interface Difference {
 
 export interface Verification {
   readonly manifest: Manifest;
-  /** Differences between the files and the manifest; empty if every row is present once. */
+  /** Differences between the files and the manifest. Empty if every row is present exactly once. */
   readonly differences: readonly Difference[];
   /** Number of intervals that the manifest marks as incomplete. */
   readonly incomplete: number;
@@ -67,8 +67,8 @@ export interface Verification {
   readonly rows: number;
   readonly bytes: number;
   /**
-   * Figures of the messages that were computed again from the files. A figure is missing if the files lack its column, or if it is not
-   * read.
+   * Figures of the messages that were computed again from the files. A figure is missing if the files lack its column, or if the column is
+   * not read.
    */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];
@@ -117,7 +117,8 @@ export async function verifyExport(
 }
 
 /**
- * Compares sizes and times of the messages in the files with each interval. Files with a difference that is already reported are skipped.
+ * Compares the sizes and times of the messages in the files with those of each interval. Files for which a difference was already reported
+ * are skipped.
  */
 function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, FileFigures>) {
   const differences: Difference[] = [];
@@ -141,9 +142,7 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
   return { differences, recomputed: inOrder(recomputed), notRecomputed: inOrder(missing) };
 }
 
-/**
- * Compares the time slices of an interval with the rows in its files. Values that the files do not contain are skipped.
- */
+/** Compares the slices of time of an interval with the rows in its files. Figures that cannot be computed from the files are skipped. */
 function sliceDifferences(
   { fromMs, toMs, slices: expected }: CommitRecord,
   own: readonly (FileFigures | undefined)[],
@@ -164,14 +163,14 @@ function sliceDifferences(
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
-/** Compares the proof in the manifest with its intervals and with the digest verdicts. A copied export may have no verdicts. */
+/** Compares the proof in the manifest with its intervals and with the digest verdicts. A copy of an export may lack the verdicts. */
 function proofDifferences({ proof, intervals }: Manifest, verdicts: readonly DigestVerdict[]): readonly Difference[] {
   const isPossible =
     verdicts.length === 0 || possibleProofs(intervals, verdicts).some((each) => sameValue(each, proof));
   return isPossible && isProofOf(proof, intervals) ? [] : [{ kind: 'proof', where: 'manifest' }];
 }
 
-/** Returns differences between parts of the manifest, such as a total that differs from the sum over the intervals. */
+/** Returns contradictions inside the manifest, such as a total that differs from the sum over the intervals. */
 function differencesWithin(manifest: Manifest): readonly Difference[] {
   const { intervals, totals, complete, fingerprint, export: identity } = manifest;
   const differences: Difference[] = [];
@@ -198,7 +197,7 @@ function differencesWithin(manifest: Manifest): readonly Difference[] {
   return differences;
 }
 
-/** Compares the commit records with the manifest. A copied export may have no commit records. */
+/** Compares the commit records with the manifest. A copy of an export may lack the commit records. */
 async function recordDifferences(
   destination: Destination,
   layout: ExportLayout,
@@ -251,7 +250,7 @@ interface ReadFile {
   readonly figures?: FileFigures | undefined;
 }
 
-/** Reads one data file and compares it with its commit record. */
+/** Reads one data file and compares it with the commit record that lists it. */
 async function readFile(
   destination: Destination,
   layout: ExportLayout,
@@ -289,7 +288,7 @@ async function compareFile(
   let checksum = new Checksum();
   const content = await unlessUnreadable(readContent(output, checksum.of(open()), sliceMs));
   if (!content) {
-    // The reading of the rows ended early, but the checksum covers all bytes.
+    // The row reader stopped at an error. The checksum covers all bytes, so the file is read again from its beginning.
     checksum = new Checksum();
     for await (const _ of checksum.of(open()));
   }
@@ -298,7 +297,7 @@ async function compareFile(
   differ('bytes', file.bytes, bytes);
   differ('sha256', file.sha256, checksum.sha256);
   if (content) differ('rows', file.rows, rows);
-  // Only unchanged files are read again. The changed footer of a Parquet file could name ranges of any size.
+  // Only files with the right checksum are read again. The footer of a changed Parquet file could name ranges of any size.
   const figures = content && differences.length === 0 ? await unlessUnreadable(content.figures(open)) : undefined;
   return { exists: true, rows, bytes, differences: [...differences, ...unreadable], figures };
 }
@@ -322,8 +321,8 @@ class Checksum {
 }
 
 /**
- * Difference to report for a file that is missing or not a regular file. Undefined if the connection failed, which says nothing about the
- * file.
+ * Returns the difference to report for a file that is missing or not a regular file. Returns undefined if the connection failed, because a
+ * failed connection does not show whether the file exists.
  */
 function differenceOf({ name }: CommittedFile, { code, message }: LogfleetError): Difference | undefined {
   if (code === 'destination.absent') return { kind: 'missingFile', where: name };

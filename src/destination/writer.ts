@@ -1,9 +1,10 @@
 /**
- * Identity of the processes that write files: a token in the names of data files and uploads. The token distinguishes files of a dead
- * process from those of a running one (E15).
+ * Identity of the process that writes a file: a token in the names of data files and uploads. The token shows whether a file belongs to a
+ * running process or to a process that has ended (E15).
  *
  * A token contains the scope of the process id, the process id, the start of the process, and a counter. The scope is the container or
- * machine and its boot. Only a process in the same scope can be checked; for others, only the age of their files counts.
+ * machine, and its boot. logfleet can check a process only if it runs in the same scope. For files of other processes, only the age of the
+ * file counts.
  */
 import { createHash } from 'node:crypto';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../base/process-identity.ts';
@@ -12,8 +13,8 @@ import type { Random } from '../base/random.ts';
 const form = /(?<![0-9a-z])w([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{16}(?![0-9a-z])/;
 
 /**
- * State of the process that wrote a file. `unknown`: the process ran on another machine or in another container, or the file name contains
- * no token.
+ * State of the process that wrote a file. `unknown` means that the process ran on another machine or in another container, or that the file
+ * name contains no token.
  */
 export type WriterState = 'living' | 'ended' | 'unknown';
 
@@ -30,7 +31,7 @@ export class Writer {
     this.#random = random;
   }
 
-  /** Creates a unique token for file names from letters, digits and minuses. */
+  /** Creates a unique token of letters, digits and minuses for file names. */
   newToken(): string {
     const { scope, pid, processStart } = this.#identity;
     const digits = () =>

@@ -1,11 +1,11 @@
 /**
- * Buffers for parts that are being filled or sent, shared and reused by all uploads of a destination. Memory use: one part for each
- * open upload, and one for each part in flight.
+ * Buffers for the parts of S3 uploads. All uploads of a destination share and reuse them. The memory is one part for each open upload, and
+ * one for each part that is being sent.
  */
 
 /**
- * Size of a part in bytes: the minimum that stores accept for all parts except the last. With ten thousand parts a file has at most
- * 48 GiB.
+ * Size of a part in bytes: the minimum that stores require for all parts except the last. With the maximum of ten thousand parts, a file
+ * has at most 48 GiB.
  */
 export const partBytes = 5 * 1024 * 1024;
 
@@ -26,7 +26,7 @@ export class PartBuffers {
     if (this.#idle.length < maxIdle) this.#idle.push(buffer);
   }
 
-  /** Waits until another part may be sent, in the order of the calls. Each call of `sent` allows the next part. */
+  /** Waits until another part may be sent. Waiting calls continue in their order; each call of `sent` lets one continue. */
   async maySend(): Promise<void> {
     if (this.#sending === maxSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#sending++;

@@ -1,9 +1,9 @@
 /**
- * Finds and aborts unfinished multipart uploads, which are invisible in a store but billed (E15).
+ * Finds and aborts unfinished multipart uploads, which object lists do not show, but which stores bill (E15).
  *
  * The name of a data file contains the process that writes it (`writer.ts`). If logfleet cannot check that process, an upload counts as
- * abandoned when no part has arrived for 15 minutes by our clock. Stores reject clients whose clock differs by more than that. An upload
- * that has to wait longer for rows is started again.
+ * abandoned when no part has arrived for 15 minutes by the clock of this machine. Stores reject clients whose clocks differ by more than 15
+ * minutes. A running upload that has to wait longer than that for rows is started again by its writer.
  */
 import {
   ListMultipartUploadsCommand,
@@ -26,8 +26,8 @@ export interface RunningUploadsOptions {
 }
 
 /**
- * Unfinished multipart uploads of a bucket. Errors of the SDK are thrown unchanged. The SDK's own paginators are not used, because with
- * a store that sends a marker after the last page they never end.
+ * Unfinished multipart uploads of a bucket. Errors of the SDK are thrown unchanged. The paginators of the SDK are not used, because they
+ * never end if a store sends a marker after the last page.
  */
 export class RunningUploads {
   readonly #options: RunningUploadsOptions;
@@ -36,7 +36,7 @@ export class RunningUploads {
     this.#options = options;
   }
 
-  /** Aborts the unfinished uploads whose keys have this prefix. Returns their number. */
+  /** Aborts the unfinished uploads whose keys have this prefix. Returns the number of aborted uploads. */
   async abort(prefix: string, choice: LeftoverChoice): Promise<number> {
     const { client, bucket: Bucket } = this.#options;
     let aborted = 0;
@@ -78,7 +78,7 @@ export class RunningUploads {
     return true;
   }
 
-  /** Returns whether a time is at least `longestSilenceMs` ago. A missing time counts as long ago. */
+  /** Returns whether a time is at least `longestSilenceMs` ago. True if the time is missing. */
   #isOld(moment: Date | undefined): boolean {
     return this.#options.clock.now() - (moment?.getTime() ?? 0) >= longestSilenceMs;
   }

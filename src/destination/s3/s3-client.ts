@@ -9,12 +9,12 @@ import type { S3Settings } from './s3-settings.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const defaultRegion = 'us-east-1';
-/** Number of attempts per request. With the SDK's delays, an unavailable store is reported after less than four minutes. */
+/** Number of attempts per request. With the SDK's delays between attempts, an unavailable store is reported within four minutes. */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
-/** Maximum time in ms until the store's answer begins, and between two chunks of the answer. */
+/** Maximum time in ms until an answer of the store begins, and between two chunks of it. */
 const answerTimeoutMs = 60_000;
-/** Maximum number of connections to the store, for parts of several uploads and for small objects. */
+/** Maximum number of connections to the store. Parts of several uploads and requests for small objects share them. */
 const maxConnections = 32;
 
 const silent = () => {};
@@ -48,7 +48,7 @@ export function createClient(settings: S3Settings, environment: Environment): S3
   return new S3Client(config);
 }
 
-/** Proxy settings in the form of Node's agent, which supports fewer forms than the connection to the service. */
+/** Proxy settings in the form that Node's HTTP agent expects. The agent supports fewer forms than the client of the log service. */
 function proxyOf(settings: S3Settings, environment: Environment): Record<string, string> {
   const proxy = proxyTo(originOf(settings), environment);
   if (!proxy) return {};

@@ -1,11 +1,11 @@
 /**
- * An object store as a destination: Amazon S3, or a compatible store that supports `If-None-Match`.
+ * Destination in an object store: Amazon S3, or a compatible store that supports the header `If-None-Match`.
  *
- * A store without that support may silently ignore the header and overwrite objects. As a test, the first object is therefore created a
- * second time, without content. If the store does not reject the second object, nothing more is written.
+ * A store without that support may ignore the header and overwrite objects. As a test, the first object is therefore created a second time,
+ * without content. If the store accepts the second object, nothing more is written.
  *
- * The SDK retries temporary failures within limits (`s3-client.ts`); this module classifies the remaining errors. Import the module lazily,
- * because it loads the SDK.
+ * The SDK retries temporary failures within limits (`s3-client.ts`), and this module classifies the remaining errors. Import the module
+ * lazily, because it loads the SDK.
  */
 import {
   DeleteObjectCommand,
@@ -36,7 +36,7 @@ import { errorCode, httpStatus, isAbsent, isBrokenOff, isTaken, s3Error } from '
 import { checkSettings, type S3Settings } from './s3-settings.ts';
 import { type LeftUpload, removeUpload, type S3Place, S3Upload } from './s3-upload.ts';
 
-/** Maximum number of attempts for an upload that conflicts with a concurrent upload (409), and for a download that broke off. */
+/** Maximum number of attempts of an upload that conflicts with a concurrent upload (409), and of a download that broke off. */
 const maxTries = 4;
 const nothing = new Uint8Array();
 
@@ -45,7 +45,7 @@ export interface S3Options {
   readonly environment: Environment;
   readonly clock: Clock;
   readonly random: Random;
-  /** Uploads of this process that could not be removed. All destinations of the process share the list. */
+  /** Uploads of this process that could not be removed yet. All destinations of the process share the list. */
   readonly left: Set<LeftUpload>;
 }
 
@@ -95,7 +95,7 @@ export class S3Destination implements Destination {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The store has accepted the second object, which may have replaced the first one. The object is therefore removed.
+      // The store has accepted the second object, which may have replaced the first. The object is therefore removed.
       await this.remove(name).catch(() => {});
       const what = `the store of ${this.url} overwrites objects although it was asked not to (If-None-Match)`;
       throw destinationError(
@@ -108,9 +108,9 @@ export class S3Destination implements Destination {
   }
 
   /**
-   * Creates an object once. Result `refused`: the store says that an object of this name exists (412). Result `found`: the object exists,
-   * but the request got no answer. A store may close the connection when it rejects a request before the end of its body. For a request
-   * without a body, a missing answer proves nothing.
+   * Creates an object if its name is free. Result `refused`: the store answered that an object of this name exists (412). Result `found`:
+   * the request got no answer, and an object of this name exists. A store may close the connection when it rejects a request before the end
+   * of its body. For a request without a body, a missing answer proves nothing.
    */
   async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'found'> {
     const input = { ...this.#at(name), ...this.#encryption, Body: content, ContentLength: content.length };
@@ -126,7 +126,9 @@ export class S3Destination implements Destination {
     }
   }
 
-  /** Returns whether the object exists. Returns false if the check fails; the caller then reports the earlier failure. */
+  /**
+   * Returns whether the object exists. Returns false if that cannot be found out; the caller then reports the failure that it had before.
+   */
   async #exists(name: string): Promise<boolean> {
     try {
       await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -149,7 +151,7 @@ export class S3Destination implements Destination {
     });
   }
 
-  /** Reads an object as a stream. A download that broke off continues where it ended, if the object is unchanged. */
+  /** Reads an object as a stream. A download that breaks off is continued where it ended, unless the object has changed. */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     let offset = 0;
     let etag: string | undefined;
@@ -166,7 +168,7 @@ export class S3Destination implements Destination {
           offset += chunk.length;
           yield chunk;
         }
-        // If the length of the object is unknown, the end of the body is the end of the object. A body that breaks off causes an error
+        // If the store did not send the length, the end of the body is the end of the object. A body that breaks off ends with an error
         // instead.
         if (total === undefined || offset === total) return;
         throw Object.assign(new Error(`${total - offset} bytes are missing`), { code: 'ECONNRESET' });
@@ -188,7 +190,7 @@ export class S3Destination implements Destination {
         throw this.#error('list', folder, cause);
       });
       for (const { Key = '', Size = 0 } of page.Contents ?? []) {
-        // Keys that end with a slash are not files of an export: users create such objects as folders.
+        // Keys that end with a slash are not files of an export. Programs with a graphical interface create such objects as folders.
         if (!Key.endsWith('/')) yield { name: Key.slice(rootLength), bytes: Size };
       }
       ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
@@ -232,7 +234,7 @@ export class S3Destination implements Destination {
 
   #at(name: string): S3Place {
     nameSegments(name);
-    // The key is checked as well, because the root makes it longer.
+    // The length of the whole key is checked too, because the key consists of the root and the name.
     return { Bucket: this.#settings.bucket, Key: nameSegments(`${this.#prefix('')}${name}`).join('/') };
   }
 

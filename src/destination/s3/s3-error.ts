@@ -1,11 +1,14 @@
-/** Errors of object stores and of connections to them, by code: failure, and remedy for people. No other module knows these codes. */
+/**
+ * Classifies errors of object stores and of connections to them by their codes, and adds a remedy for users. No other module knows these
+ * codes.
+ */
 import type { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
 
 const codesByFailure: Readonly<Partial<Record<DestinationFailure, readonly string[]>>> = {
   missing: ['NoSuchBucket'],
   absent: ['NoSuchKey'],
-  // `InvalidPart`: a part of the upload is missing, because another process is removing the upload.
+  // A part of the upload is missing (`InvalidPart`) because another process is removing the upload.
   lost: ['NoSuchUpload', 'InvalidPart'],
   // The storage class of the object requires a restore before the object can be read.
   frozen: ['InvalidObjectState'],
@@ -15,14 +18,14 @@ const codesByFailure: Readonly<Partial<Record<DestinationFailure, readonly strin
     ...['CredentialsProviderError'],
     // The store versitygw answers with this code if it does not know the access key.
     'XAdminUserNotFound',
-    // Credentials are the only header values that logfleet does not check before a request.
+    // Node reports invalid characters in a header. Credentials are the only header values that logfleet does not check before a request.
     'ERR_INVALID_CHAR',
   ],
   invalid: [
     ...['AuthorizationHeaderMalformed', 'PermanentRedirect', 'TemporaryRedirect', 'IllegalLocationConstraintException'],
     ...['InvalidStorageClass', 'InvalidBucketName', 'InvalidEncryptionAlgorithmError'],
   ],
-  // Temporary errors with status 400 or 403: a broken body, too many requests, or a clock that is being set.
+  // Temporary errors with status 400 or 403: an incomplete body, too many requests, or a clock that differs for a moment.
   away: [
     ...['RequestTimeout', 'IncompleteBody', 'BadDigest', 'XAmzContentSHA256Mismatch', 'XAmzContentChecksumMismatch'],
     ...['ThrottlingException', 'RequestTimeTooSkewed'],
@@ -48,27 +51,27 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
     's3:ListMultipartUploadParts below the prefix, and s3:ListBucket and s3:ListBucketMultipartUploads on the bucket',
   credentials:
     'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as AWS_ACCESS_KEY_ID)',
-  lost: 'it was removed as an abandoned upload while it was written, and is written again',
+  lost: 'another process considered the upload abandoned and removed it; it is written again',
   frozen: 'restore the object from its archive so that it can be read',
   invalid: 'correct the settings of the store',
-  unsupported: 'this store lacks what logfleet needs; use another store, or a volume',
+  unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
-/** Converts an error of an object store. `act` is the failed action and its place, as in `write a/b to s3://bucket/prefix`. */
+/** Converts an error of an object store. `act` is the action that failed, as in `write a/b to s3://bucket/prefix`. */
 export function s3Error(act: string, cause: unknown): LogfleetError {
   const failure = failureOf(cause);
   const hint = advice[failure];
   return destinationError(failure, `cannot ${act}: ${reasonOf(cause)}${hint === undefined ? '' : `; ${hint}`}`, cause);
 }
 
-/** Error code of the store or of the connection to it, such as `NoSuchKey` or `ECONNREFUSED`. */
+/** Returns the error code of the store or of the connection to it, such as `NoSuchKey` or `ECONNREFUSED`. */
 export function errorCode(cause: unknown): string {
   const { name, code, Code } = (cause ?? {}) as { name?: unknown; code?: unknown; Code?: unknown };
   const known = [Code, code, name].find((each) => typeof each === 'string' && each !== '' && each !== 'Error');
   return typeof known === 'string' ? known : 'UnknownError';
 }
 
-/** HTTP status of the store's answer; undefined if there was no answer. */
+/** Returns the HTTP status of the store's answer, or undefined if there was no answer. */
 export function httpStatus(cause: unknown): number | undefined {
   const { $metadata } = (cause ?? {}) as { $metadata?: { httpStatusCode?: unknown } };
   return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;
@@ -106,11 +109,11 @@ function failureOf(cause: unknown): DestinationFailure {
 function reasonOf(cause: unknown): string {
   const code = errorCode(cause);
   const message = cause instanceof Error ? shortened(cause.message).replace(/\.$/, '') : '';
-  if (untrustedForm.test(code)) return `${code}: its certificate is not trusted here (see NODE_EXTRA_CA_CERTS)`;
+  if (untrustedForm.test(code)) return `${code}: the certificate of the store is not trusted (see NODE_EXTRA_CA_CERTS)`;
   return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
 }
 
-/** Maximum length of a store's message in errors. The remedy after a longer message would be hard to find. */
+/** Maximum length of a store's message in our errors. After a longer message, readers would hardly find the remedy. */
 const longestMessage = 300;
 
 function shortened(message: string): string {

@@ -1,4 +1,4 @@
-/** Settings of an object store, and their validation before any request. */
+/** Settings of an object store. They are validated before any request. */
 import type { SecretText } from '../../base/secret-text.ts';
 import { destinationError } from '../destination-error.ts';
 import { folderSegments } from '../object-name.ts';
@@ -11,20 +11,23 @@ export interface S3Credentials {
 
 export interface S3Settings {
   readonly bucket: string;
-  /** Name of the destination's root in the bucket. Empty means the bucket itself. */
+  /** Name of the destination's root in the bucket. If it is empty, the root is the bucket itself. */
   readonly root: string;
-  /** Region of the bucket. The default is `us-east-1`, which stores without regions accept. */
+  /** Region of the bucket. The default is `us-east-1`, because stores without regions accept it. */
   readonly region?: string;
   /** Address of the store, such as `https://store.example.com`. The default is Amazon S3. */
   readonly endpoint?: string;
   readonly forcePathStyle?: boolean;
   /**
-   * Credentials for the store. `ambient`: those that the environment provides (variables, files, role of the pod or machine), if the caller
-   * allows that.
+   * Credentials for the store. `ambient` means the credentials of the environment (variables, files, role of the pod or machine), which the
+   * caller must allow.
    */
   readonly credentials: S3Credentials | 'ambient';
   readonly serverSideEncryption?: { readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse'; readonly kmsKeyID?: string };
-  /** Storage class of data files. Plan, records and manifest must be readable immediately, so they use the default. */
+  /**
+   * Storage class of the data files. The plan, the records and the manifest use the default class, because they must be readable
+   * immediately.
+   */
   readonly storageClass?: string;
   /** True if the address of the store may begin with `http://`. */
   readonly insecure?: boolean;
@@ -34,7 +37,7 @@ export interface S3Settings {
 const bucketForm = /^(?=.{3,63}$)[a-z0-9][a-z0-9.-]*[a-z0-9]$/;
 const regionForm = /^[a-z0-9-]{1,64}$/;
 
-/** Checks the settings of a store. Throws `destination.invalid` or `destination.name`, with the remedy. */
+/** Checks the settings of a store. Throws `destination.invalid` or `destination.name`; the message says what to write. */
 export function checkSettings(settings: S3Settings): void {
   const { bucket, root, region, endpoint, insecure, serverSideEncryption } = settings;
   if (!bucketForm.test(bucket)) {

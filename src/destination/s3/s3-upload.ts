@@ -1,11 +1,11 @@
 /**
- * Upload of one data file to an object store. A small file is sent with a single request. A large file is sent in parts; each part is sent
+ * Upload of one data file to an object store. A small file is sent with a single request. A large file is sent in parts: each part is sent
  * while the next one is filled.
  *
- * `If-None-Match` prevents overwriting. After a lost answer, a second attempt can find the object of the first. A unique value in the
- * object's metadata then shows that it belongs to this upload.
+ * The header `If-None-Match` prevents overwriting. If the answer to the first attempt was lost, the second attempt may find the object that
+ * the first created. A unique value in the object's metadata shows that the object belongs to this upload.
  *
- * Invariant: a buffer is reused only when the SDK has finished with it, whether its part succeeded or not.
+ * Invariant: a buffer is reused only when the SDK has finished with it, whether the upload of its part succeeded or not.
  */
 import {
   AbortMultipartUploadCommand,
@@ -42,7 +42,7 @@ export interface LeftUpload {
   readonly place: S3Place;
   /** Id of a multipart upload; undefined if the file was sent with a single request. */
   readonly uploadId: string | undefined;
-  /** Unique value in the metadata of the object, if the object may exist. */
+  /** Unique value in the metadata of the object that the upload may have created. */
   readonly mark: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface S3UploadOptions {
   readonly buffers: PartBuffers;
   /** Unique value in the object's metadata that identifies this upload. */
   readonly mark: string;
-  /** Uploads of this process that must still be removed. This upload is added if its removal fails. */
+  /** Uploads of this process that must still be removed. This upload is added if it cannot be removed. */
   readonly left: Set<LeftUpload>;
 }
 
@@ -80,7 +80,8 @@ export class S3Upload implements FileUpload {
 
   async write(chunk: Uint8Array): Promise<void> {
     for (let offset = 0; offset < chunk.length; ) {
-      // A full part is sent only when more data follows: the last part may be smaller, and a small file needs no parts.
+      // A full part is sent only when more data follows. The last part may be smaller than the others, and a small file is sent without
+      // parts.
       if (this.#filledBytes === partBytes) await this.#sendPart();
       this.#buffer ??= this.#options.buffers.take();
       const taken = chunk.subarray(offset, offset + partBytes - this.#filledBytes);
@@ -107,7 +108,8 @@ export class S3Upload implements FileUpload {
   async abort(): Promise<void> {
     if (this.#ended) return;
     this.#stop.abort();
-    // All requests for parts must end before the upload is aborted. The store would keep and bill a part that arrives after the abort.
+    // The upload is aborted only after all requests for its parts have ended. Otherwise the store would keep and bill a part that arrives
+    // after the abort.
     await Promise.all(this.#sending);
     this.#releaseBuffer();
     const { client, left, store, place, mark } = this.#options;
@@ -145,7 +147,7 @@ export class S3Upload implements FileUpload {
     await this.#makeVisible(() => client.send(new CompleteMultipartUploadCommand(input)));
   }
 
-  /** Sends the request that makes the object visible. An existing object of this upload counts as success. */
+  /** Sends the request that makes the object visible. If an object that this upload created already exists, the call succeeds. */
   async #makeVisible(send: () => Promise<unknown>): Promise<void> {
     this.#finishTried = true;
     try {
@@ -153,8 +155,8 @@ export class S3Upload implements FileUpload {
     } catch (cause) {
       const { client, place, mark } = this.#options;
       const status = httpStatus(cause);
-      // The store may have created the object although its answer is missing or unclear. Checking that costs far less than searching the
-      // interval again.
+      // The store may have created the object although its answer is missing or unclear. Reading the object costs far less than searching
+      // the interval again.
       const mayExist = isTaken(cause) || isAbsent(cause) || status === undefined || status >= 500;
       if (mayExist && (await hasMark(client, place, mark).catch(() => false))) return;
       if (isTaken(cause)) throw nameTaken(this.#shown);
@@ -193,7 +195,7 @@ export class S3Upload implements FileUpload {
     }
   }
 
-  /** Uploads one part of the file. The promise never rejects: the next call of the upload reports the failure. */
+  /** Uploads one part of the file. The promise never rejects; instead, the next call on this upload throws the error. */
   async #uploadPart(UploadId: string, PartNumber: number, Body: Uint8Array): Promise<void> {
     const { client, place } = this.#options;
     const content = { UploadId, PartNumber, Body, ContentLength: Body.length };
@@ -222,13 +224,13 @@ export class S3Upload implements FileUpload {
   }
 }
 
-/** Removes the parts and the object of an upload. Succeeds if neither exists. Errors of the SDK are thrown unchanged. */
+/** Removes the parts and the object of an upload. Does nothing if neither exists. Errors of the SDK are thrown unchanged. */
 export async function removeUpload(client: S3Client, { place, uploadId, mark }: LeftUpload): Promise<void> {
   if (uploadId !== undefined) await abortMultipart(client, { ...place, UploadId: uploadId });
   if (mark !== undefined && (await hasMark(client, place, mark))) await client.send(new DeleteObjectCommand(place));
 }
 
-/** Aborts a multipart upload. Returns false if it no longer existed. Errors of the SDK are thrown unchanged. */
+/** Aborts a multipart upload. Returns false if the upload did not exist any more. Errors of the SDK are thrown unchanged. */
 export async function abortMultipart(client: S3Client, input: AbortMultipartUploadCommandInput): Promise<boolean> {
   try {
     await client.send(new AbortMultipartUploadCommand(input));

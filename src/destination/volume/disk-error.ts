@@ -1,4 +1,4 @@
-/** Errors of the file system by code: failure, and remedy for people. */
+/** Classifies errors of the file system by their codes, and adds a remedy for users. */
 import type { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
 
@@ -19,10 +19,10 @@ const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
   ['EROFS', { failure: 'denied', advice: 'mount the volume with write access' }],
 ]);
 
-/** Path that Node adds to error messages. It is often `/proc/self/fd/22/x`, which does not help people. */
+/** Path that Node adds to error messages. It is often a path such as `/proc/self/fd/22/x`, which means nothing to users. */
 const ownPlace = /, \w+ '[^']*'(?: -> '[^']*')?$/;
 
-/** Converts an error of the file system. `act` is the failed action, such as `write` or `read`, and `path` is the file or folder. */
+/** Converts an error of the file system. `act` is the action that failed, such as `write` or `read`, and `path` is its file or folder. */
 export function diskError(act: string, path: string, cause: unknown): LogfleetError {
   const code = codeOf(cause) ?? '';
   const { failure, advice } = failureByCode.get(code) ?? away;

@@ -1,8 +1,8 @@
 /**
- * Folder that is held open, so that all operations happen in it even if someone replaces it by a symbolic link.
+ * Folder that is held open, so that all operations happen in this folder, even if someone replaces it by a symbolic link.
  *
- * Node has no `openat`. On Linux `/proc/self/fd/N/NAME` has the same effect, since it starts at the open folder. Other systems use
- * paths. Links are detected there as well, except for a replacement at the same instant.
+ * Node has no `openat`. On Linux, the path `/proc/self/fd/N/NAME` has the same effect, since it starts at the open folder. Other systems
+ * use normal paths. Symbolic links are detected there as well, unless a folder is replaced at the same instant.
  *
  * Invariant: no call follows a symbolic link in a name that it was given.
  */
@@ -13,7 +13,7 @@ import { destinationError } from '../destination-error.ts';
 import { codeOf, diskError } from './disk-error.ts';
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY;
-// Flags for opening a file to read. Opening does not block, even if the name belongs to a named pipe.
+// Flags to open a file for reading. With them, opening a named pipe does not block.
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const newFileFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const folderMode = 0o750;
@@ -28,7 +28,7 @@ export class Folder {
   /** Path of the folder, for messages. */
   readonly path: string;
   readonly #handle: FileHandle;
-  /** Prefix of the paths under which this folder's files are accessed. */
+  /** Beginning of the paths by which the files of this folder are opened. */
   readonly #base: string;
 
   private constructor(path: string, handle: FileHandle, base: string) {
@@ -37,7 +37,7 @@ export class Folder {
     this.#base = base;
   }
 
-  /** Opens the folder that a person named, which may be a link. Returns undefined if it does not exist. */
+  /** Opens the folder that a user named, which may be a symbolic link. Returns undefined if it does not exist. */
   static async openRoot(path: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(path, await open(path, folderFlags));
@@ -56,7 +56,7 @@ export class Folder {
     return new Folder(path, handle, viaHandle ? base : path);
   }
 
-  /** Opens a subfolder. Returns undefined if it does not exist. Throws `destination.outside` if it is a link. */
+  /** Opens a subfolder. Returns undefined if it does not exist. Throws `destination.outside` if it is a symbolic link. */
   async enter(name: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(join(this.path, name), await open(this.#at(name), folderFlags | constants.O_NOFOLLOW));
@@ -68,7 +68,7 @@ export class Folder {
     }
   }
 
-  /** Opens a subfolder, or creates it. Its entry is durable before the call resolves. */
+  /** Opens a subfolder, or creates it. When the call resolves, the name of the subfolder is durable. */
   async enterOrMake(name: string): Promise<Folder> {
     const path = join(this.path, name);
     try {
@@ -83,8 +83,8 @@ export class Folder {
   }
 
   /**
-   * Opens a file of this folder. Returns undefined if it does not exist. Throws `destination.outside` for a link, and `destination.damaged`
-   * if it is not a regular file.
+   * Opens a file in this folder. Returns undefined if it does not exist. Throws `destination.outside` for a symbolic link, and
+   * `destination.damaged` if it is not a regular file.
    */
   async openFile(name: string): Promise<FileHandle | undefined> {
     const path = join(this.path, name);
@@ -111,14 +111,14 @@ export class Folder {
     return open(this.#at(name), newFileFlags, fileMode);
   }
 
-  /** Creates a second name for a file of this folder. Throws EEXIST if the name is taken, even by a link. */
+  /** Creates a second name for a file in this folder. Throws EEXIST if the name is taken, even by a symbolic link. */
   link(from: string, to: string): Promise<void> {
     return link(this.#at(from), this.#at(to));
   }
 
   /**
-   * Reads the status of a file in this folder without following links. Inode numbers have 64 bits. Returns undefined if no file has the
-   * name.
+   * Returns the status of a file in this folder without following symbolic links, with inode numbers of 64 bits. Returns undefined if no
+   * file has the name.
    */
   async stat(name: string): Promise<BigIntStats | undefined> {
     try {
@@ -152,7 +152,7 @@ export class Folder {
     }
   }
 
-  /** Makes new file names durable by flushing the folder to disk. On file systems that cannot flush folders, nothing is done. */
+  /** Makes new file names durable by flushing the folder to disk. Does nothing on file systems that cannot flush folders. */
   async sync(): Promise<void> {
     try {
       await this.#handle.sync();

@@ -1,9 +1,9 @@
 /**
- * Temporary files: their names, and the detection of files that a dead process left behind (E15).
+ * Names temporary files, and finds the temporary files of processes that have ended (E15).
  *
- * If the writer ran in the same scope as this process (`writer.ts`), its file is left over as soon as the writer has ended. In other cases
- * it is left over when its writer has not touched it for `silenceMs`. Writers touch their files every `heartbeatMs`, even while they wait
- * for rows. Ages are measured with the clock of the volume only: the file's change time is compared with that of a new probe file.
+ * If the writer ran in the same scope as this process (`writer.ts`), its file is a leftover as soon as the writer has ended. In other
+ * cases, the file is a leftover when its writer has not touched it for `silenceMs`. Writers touch their files every `heartbeatMs`, even
+ * while they wait for rows. Only the clock of the volume counts: the change time of the file is compared with that of a new probe file.
  *
  * A writer that was suspended for longer loses its file and fails with `destination.lost`. Files with their final name are never removed.
  */
@@ -17,12 +17,12 @@ const silenceMs = 60_000;
 const prefix = '.logfleet-';
 const suffix = '.part';
 
-/** Creates a temporary name. It begins with a dot, which no object name does. */
+/** Creates a temporary name. It begins with a dot, and valid object names do not. */
 export function temporaryName(writer: Writer): string {
   return `${prefix}${writer.newToken()}${suffix}`;
 }
 
-/** Removes the leftovers of dead writers, or all temporary files, in one folder. Returns their number. */
+/** Removes temporary files in one folder, those of ended processes or all of them. Returns their number. */
 export async function removeLeftovers(folder: Folder, writer: Writer, choice: LeftoverChoice): Promise<number> {
   let removed = 0;
   let nowMs: number | undefined;
@@ -40,7 +40,7 @@ export async function removeLeftovers(folder: Folder, writer: Writer, choice: Le
   return removed;
 }
 
-/** Returns the current time in ms by the clock of the volume. */
+/** Returns the current time of the volume's clock, in ms. */
 async function volumeTimeMs(folder: Folder, writer: Writer): Promise<number> {
   const name = temporaryName(writer);
   const probe = await folder.newFile(name);

@@ -1,6 +1,6 @@
 /**
- * File that is written under a temporary name and then linked to its final name, so that it appears completely or not at all. A
- * rename could overwrite another file, but a link cannot.
+ * File that is written under a temporary name and then linked to its final name, so that it appears completely or not at all. Unlike a
+ * rename, a link cannot overwrite another file.
  *
  * Invariant: the content is durable before the link is created, and the link is durable before `place` resolves.
  */
@@ -26,7 +26,7 @@ export class NewFile {
   #timer: Timer | undefined;
   #ended = false;
 
-  /** Creates the temporary file. Takes over the folder and closes it together with the file. */
+  /** Creates the temporary file. The new object owns the folder and closes it together with the file. */
   static async begin(folder: Folder, target: string, writer: Writer, clock: Clock): Promise<NewFile> {
     const temporary = temporaryName(writer);
     try {
@@ -57,7 +57,7 @@ export class NewFile {
     }
   }
 
-  /** Links the file to its final name. Resolves to 'exists' if another file has that name; that file is durable as well. */
+  /** Links the file to its final name. Resolves to 'exists' if another file has that name; in that case the other file is durable. */
   async place(): Promise<'placed' | 'exists'> {
     try {
       await this.#file.sync();
@@ -78,14 +78,14 @@ export class NewFile {
       const code = codeOf(cause) ?? '';
       if (code === 'EEXIST') return (await this.#isPlaced()) ? 'placed' : 'exists';
       if (code === 'ENOENT')
-        throw destinationError('lost', `${path} was removed as an abandoned upload while it was written`, cause);
+        throw destinationError('lost', `${path} was removed by another process while it was written`, cause);
       if (!noLinkCodes.has(code)) throw cause;
-      const reason = `cannot put ${path} in place (${code}): its file system has no hard links`;
+      const reason = `cannot give ${path} its final name (${code}): its file system has no hard links`;
       throw destinationError('unsupported', `${reason}, which logfleet needs; use another volume, or s3`, cause);
     }
   }
 
-  /** Removes the temporary name. The file stays under its final name if `place` succeeded. */
+  /** Removes the temporary name. If `place` succeeded, the file stays under its final name. */
   async end(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
@@ -100,7 +100,7 @@ export class NewFile {
     }
   }
 
-  /** Removes the file completely, even after a failed `place`. */
+  /** Removes the temporary file and the final file, even after a failed `place`. */
   async discard(): Promise<void> {
     if (this.#ended) return;
     try {

@@ -1,8 +1,8 @@
 /**
- * Directory as a destination: a mounted volume, or any folder.
+ * Destination in a directory: a mounted volume, or any folder.
  *
- * Each call opens the folders from the root down, one by one and without following links. So nothing is held open between calls,
- * and a remounted volume is found. Durable means flushed to disk, including folders.
+ * Each call opens the folders from the root down, one by one and without following symbolic links. No folder stays open between calls, so a
+ * volume that was mounted again is found. Durable means flushed to disk, including the folders.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -28,9 +28,12 @@ import { NewFile } from './new-file.ts';
 const readBytes = 256 * 1024;
 
 export interface VolumeOptions {
-  /** Directory of the volume. It must exist: a missing mount must not look like an empty volume. */
+  /** Directory of the volume. It must exist, so that a missing mount is not mistaken for an empty volume. */
   readonly directory: string;
-  /** Name of the root below the directory, created if missing. Empty means the directory itself. */
+  /**
+   * Name of the root folder in the directory. The folder is created if it is missing. If the name is empty, the directory itself is the
+   * root.
+   */
   readonly root: string;
   readonly clock: Clock;
   readonly random: Random;
