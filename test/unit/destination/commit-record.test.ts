@@ -125,8 +125,16 @@ describe('a record that is read back', () => {
       { toMs: 9e15 },
       '/toMs is 9000000000000000, but must be a whole number of milliseconds',
     ],
-    ['it has an unknown member', { note: 'x' }, '/note is not known to this version of logfleet; run the newer logfleet'],
-    ['it is of another version', { version: 2 }, '/version is 2, but this version of logfleet supports only 1; run the newer'],
+    [
+      'it has an unknown member',
+      { note: 'x' },
+      '/note is not known to this version of logfleet; run the newer logfleet',
+    ],
+    [
+      'it is of another version',
+      { version: 2 },
+      '/version is 2, but this version of logfleet supports only 1; run the newer',
+    ],
     ['it is of another kind', { kind: 'logfleet.dev/export-plan' }, '/kind is "logfleet.dev/export-plan"'],
     ['its count has another source', { count: { rows: 13, source: 'Guess' } }, '/count/source is "Guess"'],
     ['a hash is invalid', { files: [{ ...file, sha256: 'abc' }] }, '/files/0/sha256 is "abc"'],
