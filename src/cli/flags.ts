@@ -1,4 +1,4 @@
-/** Flags that several commands share, and the parsers for values of flags and environment variables. Errors say what to write. */
+/** Flags that several commands share, and parsers for the values of flags and environment variables. Parse errors say what to write. */
 
 import path from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -8,7 +8,7 @@ import type { ExportPlaces } from '../export/export-settings.ts';
 import type { CommandContext } from './context.ts';
 import type { ExportPlaceOptions, LogOptions, Volumes } from './options.ts';
 
-/** Parses names separated by commas. Blanks around a name are removed. */
+/** Parses a list of names separated by commas. Blanks around a name are removed. */
 export function nameList(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.some((name) => name === ''))
@@ -23,7 +23,7 @@ export function duration(text: string): number {
   return durationMs;
 }
 
-/** Environment variable that replaces a flag: `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
+/** Returns the environment variable that replaces a flag, such as `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
 export function variableOf(option: Option): string {
   return `LOGFLEET_${option
     .attributeName()
@@ -35,8 +35,8 @@ export function variableOf(option: Option): string {
 const ofSeveral: readonly unknown[] = [fileList, volumeFlag];
 
 /**
- * Value of a flag from its environment variable. A switch takes the usual spellings of `true` and `false`. A repeatable flag takes several
- * values separated by commas. Other flags parse the text as on the command line.
+ * Parses the environment variable that replaces a flag. A flag without a value accepts the usual spellings of `true` and `false`. A
+ * repeatable flag accepts several values separated by commas. For other flags the text is parsed as on the command line.
  */
 export function valueFromVariable(option: Option, text: string): unknown {
   const { parseArg } = option;
@@ -52,10 +52,10 @@ function switchValue(text: string): boolean {
   throw new InvalidArgumentError('Write true or false.');
 }
 
-/** Form of a volume on the command line: `NAME=DIR`. The name follows the rules of `destination.volume.name`. */
+/** Form of a volume on the command line: `NAME=DIR`. The name follows the rules of the field `destination.volume.name`. */
 const volumeForm = /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)=(.+)$/;
 
-/** Parses one `NAME=DIR` and adds it to the volumes of former flags. */
+/** Parses a volume `NAME=DIR` and adds it to the volumes of earlier flags. */
 export function volumeFlag(text: string, former: Volumes | undefined): Volumes {
   const [, name, directory] = volumeForm.exec(text) ?? [];
   if (name === undefined || directory === undefined) {
@@ -76,7 +76,7 @@ export function exportPlaces(
 }
 
 /**
- * Makes the action of a command from a function that loads its code. The code gets the arguments, the flags and the context, and
+ * Returns the action of a command whose code is loaded when the command runs. The code gets the arguments, the flags and the context, and
  * resolves to the exit status.
  */
 export type Runs = (
@@ -97,7 +97,7 @@ export function addTargetOptions(command: Command): Command {
     );
 }
 
-/** Adds the flags of the log. `level` is the default of `--log-level`. */
+/** Adds the flags for the log. `level` is the default of `--log-level`. */
 export function addLogOptions(command: Command, level: LogOptions['logLevel']): Command {
   return command
     .addOption(
@@ -110,7 +110,7 @@ export function example(...lines: readonly string[]): string {
   return `\n${lines.length > 1 ? 'Examples' : 'Example'}:\n${lines.map((line) => `  $ ${line}\n`).join('')}`;
 }
 
-/** Defines a flag with fixed values. `fallback` is its default. */
+/** Defines a flag whose values are fixed. `fallback` is its default. */
 export function oneOf(flags: string, help: string, choices: readonly string[], fallback?: string): Option {
   const option = new Option(flags, help).choices(choices);
   return fallback === undefined ? option : option.default(fallback);

@@ -1,6 +1,6 @@
 /**
- * Manifests on the command line. Reads files, directories and standard input, checks them like `validate`, decodes their resources like a
- * host, and finds their Secrets, also in environment variables.
+ * Manifests that the command line names. Reads files, directories and standard input, checks the manifests like `logfleet validate`,
+ * decodes their resources like a host, and finds their Secrets, also in environment variables.
  */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -21,8 +21,8 @@ import type { CommandContext } from './context.ts';
 import { UsageError } from './usage-error.ts';
 
 /**
- * Checks manifests and prints the findings to stderr. `render` renders a finding, or returns undefined for a finding that does not apply to
- * the command.
+ * Checks manifests and prints the findings to stderr. `render` returns the text of a finding, or undefined for a finding that does not
+ * apply to the command.
  */
 export function areValid(
   sources: readonly SourceFile[],
@@ -39,14 +39,14 @@ export function areValid(
   return !findings.some(({ severity }) => severity === 'error');
 }
 
-/** Decodes manifests. `namespace` is for manifests without a namespace. */
+/** Decodes manifests. `namespace` is the namespace of manifests that name none. */
 export function decodeSources(sources: readonly SourceFile[], namespace: string): readonly DecodedFile[] {
   return sources.map(({ name, text }) => decodeManifest(name, text, () => undefined, namespace));
 }
 
 /**
- * Resources of one kind in the manifests. A resource that replaces one of `placed` keeps its identity, status and annotations. Any other
- * resource gets a new identity.
+ * Returns the resources of one kind in the manifests. A resource that replaces one of `placed` keeps its identity, status and annotations.
+ * Any other resource gets a new identity.
  */
 export function resourcesIn<K extends KindName>(
   kind: K,
@@ -64,19 +64,19 @@ export function resourcesIn<K extends KindName>(
     }
     const identity = { uid: createUid(random), generation: 1, resourceVersion: '1', creationTimestamp };
     const metadata = { ...key, ...identity, annotations };
-    // The schema of the kind has checked the spec and set its defaults.
+    // The schema has already checked the spec and filled in its defaults, so the type is right.
     return { apiVersion: 'logfleet.dev/v1alpha1', kind, spec, metadata } as ResourceOf<K>;
   });
 }
 
-/** Place that provides Secrets that are not among the manifests. */
+/** Place from which Secrets are read that are not in the manifests. */
 interface SecretPlace {
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables replace Secrets that are missing in this place, too. */
+  /** True if environment variables may also replace Secrets that are missing in that place. */
   readonly takesVariables: boolean;
 }
 
-/** Returns a reader of Secrets. Secrets among the manifests take precedence over those of the place. */
+/** Returns a reader of Secrets. Secrets in the manifests take precedence over Secrets of the place. */
 export async function secretsOf(
   decoded: readonly DecodedFile[],
   place: SecretPlace,
@@ -99,8 +99,7 @@ export async function secretsOf(
 }
 
 /**
- * Texts of the given files and directories, in the order of their names. Throws a `UsageError` if a file cannot be
- * read.
+ * Reads the given files and directories. Returns the texts in the order of the file names. Throws a `UsageError` if a file cannot be read.
  */
 export async function readSources(
   files: readonly string[],
@@ -117,8 +116,8 @@ export async function readSources(
 const manifestName = /\.(?:ya?ml|json)$/i;
 
 /**
- * Files that an argument means: the file itself, or all manifests of a directory, sorted. Hidden files, such as the
- * state of logfleet, are left out.
+ * Returns the files that an argument names: the file itself, or all manifests of a directory, sorted. Hidden files are omitted; logfleet's
+ * own state is in hidden files.
  */
 function manifestFiles(file: string, cwd: string): readonly string[] {
   const path = resolve(cwd, file);
@@ -148,8 +147,8 @@ function codeOf(error: unknown): string {
 const { 'ca.crt': caFileVariable, ...plainVariables } = variables;
 
 /**
- * Keys and values of the Secret that environment variables define. Undefined if no variable of the service is set. An
- * empty variable counts as not set.
+ * Returns the keys and values of the Secret that environment variables define. Returns undefined if none of the variables is set. An empty
+ * variable counts as not set.
  */
 export async function secretFromVariables({
   env,

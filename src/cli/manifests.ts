@@ -1,8 +1,9 @@
 /**
- * `logfleet manifests`: the manifests of an installation, for `kubectl apply -f -`. Without `--namespaces` these are the resources of
- * `manifests/cluster-wide`. With it they are those of `manifests/namespaced`, with the bindings repeated in each namespace.
+ * `logfleet manifests`: prints the manifests of an installation, for `kubectl apply -f -`. Without `--namespaces` these are the resources
+ * of `manifests/cluster-wide`. With `--namespaces` these are the resources of `manifests/namespaced`, with the role bindings repeated in
+ * each namespace.
  *
- * Invariant: the output is what `kubectl kustomize` makes of the same folders. A cluster test compares the two.
+ * Invariant: `kubectl kustomize` gives the same output for the same folders. A cluster test compares both.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { type Document, parse, parseAllDocuments } from 'yaml';

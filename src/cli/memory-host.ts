@@ -1,6 +1,6 @@
 /**
- * Host of a command whose resources are in memory: the export of `logfleet export`, and the policies of `logfleet plan`. Statuses, and
- * ledgers that are written, stay in memory. The command shares its work with no other process, so it always leads.
+ * Host of a command whose resources are in memory: the export of `logfleet export`, or the policies of `logfleet plan`. Statuses and
+ * ledgers (stored rollout state) are written to memory only. No other process works on these resources, so the command always leads.
  */
 import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';

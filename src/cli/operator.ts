@@ -1,6 +1,6 @@
 /**
- * The operator: a host, the reconcilers of both kinds, and their controllers. Clusters, directories and simulations use the same operator
- * with different hosts, clocks and connections.
+ * The operator: a host, the reconcilers of both kinds, and their controllers. In a cluster, on a directory and in simulations, the same
+ * operator runs with different hosts, clocks and connections.
  */
 import { Accounts } from '../account/accounts.ts';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
@@ -31,7 +31,7 @@ export interface OperatorOptions {
   >;
 }
 
-/** Maximum time in ms that a shutdown waits for answers to requests in flight. */
+/** Maximum time in ms for which a shutdown waits for answers to requests in flight. */
 const drainMs = 5_000;
 const drainPollMs = 50;
 const policyWorkers = 16;
@@ -92,8 +92,8 @@ export class Operator {
   }
 
   /**
-   * Stops the operator: starts no new work, waits a short time for answers to requests in flight, writes them to the
-   * ledger, and closes all connections to the service. The leadership may be released afterwards.
+   * Stops the operator. It starts no new work, waits a short time for answers to requests in flight, writes these answers to the ledger,
+   * and closes all connections to the service. The caller may release the leadership afterwards.
    */
   async stop(): Promise<void> {
     const { clock } = this.#options;

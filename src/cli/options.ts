@@ -1,4 +1,4 @@
-/** Names and types of the parsed flags of each command. A flag that is not given is absent. */
+/** Names and types of the parsed flags of each command. A flag that was not given is absent. */
 import type { ListenAddress } from '../base/flag-values.ts';
 
 /** Selects a cluster, like the flags of kubectl. */
@@ -7,7 +7,7 @@ export interface ClusterOptions {
   readonly context?: string;
 }
 
-/** Selects resources in a cluster or in a directory of manifests. */
+/** Flags that select a cluster or a directory of manifests. */
 export interface TargetOptions extends ClusterOptions {
   readonly namespace?: string;
   readonly dir?: string;
@@ -34,12 +34,12 @@ export interface LogOptions {
 }
 
 export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptions {
-  /** Namespaces of the resources; all if absent. Never empty. */
+  /** Namespaces of the resources. Absent means all namespaces. Never empty. */
   readonly namespaces?: readonly string[];
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
-  /** Maximum time in ms until an effect appears in every listing of the service. */
+  /** Maximum time in ms after which every listing of the service shows the effect of an upgrade. */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
 }
@@ -47,10 +47,10 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
 export interface ManifestsOptions {
   /** Namespace of the operator. */
   readonly namespace: string;
-  /** Namespaces of the resources; all if absent. Never empty. */
+  /** Namespaces of the resources. Absent means all namespaces. Never empty. */
   readonly namespaces?: readonly string[];
   readonly image?: string;
-  /** Secrets that the operator may read; all if absent. Never empty. */
+  /** Secrets that the operator may read. Absent means all Secrets. Never empty. */
   readonly secrets?: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export interface ValidateOptions {
 }
 
 export interface PlanOptions extends TargetOptions {
-  /** Fail if the policies of all namespaces cannot be listed. */
+  /** True if the command must fail when it cannot list the policies of all namespaces. */
   readonly allNamespaces?: boolean;
   /** Duration of one upgrade, in ms. */
   readonly assumeUpgrade?: number;
@@ -83,7 +83,7 @@ export interface StoreOptions {
   readonly insecure?: boolean;
 }
 
-/** Flags of `logfleet export`. `field-flags.ts` defines those that set a field of the spec; only some of them have a type here. */
+/** Flags of `logfleet export`. `field-flags.ts` defines the flags that set a field of the spec; only some of them have a type here. */
 export interface ExportOptions extends StoreOptions, LogOptions {
   readonly query?: string;
   readonly from?: string;
@@ -97,7 +97,7 @@ export interface ExportOptions extends StoreOptions, LogOptions {
   /** Files with Secrets. */
   readonly secret?: readonly string[];
   readonly volume?: Volumes;
-  /** Target of the rows of an export by flags: a directory, `s3://…`, or `-`. */
+  /** Destination of an export by flags: a directory, an address `s3://…`, or `-`. */
   readonly output?: string;
 }
 
@@ -105,7 +105,7 @@ export interface VerifyOptions extends StoreOptions {
   readonly output: 'table' | 'json';
 }
 
-/** Directories by the name of their volume, as written on the command line. */
+/** Directories of volumes, by the name of the volume. */
 export type Volumes = ReadonlyMap<string, string>;
 
 export interface ExportPlaceOptions {

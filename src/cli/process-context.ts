@@ -1,17 +1,17 @@
 /**
  * `CommandContext` of the real process. The first SIGINT, SIGTERM or SIGHUP asks the command to clean up and end. A second signal ends the
- * process immediately. The next start finds all state that it needs.
+ * process immediately. This is safe, because the next start finds all state that it needs.
  */
 import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus, type Output, type StopSignal } from './context.ts';
 
 /**
- * Maximum time between two signals that count as one. A terminal sends Ctrl-C to the launcher and to this process, and the launcher
- * forwards its own.
+ * Maximum time in ms between two signals that count as one. Ctrl-C in a terminal sends a signal to this process and to the launcher
+ * (`bin/logfleet.js`), and the launcher forwards its signal to this process.
  */
 const sameWishMs = 300;
 
-/** Exit status when the reader of stdout has ended: 128 plus the number of SIGPIPE, as in shells. */
+/** Exit status when the reader of stdout has closed it: 128 plus the number of SIGPIPE, as in shells. */
 const brokenPipe = 141;
 
 export function processContext(): CommandContext {
@@ -39,9 +39,9 @@ export async function flushed(): Promise<void> {
 function output(stream: NodeJS.WriteStream): Output {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
-    // The terminal is gone. SIGHUP ends the command, which still has to clean up.
+    // An error here means that the terminal was closed. SIGHUP ends the command, which must still clean up.
     if (error.code === 'EIO' && stream.isTTY) return;
-    // A full disk loses lines of standard error, which is no reason to stop.
+    // A full disk loses lines on standard error. The command continues nevertheless.
     if (stream === process.stderr) return;
     const advice = 'free space, or redirect the output';
     process.stderr.write(`logfleet: cannot write to standard output: ${error.message}; ${advice}\n`);

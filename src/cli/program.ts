@@ -1,5 +1,5 @@
 /**
- * The command line: commands, flags and help. The code of a command is loaded only when the command runs, so that `--help` is fast.
+ * Defines the command line: commands, flags and help. The code of a command is loaded only when the command runs, so that `--help` is fast.
  *
  * Invariant: `runProgram` always resolves to one of `exitStatus`, and writes the cause of a failure to stderr.
  */
@@ -38,10 +38,10 @@ export async function runProgram(argv: readonly string[], context: CommandContex
   return context.signal.reason === 'SIGINT' ? exitStatus.interrupted : run.status;
 }
 
-/** Result that the action of a command leaves for `runProgram`. */
+/** Result that the action of a command passes to `runProgram`. */
 interface Run {
   status: number;
-  /** Exit status of the command after an unexpected error. */
+  /** Exit status of the command if it ends with an unexpected error. */
   failed: number;
   command: string;
 }
@@ -59,7 +59,7 @@ function createProgram(context: CommandContext, run: Run): Command {
     (load) =>
     async (...args) => {
       const command = await load();
-      // The last argument of an action is the parser of the command.
+      // Commander passes the command itself as the last argument of an action.
       run.status = await command(...([...args.slice(0, -1), context] as never[]));
     };
   addRun(program, runs);
@@ -88,7 +88,7 @@ function createProgram(context: CommandContext, run: Run): Command {
   program.hook('preAction', (_, command) => {
     run.command = nameOf(command);
     readVariables(command, context.env);
-    // With `--exit-code`, the exit status 1 means that there is something to do, so an error needs another status.
+    // With `--exit-code`, exit status 1 means that there is something to do. So errors need another exit status.
     if (command.opts()['exitCode']) run.failed = exitStatus.usage;
   });
   return program;
@@ -151,7 +151,10 @@ function addManifests(program: Command, runs: Runs): void {
     .action(runs(() => import('./manifests.ts').then(({ manifestsCommand }) => manifestsCommand)));
 }
 
-/** Refuses flags that apply only to a cluster together with a directory, and the reverse. They would otherwise be ignored. */
+/**
+ * Throws a `UsageError` if flags for a cluster are used with a directory, or flags for a directory without one. Such flags would otherwise
+ * be ignored silently.
+ */
 function refuseMixedHosts(command: Command): void {
   const [directory] = command.args;
   if (isGiven(command, 'dir')) throw new UsageError('directories are arguments without a flag: write logfleet run DIR');
@@ -164,12 +167,12 @@ function refuseMixedHosts(command: Command): void {
   if (flag) throw new UsageError(`${flag} is for a cluster, but ${directory} is a directory: remove one of them`);
 }
 
-/** Whether the command line has this flag. `attribute` is its name in the parsed options. */
+/** Returns whether the command line has this flag. `attribute` is the flag's name in the parsed options. */
 function isGiven(command: Command, attribute: string): boolean {
   return command.getOptionValueSource(attribute) === 'cli';
 }
 
-/** The first flag of these that the command line has. */
+/** Returns the first of these flags that the command line has. */
 function flagAmong(command: Command, attributes: readonly string[]): string | undefined {
   const attribute = attributes.find((each) => isGiven(command, each));
   return command.options.find((option) => option.attributeName() === attribute)?.long;
@@ -252,7 +255,7 @@ function addSwitch(program: Command, runs: Runs, name: 'pause' | 'resume', descr
     .action(runs(() => import('./person/pause.ts').then((commands) => commands[`${name}Command`])));
 }
 
-/** Refuses a resource name together with `--all`, and flags that would otherwise be ignored. */
+/** Throws a `UsageError` for a resource name together with `--all`, and for flags that would otherwise be ignored. */
 function refuseMixedTargets(command: Command): void {
   const { all, dir } = command.opts<PauseOptions>();
   const [target] = command.args;
@@ -296,16 +299,14 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
     )
     .option('-o, --output <where>', 'Destination: a directory, s3://BUCKET/FOLDER, or - for rows on stdout.');
   for (const { option } of fieldFlags) command.addOption(option);
-  // These flags are refused with a manifest, because a manifest sets the same values
-  // itself.
+  // A manifest sets these values itself, so these flags are an error together with a manifest.
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
   command
     .option('--name <name>', 'Name of the export (default: export). With FILE: which of several.')
     .option('-n, --namespace <namespace>', 'Namespace of manifests without one (default: default).')
     .option('--volume <name=dir>', 'With FILE: directory below which the export may write. Repeatable.', volumeFlag)
     .option('--secret <file>', 'File with Secrets. Repeatable.', fileList);
-  // On a terminal, the log shows errors only, because its warnings would repeat
-  // lines of the live view.
+  // On a terminal, only errors are logged by default, because warnings would repeat what the live view shows.
   addLogOptions(command, isOnTerminal ? 'warn' : 'error')
     .addHelpText(
       'after',
@@ -320,7 +321,10 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
     .action(runs(() => import('./export/export.ts').then(({ exportCommand }) => exportCommand)));
 }
 
-/** Refuses flags that do not fit the form of the export (manifest or flags). They would otherwise be ignored. */
+/**
+ * Throws a `UsageError` for flags that do not apply to the way in which the export is defined: by a manifest or by flags. They would
+ * otherwise be ignored.
+ */
 function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): void {
   const [file] = command.args;
   if (file !== undefined) {
@@ -404,7 +408,7 @@ With DIR, the credentials are in a Secret manifest there, or in the variables
 LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `;
 
-/** Makes the parser (commander) write to the context, and throw errors instead of ending the process. */
+/** Configures the parser (commander): it writes to the context, and throws errors instead of ending the process. */
 function settle(command: Command, context: CommandContext): void {
   const name = nameOf(command);
   command.exitOverride().configureOutput({
@@ -422,7 +426,7 @@ function nameOf(command: Command): string {
   return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
 }
 
-/** Sets flags that the command line omits from environment variables. An empty variable counts as not set. */
+/** Sets the flags that the command line omits, from environment variables. An empty variable counts as not set. */
 function readVariables(command: Command, env: CommandContext['env']): void {
   for (const option of command.options) {
     const attribute = option.attributeName();
@@ -438,12 +442,15 @@ function readVariables(command: Command, env: CommandContext['env']): void {
   }
 }
 
-/** True for `-o` of `export`: in other commands `-o` is a format, which must not become a folder. */
+/**
+ * True for the flag `-o` of `export`, which names a destination. In other commands `-o` is a format, and the variable for it must not
+ * become the name of a folder.
+ */
 function isWithoutVariable(command: Command, attribute: string): boolean {
   return command.name() === 'export' && attribute === 'output';
 }
 
-/** Codes of errors about input of the user: a directory, a kubeconfig, a bucket. */
+/** Codes of errors that the user's input causes, for example a wrong directory, kubeconfig or bucket. */
 const unusableInput: readonly string[] = [
   ...['host.directory', 'host.misconfigured', 'host.noCluster'],
   ...['destination.invalid', 'destination.name', 'destination.missing', 'destination.absent'],
@@ -463,6 +470,6 @@ function statusOf(error: unknown, { command, failed }: Run, context: CommandCont
     return isUsage || unusableInput.includes(error.code) ? exitStatus.usage : failed;
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  context.stderr.write(`${command}: this is a bug in logfleet. Please report it with the following trace.\n${trace}\n`);
+  context.stderr.write(`${command}: this is a bug in logfleet. Please report it with this stack trace:\n${trace}\n`);
   return failed;
 }

@@ -4,7 +4,7 @@
  */
 import { LogfleetError } from '../base/errors.ts';
 
-/** Reason of all errors for wrong usage, also of those of the simulator. */
+/** Reason of all errors for wrong usage. Errors of the simulator have it, too. */
 export const wrongUsage = 'WrongUsage';
 
 export class UsageError extends LogfleetError {

@@ -1,6 +1,6 @@
 /**
- * `logfleet validate FILE…`: checks manifests like an API server, and more. It prints one line for each finding to stdout
- * (`file:line:column: path: problem; remedy`), or with `-o json` a list, and a summary to stderr.
+ * `logfleet validate FILE…`: checks manifests like an API server, and by additional rules. It prints one line for each finding to stdout
+ * (`file:line:column: path: problem; remedy`), or a list with `-o json`. A summary goes to stderr.
  */
 
 import { checkCredentialsSecret } from '../account/secret-check.ts';
@@ -12,7 +12,7 @@ import { type CommandContext, exitStatus } from './context.ts';
 import { readSources } from './given-manifests.ts';
 import type { ValidateOptions } from './options.ts';
 
-/** Runs `logfleet validate`. Resolves to exit status 2 if a manifest is invalid. Warnings alone are no failure. */
+/** Runs `logfleet validate`. Resolves to exit status 2 if a manifest is invalid. Warnings alone do not change the exit status. */
 export async function validateCommand(
   files: readonly string[],
   { output }: ValidateOptions,
@@ -29,7 +29,7 @@ export async function validateCommand(
   return report.findings.some(({ severity }) => severity === 'error') ? exitStatus.usage : exitStatus.ok;
 }
 
-/** Findings about manifests as JSON, for programs. Each finding has the same parts as a printed line. */
+/** Findings about manifests as JSON, for programs. Each finding has the parts of a printed line as members. */
 function renderJson(findings: readonly PlacedFinding[]): string {
   const list = findings.map(({ file, line, column, path, severity, reason, problem, remedy }) => {
     return { file, line, column, path, severity, reason, problem, fix: remedy };

@@ -1,4 +1,4 @@
-/** `logfleet version`: prints the versions of logfleet and Node. */
+/** `logfleet version`: prints the version of logfleet and the version of Node. */
 import { readFileSync } from 'node:fs';
 import { type CommandContext, exitStatus } from './context.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Builds the manifest of an export from the flags of `logfleet export`. The manifest is text like that of a file, so
- * the same rules check it. Findings name the flag instead of the field.
+ * Builds the manifest of an export from the flags of `logfleet export`. The manifest is a text like that of a file, so it is checked by the
+ * same rules. In findings (errors and warnings of these rules), the flag is named instead of the field.
  */
 
 import path from 'node:path';
@@ -15,7 +15,7 @@ import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
 import { fieldFlags, flagOf, storePath } from './field-flags.ts';
 
-/** Place to which the exported rows go, if flags define the export: a folder, a bucket, or stdout. */
+/** Place to which the rows of an export by flags go: a folder, a bucket, or stdout. */
 export type ExportSink =
   | { readonly kind: 'stdout' }
   | { readonly kind: 'folder'; readonly folder: string }
@@ -27,13 +27,13 @@ export interface FlagManifest {
   readonly volumes: Volumes;
 }
 
-/** File name of the built manifest in findings. Messages to users show the flag instead. */
+/** File name by which findings name the built manifest. Messages to users show the flag instead. */
 const flagSource = 'the command line';
 const volumeName = 'output';
 const secretName = 'log-service';
 
 export function sinkOf({ output }: ExportOptions): ExportSink {
-  // An empty value usually comes from an unset variable. As a path, it would mean the current folder.
+  // An empty value usually comes from a shell variable that is not set. As a path, it would mean the current folder.
   if (!output) throw new UsageError('the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, or -o -');
   if (output === '-') return { kind: 'stdout' };
   if (!output.startsWith('s3://')) return { kind: 'folder', folder: output };
@@ -43,7 +43,7 @@ export function sinkOf({ output }: ExportOptions): ExportSink {
 }
 
 interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
-  /** Folder that keeps the rows for stdout until the export has proven that they are complete. */
+  /** Folder that holds the rows for stdout until the export has proven that no row is missing. */
   readonly folder: string;
   /** Current wall time in ms. Times in flags such as `now` and `-24h` are relative to it. */
   readonly nowMs: number;
@@ -54,8 +54,8 @@ interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
 export interface GivenSecret {
   readonly name: string;
   /**
-   * Namespace in the manifest of the Secret. Undefined if that manifest names none: the Secret is then in the namespace
-   * of the export.
+   * Namespace in the manifest of the Secret. If the manifest names none, this is undefined, and the Secret is in the namespace of the
+   * export.
    */
   readonly namespace: string | undefined;
 }
@@ -92,7 +92,7 @@ export function flagManifest(
   return { source: { name: flagSource, text: JSON.stringify(document) }, volumes };
 }
 
-/** Refuses output formats and compressions that cannot be written to stdout. */
+/** Throws a `UsageError` for output formats and compressions that cannot be written to stdout. */
 function refuseForStdout({ format, compression }: ExportOptions): void {
   if (format === 'Parquet') {
     const advice = 'write -o DIR, or another --format';
@@ -106,8 +106,8 @@ function refuseForStdout({ format, compression }: ExportOptions): void {
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * Converts a time of a flag to the form of a manifest. Resolves `now`, times before now such as `-24h`, and dates,
- * which mean midnight. Returns other texts unchanged.
+ * Converts a time on the command line to the form in manifests. Resolves `now`, times before now such as `-24h`, and dates, which mean
+ * midnight. Returns other texts unchanged.
  */
 function moment(text: string, nowMs: number): string {
   if (text === 'now') return new Date(nowMs).toISOString();
@@ -117,8 +117,8 @@ function moment(text: string, nowMs: number): string {
 }
 
 /**
- * Flags that repeat the time range of this export at a later start of the command. Empty if the given flags mean the
- * same range at each start anyway.
+ * Flags that select the time range of this export when the command is started again. Empty if the given flags select the same range at each
+ * start.
  */
 export function fixedRangeFlags(
   { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,
@@ -129,12 +129,12 @@ export function fixedRangeFlags(
 }
 
 /**
- * Renders one finding about the manifest of an export. It names the flag, or the place in a file. Returns undefined for
- * a finding that does not apply to `logfleet export`.
+ * Renders a finding about the manifest of an export. The text names the flag, or the place in a file. Returns undefined for a finding that
+ * does not apply to `logfleet export`.
  */
 export function renderExportFinding(finding: PlacedFinding): string | undefined {
   const { file, path: place, severity, problem, remedy } = finding;
-  // The process uses the object store credentials of its user, so a store needs no Secret.
+  // This finding is skipped: `logfleet export` uses the object store credentials of the user, so a store needs no Secret.
   if (place === 'spec.destination.s3' && severity === 'warning') return undefined;
   if (file !== flagSource) return renderFinding(finding);
   const flag = flagOf(place) ?? place;
@@ -143,5 +143,5 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
   return `${flag}: ${severity === 'warning' ? 'warning: ' : ''}${explanation}`;
 }
 
-/** Hint about time formats that a flag accepts and a manifest does not. */
+/** Hint about time formats that flags accept but manifests do not. */
 const shortTimes = 'the flag also takes a date, now, or a time before now such as -24h';

@@ -1,9 +1,9 @@
 /**
- * `logfleet export`: runs one SearchExport as a process, from a manifest or from flags, with the code of the operator. The process ends
- * with the export. Committed intervals stay at the destination, and the next start continues from them.
+ * `logfleet export`: runs one SearchExport, from a manifest or from flags, with the code of the operator. The process ends with the export.
+ * Committed intervals stay at the destination, and the next start continues after them.
  *
- * With `-o -`, a temporary folder keeps the rows until all of them are proven. Then they go to stdout. The folder is removed when the
- * process ends, also after a signal, but not after SIGKILL or a crash of the machine.
+ * With `-o -`, a temporary folder keeps the rows until all of them are proven. Then they are written to stdout. The folder is removed when
+ * the process ends, also after a signal, but not after SIGKILL or a crash of the machine.
  */
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -53,10 +53,10 @@ import {
 import { flagOf } from './field-flags.ts';
 import { provenRows } from './proven-rows.ts';
 
-/** Interval of status updates in ms. It can be short, because only this process reads the status. */
+/** Interval of status updates in ms. It can be short, because nothing outside this process reads the status. */
 const statusIntervalMs = 1_000;
 
-/** Runs one export: the export in the manifest `file`, or without a file the export that the flags define. */
+/** Runs one export: the export in the manifest `file`, or, without a file, the export that the flags define. */
 export async function exportCommand(
   file: string | undefined,
   options: ExportOptions,
@@ -80,8 +80,8 @@ export async function exportCommand(
 }
 
 /**
- * Returns the only Secret that contains a `baseURL`, and therefore the credentials of the log service. Other Secrets
- * may belong to object stores.
+ * Returns the only Secret that contains a `baseURL`, which marks the credentials of the log service. Other Secrets may belong to object
+ * stores.
  */
 function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOptions): GivenSecret | undefined {
   const all = decodeSources(sources, namespace ?? defaultNamespace).flatMap(({ secrets }) => secrets);
@@ -145,10 +145,11 @@ async function reportEnd(
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
-  // The rows come first: if their reader ends, the process ends too, and must not have reported success.
+  // The rows are written before success is reported: if their reader closes the pipe, this process ends, and must not have reported
+  // success.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
-  // The process keeps no status for later commands, so everything is printed here.
+  // No later command can read the status, because this process keeps it in memory. So everything is printed here.
   const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   if (signal.aborted) return exitStatus.interrupted;
   stderr.write(text.map((line) => `${line}\n`).join(''));
@@ -156,7 +157,7 @@ async function reportEnd(
   return lacksSecret(ended) ? exitStatus.usage : exitStatus.failed;
 }
 
-/** Words for fields in messages: names of manifest fields, or names of flags if there is no manifest. */
+/** Names of fields in messages: those of manifest fields, or those of flags if there is no manifest. */
 function wordingOf(sink: ExportSink | undefined): ExportWording {
   const flagName = (field: WordedField) => flagOf(`spec.${field}`) ?? `spec.${field}`;
   const fieldName = sink === undefined ? resourceWording.fieldName : flagName;
@@ -164,10 +165,7 @@ function wordingOf(sink: ExportSink | undefined): ExportWording {
 }
 
 const ports = { clock: systemClock, random: systemRandom };
-/**
- * Next steps must be changes of the manifest, because the export exists in no cluster or directory where another
- * command could find it.
- */
+/** Next steps are changes of the manifest, because no other command can find the export: it exists in no cluster or directory. */
 const stepOptions: StepOptions = { byManifest: true };
 
 /** Runs the export. Resolves when the export has ended or a signal interrupts it. */
@@ -185,7 +183,7 @@ async function run(
   }
 }
 
-/** Returns the export that the command selects. The files can also contain Secrets and other manifests. */
+/** Returns the export that the flags select. The files can also contain Secrets and other manifests. */
 function theOne(
   found: readonly SearchExport[],
   { name, namespace }: ExportOptions,
@@ -193,7 +191,7 @@ function theOne(
 ): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // If there is only one export, the namespace of the flags is only the default for manifests without a namespace.
+  // If there is only one export, the namespace in the flags is only the default for manifests without a namespace.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;
@@ -207,8 +205,8 @@ function theOne(
 }
 
 /**
- * Refuses a volume whose folder is missing. The command does not create the folder, because a missing folder can mean
- * that a disk is not mounted.
+ * Throws a `UsageError` if the folder of a volume is missing. The command does not create it, because a missing folder can mean that a disk
+ * is not mounted.
  */
 function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandContext): void {
   const folder = path.resolve(cwd, directory);
@@ -227,8 +225,8 @@ function makeFolder(directory: string): void {
 }
 
 /**
- * Creates a temporary folder that is removed when the process exits, also after a second signal or when the reader of
- * stdout has ended.
+ * Creates a temporary folder. It is removed when the process exits, also after a second signal or when the reader of stdout has closed its
+ * end.
  */
 function temporaryFolder(): string {
   try {
@@ -257,8 +255,7 @@ async function writeRows(location: string, { writeBytes, env, signal }: CommandC
 }
 
 /**
- * Returns the problem of the credentials that the export names. Returns undefined if the credentials have all parts
- * that a first request needs.
+ * Returns what is wrong with the credentials that the export names. Returns undefined if they have everything that a first request needs.
  */
 async function credentialsProblem(
   { metadata: { namespace }, spec }: SearchExport,
@@ -276,8 +273,8 @@ async function credentialsProblem(
 }
 
 /**
- * Returns a sentence about Secrets of `--secret` that the export does not use. Returns undefined if there are none, or
- * if the export finds its own Secret, because unused Secrets then do no harm.
+ * Returns a sentence about Secrets of `--secret` that the export does not use. Returns undefined if all are used, or if the export finds
+ * its own Secret: unused Secrets do no harm then.
  *
  * @param byFlags true if flags define the export, so that no manifest names a Secret
  */

@@ -1,6 +1,6 @@
 /**
- * Table of the flags of `logfleet export` that set a field of the export. The table defines the flags, the manifest
- * that is built from them, and the names of fields in messages about an export without a manifest.
+ * Table of the flags of `logfleet export` that set a field of the export. It serves three purposes: it defines the flags, it builds the
+ * manifest from them, and it names the flags instead of fields in messages about an export without a manifest.
  */
 import { InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../../base/flag-values.ts';
@@ -23,8 +23,8 @@ function field(path: string, flags: string, help: string, parse?: (text: string)
 }
 
 /**
- * Defines a flag for a field with fixed values, whose capitalisation does not matter. The first value is the default of
- * the spec, unless `fallback` names another.
+ * Defines a flag whose values are fixed. The user may write them in any capitalisation. The default is the first value, unless `fallback`
+ * names another.
  */
 function choice(path: string, flags: string, help: string, values: readonly string[], fallback = values[0]): FieldFlag {
   return field(path, flags, `${help}: ${values.join(', ')} (default: ${fallback}).`, (text) => {
@@ -93,7 +93,7 @@ export const fieldFlags: readonly FieldFlag[] = [
 ];
 
 /**
- * Flags for an object store, which `logfleet export` and `logfleet verify` share. `when` says in the help text when
+ * Flags for an object store, shared by `logfleet export` and `logfleet verify`. `when` is the beginning of their help texts and says when
  * they apply.
  */
 export function storeFlags(when: string): readonly FieldFlag[] {
@@ -113,14 +113,14 @@ export function storeFlags(when: string): readonly FieldFlag[] {
   ];
 }
 
-/** Returns the flag that sets a field or a part of it. Undefined if no flag sets the field. */
+/** Returns the flag that sets a field or a part of the field. Undefined if no flag sets it. */
 export function flagOf(path: string): string | undefined {
   return fieldPaths.find(
     ([prefix]) => path === prefix || path.startsWith(`${prefix}.`) || path.startsWith(`${prefix}[`),
   )?.[1];
 }
 
-/** Flags by the path of their field. If several paths contain a field, the first one is used. */
+/** Flags by the path of their field. If several flags belong to a field, the first one in the table is used. */
 const fieldPaths: readonly (readonly [path: string, flag: string | undefined])[] = [
   ['metadata.name', '--name'],
   ['metadata.namespace', '-n'],

@@ -1,8 +1,7 @@
 /**
- * Prints the rows of a complete export to stdout, from the oldest to the newest. Printing starts after the manifest of
- * the export is written, so the reader gets all rows or none. The files of an interval start with the newest rows, so
- * they are read backwards from their end. A record of NDJSON is a line. A record of CSV can contain line breaks in
- * quotes (RFC 4180).
+ * Prints the rows of a complete export to stdout, from the oldest to the newest. Printing starts after the manifest of the export is
+ * written, so the reader gets all rows or none. A file begins with the newest rows of its interval, so it is read backwards from its end. A
+ * record of NDJSON is a line. A record of CSV can contain line breaks in quotes (RFC 4180).
  *
  * Invariant: memory use is bounded by one chunk and the longest record, whatever the size of the file.
  */
@@ -18,8 +17,7 @@ const newline = 0x0a;
 const quote = 0x22;
 
 /**
- * Yields chunks with all rows of the export in order of time, with one header for CSV. `folder` is the folder of the
- * export. Each record stays whole.
+ * Yields all rows of the export in order of time, in chunks of whole records. CSV gets one header. `folder` is the folder of the export.
  */
 export async function* provenRows(folder: string, manifest: Manifest): AsyncGenerator<Uint8Array> {
   const { output, results } = manifest.export;
@@ -102,25 +100,19 @@ async function readFully(
   }
 }
 
-/** Splits the bytes of a file, read from its end, into whole records in reverse order. */
+/** Splits the bytes of a file, which is read from its end, into whole records in reverse order. */
 class RecordSplitter {
   readonly #countsQuotes: boolean;
-  /**
-   * True if the position before the bytes read so far is inside quotes. Quotes come in pairs, so this can be counted
-   * from the end too.
-   */
+  /** True if the bytes read so far begin inside quotes. Quotes come in pairs, so they can be counted from the end too. */
   #isQuoted = false;
-  /**
-   * Incomplete record at the start of the bytes that were read so far. Its beginning lies in bytes that are not read
-   * yet.
-   */
+  /** End of a record whose beginning was not read yet. */
   #carry: Uint8Array = new Uint8Array();
 
   constructor(format: RecordFormat) {
     this.#countsQuotes = format === 'CSV';
   }
 
-  /** Takes the bytes directly before those that were given so far. Returns the whole records in them. */
+  /** Adds the bytes directly before the bytes added so far. Returns the whole records that they complete. */
   before(piece: Uint8Array): Uint8Array {
     const records: Uint8Array[] = [];
     let end = piece.length;
@@ -136,7 +128,7 @@ class RecordSplitter {
     return Buffer.concat(records);
   }
 
-  /** Returns the first record of the file. Call it after all bytes of the file were given. */
+  /** Returns the first record of the file. Call it after all bytes of the file were added. */
   first(): Uint8Array {
     return this.#carry;
   }

@@ -17,7 +17,7 @@ import { Screen } from '../render/screen.ts';
 import { columnWidths, renderRow } from '../render/table.ts';
 import { printable, renderAge } from '../render/text.ts';
 
-/** Resource kinds and the resource name that the arguments of `logfleet get` select. */
+/** Resource kinds and resource name that the arguments of `logfleet get` select. */
 export interface GetRequest {
   readonly kinds: readonly KindName[];
   readonly name: string | undefined;
@@ -28,13 +28,13 @@ interface Presenter {
   /** Shows all selected resources with their current status. */
   show(resources: readonly AnyResource[]): void;
   /**
-   * Reports why changes of the resources cannot be followed, so that the shown resources may be outdated. Undefined
-   * when changes are received again.
+   * Reports why changes of the resources cannot be followed, so that the shown resources may be outdated. Called with undefined when
+   * changes are received again.
    */
   trouble(message: string | undefined): void;
   /**
-   * Reports that no operator process works on the directory, and the command that starts one. Undefined if a process
-   * works on it.
+   * Reports that no operator process works on the directory, and which command starts one. Called with undefined when a process works on
+   * it.
    */
   idle(note: string | undefined): void;
   /** Restores the terminal at the end of the command. */
@@ -81,7 +81,7 @@ function nothingThere({ name, kinds: [kind], options }: GetRequest): string {
 /** Interval in ms at which the shown ages are redrawn. */
 const redrawIntervalMs = 1_000;
 
-/** Redraws the resources in place, below warnings that say why they may be outdated. */
+/** Output for a terminal: redraws the resources in place. Warnings above them say why they may be outdated. */
 function screenPresenter(
   stdout: Output,
   clock: Clock,
@@ -125,8 +125,8 @@ function screenPresenter(
 }
 
 /**
- * Prints new, changed and deleted resources. A resource whose text (`textOf`) differs counts as changed. Warnings go to
- * stderr, so that stdout contains only resources.
+ * Output for other streams: prints new, changed and deleted resources. A resource counts as changed if its text (`textOf`) differs from the
+ * text printed before. Warnings go to stderr, so that stdout contains only resources.
  */
 function changePresenter(
   { stderr }: CommandContext,
@@ -161,10 +161,10 @@ function changePresenter(
   };
 }
 
-/** Prints one line for each new, changed or deleted resource. Column headings precede the first line. */
+/** Prints one line for each new, changed or deleted resource, below one line of column headings. */
 function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
   let widths: readonly number[] | undefined;
-  // Ages are computed for a fixed time, so that a greater age alone does not count as a change.
+  // Ages are rendered for a fixed time. With the current time, each older age would count as a change.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
   return changePresenter(context, clock, textOf, (changed, gone) => {

@@ -1,6 +1,6 @@
 /**
- * `logfleet get`: shows the status of resources in a cluster or a directory. Without a name it prints the table of
- * `kubectl get`, with a name all details of the resource.
+ * `logfleet get`: shows the status of resources in a cluster or a directory. Without a name it prints the table of `kubectl get`. With a
+ * name it prints all details of the resource.
  */
 import type { AnyResource } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
@@ -78,8 +78,8 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
 }
 
 /**
- * Note that no operator process works on the directory. Without it, the last status of a killed process would look
- * current. Undefined if a process works there, and if nothing is left to do.
+ * Returns a note that no operator process works on the directory. Without this note, the last status of a killed process would look
+ * current. Returns undefined if a process works on the directory, or if nothing is left to do.
  */
 async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceReader): Promise<string | undefined> {
   const isDone = (resource: AnyResource) => holds(resource.status, 'Ready') && renderBehind(resource) === undefined;
@@ -136,9 +136,9 @@ async function follow(
           byKind.set(kind, resources);
           show();
         };
-        // A failure to read one kind is reported for all kinds.
+        // A failed connection affects the watches of all kinds, so only the watch of the first kind reports it.
         const onTrouble = kind === request.kinds[0] ? (message?: string) => presenter.trouble(message) : undefined;
-        // When following one kind ends, by the signal or by an error, following the other kinds ends too.
+        // If the watch of one kind ends, by the signal or by an error, the watches of the other kinds end too.
         return reader.follow(kind, namespace, onResources, signal, onTrouble).finally(() => failed.abort());
       }),
     ]);
@@ -147,7 +147,7 @@ async function follow(
   }
 }
 
-/** Interval in ms of the checks whether an operator process works on the directory. */
+/** Interval in ms at which the command checks whether an operator process works on the directory. */
 const idleCheckMs = 5_000;
 
 async function repeat(look: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
@@ -172,7 +172,7 @@ function noneFound({ kinds: wanted, options }: GetRequest, reader: ResourceReade
   return `No ${names} in namespace ${namespace} of ${reader.place}; -A looks in all namespaces.`;
 }
 
-/** Parses the arguments: `get cvp NAME` and `get cvp/NAME` mean the same. */
+/** Parses the arguments. `get cvp NAME` and `get cvp/NAME` mean the same. */
 function readRequest(kindText: string | undefined, nameText: string | undefined, options: GetOptions): GetRequest {
   if (kindText === undefined) return { kinds: Object.keys(kinds) as KindName[], name: undefined, options };
   const [kindPart = '', ...nameParts] = kindText.split('/');

@@ -20,7 +20,7 @@ export class LiveOperator {
   readonly random = systemRandom;
   /** Log whose lines appear above the live view. */
   readonly log: Logger;
-  /** Metrics for the operator. They also count the requests that the live view shows. */
+  /** Metrics of the operator. They also count the requests for the request rate in the live view. */
   readonly metrics: Metrics;
   readonly #view: LiveView;
   readonly #context: CommandContext;
@@ -35,15 +35,15 @@ export class LiveOperator {
     this.#context = context;
     const isJson = options.logFormat === 'json' && !stderr.isTTY;
     this.log = createLogger(options, 'text', stderr, isJson ? stderr : { write: (line) => this.#view.print(line) });
-    // In a JSON log the progress is part of the log, so that each line of the output is JSON.
+    // With a JSON log, the progress is logged as well, so that each line of the output is JSON.
     const output = isJson ? { ...stderr, write: (text: string) => this.log.info(text.trimEnd()) } : stderr;
     this.#view = new LiveView({ output, clock: systemClock, flagsOf, resumeAll });
     this.metrics = countingRequests(metrics, () => this.#view.request());
   }
 
   /**
-   * Runs the operator until every resource is settled, or with `isEndless` until a signal. Then stops it. When the
-   * promise resolves, no request is in flight.
+   * Runs the operator until every resource is settled, or until a signal if `isEndless` is true. Then stops it. When the promise resolves,
+   * no request is in flight.
    */
   async run(host: Host, options: Pick<OperatorOptions, 'settings' | 'exports'>, isEndless = false): Promise<void> {
     const { env, signal } = this.#context;
@@ -57,7 +57,7 @@ export class LiveOperator {
     await operator.stop();
   }
 
-  /** Ends the live view: keeps its last drawing and restores the terminal. */
+  /** Ends the live view. Its last drawing stays on the screen, and the terminal is restored. */
   close(): void {
     this.#view.end();
   }

@@ -1,9 +1,9 @@
 /**
- * Live view of fleets and exports for `logfleet run DIR`, `logfleet export` and the demo. A terminal shows a block that is redrawn in
- * place. Any other output gets a line when a state or a count changes, and the reason when nothing changes for long.
+ * Live view of policies and exports for `logfleet run DIR`, `logfleet export` and the demo. A terminal shows a block that is redrawn in
+ * place. Any other output gets a line when a state or a number changes, and the reason when nothing changes for a long time.
  * `render/resource-view.ts` renders the lines.
  *
- * Invariant: a terminal is redrawn at most four times a second, however many changes come.
+ * Invariant: a terminal is redrawn at most four times a second, however often resources change.
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -18,19 +18,19 @@ import { RequestPace, UpdatePace } from './rates.ts';
 export interface LiveViewOptions {
   readonly output: Output;
   readonly clock: Clock;
-  /** Returns the flags that another logfleet command needs to find this resource. */
+  /** Returns the flags with which another logfleet command finds this resource. */
   readonly flagsOf?: ((resource: AnyResource) => StepOptions) | undefined;
-  /** Returns the instruction that resumes everything. Undefined unless everything is paused. */
+  /** Returns the instruction that resumes the whole operator. Undefined if the operator is not paused. */
   readonly resumeAll?: (() => string | undefined) | undefined;
 }
 
 const shortestRedrawMs = 250;
-/** Interval in ms of redraws without changes, which update ages and rates. */
+/** Interval in ms of redraws while no resource changes. They update ages and rates. */
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
 /**
- * Time in ms without a printed line after which the view reports why a resource makes no progress. It applies to
- * outputs without a terminal, and doubles with each report.
+ * Time in ms after the last line of a resource, after which the view reports why the resource makes no progress. The time doubles with each
+ * report. It applies only to outputs without a terminal.
  */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;
@@ -39,14 +39,14 @@ interface Shown {
   resource: AnyResource;
   readonly events: LiveEvent[];
   readonly updates: UpdatePace;
-  /** Key of the last line that was printed for this resource. The next line is printed only if its key differs. */
+  /** Key of the last line that was printed for this resource. The next line is printed only if it has another key. */
   lineKey: string | undefined;
   /** Reason for waiting that was printed last. */
   message: string | undefined;
   quiet: Timer | undefined;
 }
 
-/** Name, namespace and kind that identify a resource in the live view. */
+/** Name, namespace and kind, by which the live view identifies a resource. */
 type KeyOfShown = Pick<AnyResource['metadata'], 'namespace' | 'name'> & { readonly kind: KindName };
 
 export class LiveView {
@@ -71,7 +71,7 @@ export class LiveView {
     this.#begunMs = clock.monotonic();
   }
 
-  /** Shows a new or changed resource. A resource without status is not shown yet. */
+  /** Shows a resource that is new or has changed. A resource is shown only after it has a status. */
   show(resource: AnyResource): void {
     const key = keyOf({ kind: resource.kind, ...resource.metadata });
     const shown = this.#shown.get(key) ?? {
@@ -106,12 +106,12 @@ export class LiveView {
     if (this.#screen) this.#drawSoon();
   }
 
-  /** Counts a request to the log service when it starts, for the shown request rate. */
+  /** Counts a request to the log service for the shown request rate. Called when the request starts. */
   request(): void {
     this.#requests.add(this.#clock.monotonic());
   }
 
-  /** Prints a line, for example of the log. On a terminal, it appears above the redrawn block. */
+  /** Prints a line, for example of the log. On a terminal, the line appears above the redrawn block. */
   print(text: string): void {
     const line = text.trimEnd();
     if (this.#screen) {
@@ -120,7 +120,7 @@ export class LiveView {
     } else this.#write(line);
   }
 
-  /** Draws the last state of all resources, and then restores the terminal. */
+  /** Draws the last state of all resources, and restores the terminal. */
   end(): void {
     if (this.#ended) return;
     this.#draw();
@@ -150,7 +150,7 @@ export class LiveView {
 
   #lines(): readonly string[] {
     const count = this.#shown.size;
-    // The blocks of several resources are separated by an empty line, and the cursor needs the last line of the window.
+    // An empty line separates the blocks of several resources. The last line of the window must stay free for the cursor.
     const height = Math.floor((this.#output.rows() - 1 - (count - 1)) / count);
     const options = { width: this.#output.columns() - 1, height, colour: this.#output.colour };
     const requestsPerSecond = this.#requests.perSecond(this.#drawnMs);
@@ -172,8 +172,7 @@ export class LiveView {
     const line = renderLine(shown.resource);
     if (line === undefined) return;
     if (line.key === shown.lineKey) {
-      // A resource that was working when its last line was printed can be waiting now, although the key of its line is
-      // unchanged.
+      // The resource may have been working when its last line was printed, and may be waiting now. The key of the line does not show this.
       if (shown.quiet === undefined) this.#scheduleReason(shown, firstQuietMs);
       return;
     }
@@ -183,7 +182,10 @@ export class LiveView {
     this.#scheduleReason(shown, firstQuietMs);
   }
 
-  /** Schedules a report why the resource makes no progress, after this time without a printed line. */
+  /**
+   * Schedules a report that says why the resource makes no progress. The report is printed after this time, unless a line is printed
+   * before.
+   */
   #scheduleReason(shown: Shown, quietMs: number): void {
     shown.quiet?.cancel();
     shown.quiet = undefined;

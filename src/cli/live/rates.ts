@@ -1,12 +1,12 @@
-/** Rates for live views: requests to the service per second, and upgraded collectors per minute. */
+/** Rates for live views: requests per second to the log service, and upgraded collectors per minute. */
 import type { AnyResource } from '../../api/kinds.ts';
 import type { Metrics } from '../../base/metrics.ts';
 
 const startsMetric = 'logfleet_service_budget_wait_seconds';
 
 /**
- * Returns the given metrics with one addition: `onStart` is called directly before each request to the log service. A
- * request counts when it starts, as in the request budget (B1), whose metric has one observation for each start.
+ * Returns the given metrics with one addition: `onStart` is called directly before each request to the log service. The addition observes
+ * the metric of the request budget, which has one observation for each start of a request (B1).
  */
 export function countingRequests(metrics: Metrics, onStart: () => void): Metrics {
   return {
@@ -28,12 +28,12 @@ export function countingRequests(metrics: Metrics, onStart: () => void): Metrics
 const longestSeconds = 5;
 
 /**
- * Measures requests per second to the log service over the last whole seconds. The limit of the service holds for each
- * whole second, so a burst in a shorter time would look like a violation.
+ * Measures the requests per second to the log service over the last whole seconds. The service limits the requests in each whole second. A
+ * rate over a shorter time could look like a violation of this limit.
  */
 export class RequestPace {
   #firstMs: number | undefined;
-  /** Start times of the requests in the last `longestSeconds`, in ms. */
+  /** Times at which the requests of the last `longestSeconds` started, in ms. */
   #startsMs: readonly number[] = [];
 
   add(nowMs: number): void {
@@ -41,7 +41,7 @@ export class RequestPace {
     this.#startsMs = [...this.#startsMs, nowMs].filter((startMs) => startMs > nowMs - longestSeconds * 1_000);
   }
 
-  /** Requests per second. Undefined until the first request. */
+  /** Returns the requests per second. Undefined before the first request. */
   perSecond(nowMs: number): number | undefined {
     if (this.#firstMs === undefined) return undefined;
     const seconds = Math.min(longestSeconds, Math.max(1, Math.ceil((nowMs - this.#firstMs) / 1_000)));
@@ -51,24 +51,21 @@ export class RequestPace {
 
 const periodMs = 60_000;
 
-/** Collectors of a policy that reach their target per minute, over the last minute. */
+/** Measures how many collectors of a policy reach their target per minute, over the last minute. */
 export class UpdatePace {
   /**
-   * Samples of the number of updated collectors, oldest first. The first sample is the last one before the measured
-   * minute, if there is one.
+   * Samples of the number of upgraded collectors, oldest first. The first sample may be older than a minute, as the start of the measured
+   * time.
    */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 
-  /**
-   * Adds a sample: the number of collectors at the target of this policy. Does nothing for a resource without such a
-   * number.
-   */
+  /** Adds a sample: the number of collectors of this policy that run the target. Does nothing for a resource without this number. */
   add(atMs: number, resource: AnyResource): void {
     const total = resource.kind === 'CollectorVersionPolicy' ? resource.status?.collectors?.updated : undefined;
     if (total !== undefined && this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });
   }
 
-  /** Updated collectors per minute, at least 0. Undefined until the samples cover one second. */
+  /** Returns the upgraded collectors per minute, at least 0. Undefined until the samples cover one second. */
   perMinute(nowMs: number): number | undefined {
     while (this.#samples[1] && this.#samples[1].atMs <= nowMs - periodMs) this.#samples.shift();
     const [first] = this.#samples;

@@ -1,8 +1,8 @@
 /**
- * Passes resources and Events of a host to a live view.
+ * Passes the resources and Events of a host to a live view.
  *
- * Invariant: the stored status of an earlier run is never shown as current. A resource is shown without status until
- * this run has written or confirmed its status.
+ * Invariant: a status from an earlier run is not shown as current. A resource is shown without status until this run has written or
+ * confirmed its status.
  */
 import type { AnyResource } from '../../api/kinds.ts';
 import { type KindName, kinds } from '../../api/kinds.ts';
@@ -12,9 +12,9 @@ import type { LiveView } from './live-view.ts';
 const kindNames = Object.keys(kinds) as KindName[];
 
 interface ShownHost {
-  /** Host that the operator uses, with the live view attached. */
+  /** Host for the operator. It does what the given host does, and updates the live view. */
   readonly host: Host;
-  /** Shows the status of every resource. All resources are settled, so each stored status is current. */
+  /** Shows the stored status of every resource. Call it when all resources are settled, because each stored status is current then. */
   settled(): void;
 }
 

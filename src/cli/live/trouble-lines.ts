@@ -1,6 +1,6 @@
 /**
- * Prints lines about failures that are retried. The first failure is reported immediately. A lasting failure is
- * repeated with its duration, at growing intervals. The end of the failure is reported once.
+ * Prints lines about failures that are retried. The first failure is printed immediately. While the failure lasts, it is printed again with
+ * its duration, at growing intervals. The end of the failure is printed once.
  */
 import type { Clock } from '../../base/clock.ts';
 import { printable, renderAge } from '../render/text.ts';
@@ -25,7 +25,7 @@ export class TroubleLines {
     this.#write = write;
   }
 
-  /** Reports a failure of `subject`. `message` is a sentence with its cause. */
+  /** Reports a failure of `subject`. `message` is a sentence about the failure and its cause. */
   failed(subject: string, message: string): void {
     const nowMs = this.#clock.monotonic();
     const known = this.#troubles.get(subject);

@@ -1,6 +1,6 @@
 /**
- * `logfleet approve`: approves a stage of a rollout that waits for a person. The approval names the rollout and the
- * stage, so it cannot approve a later stage or rollout by mistake.
+ * `logfleet approve`: approves a stage that waits for approval. The approval names the rollout and the stage, so that it cannot approve a
+ * later stage or rollout by mistake.
  */
 
 import { annotations, parseApproval } from '../../api/annotations.ts';
@@ -28,17 +28,17 @@ export function approveCommand(
     const wanted = stage === undefined ? awaiting(resource, rollout, stages) : named(stage, rollout, stages);
     const unheard = unreadApprovalBefore(resource, rollout, stages, wanted);
     if (unheard !== undefined) {
-      const first = `the operator has not read the approval of stage ${unheard} yet`;
+      const first = `the operator has not read the earlier approval of stage ${unheard} yet`;
       throw nothingToDo(
         resource,
-        `${first}: approve ${wanted.name} after it has, since the annotation holds one approval`,
+        `${first}: approve ${wanted.name} after that, because the annotation holds only one approval`,
       );
     }
     return approve(resource, rollout, wanted, options);
   });
 }
 
-/** Returns the stage that waits for an approval now, or that can end only by an approval. */
+/** Returns the stage that waits for an approval now, or that cannot end without one. */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
   const { id } = rollout;
   const stage = stages.find(({ name, state }) => state === 'AwaitingApproval' || isInconclusive(rollout, name));
@@ -53,8 +53,8 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
 }
 
 /**
- * Returns the stage of an earlier approval that the operator has not read yet. The annotation holds only one approval,
- * so a new approval would replace the unread one.
+ * Returns the stage of an earlier approval that the operator has not read yet. The annotation has space for only one approval, so a new
+ * approval would replace the earlier one.
  */
 function unreadApprovalBefore(
   { metadata }: CollectorVersionPolicy,
@@ -71,14 +71,14 @@ function unreadApprovalBefore(
 
 const stillWaits: ReadonlySet<StageStatus['state']> = new Set(['Pending', 'AwaitingApproval']);
 
-/** True if the rollout stopped because no collector of this stage reached the target version. */
+/** True if the rollout was stopped because no collector of this stage reached the target version. */
 function isInconclusive({ stopped }: Rollout, name: string): boolean {
   return stopped?.reason === reasons.stageInconclusive && stopped.stage === name;
 }
 
 /**
- * Returns a suffix that distinguishes this approval from former ones. A retry cancels former approvals, and so does a
- * stage that ended without a result.
+ * Returns a suffix that distinguishes this approval from earlier approvals of the stage. Earlier approvals are void after a retry, and
+ * after the stage ended without a result.
  */
 function suffixOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;
@@ -141,8 +141,8 @@ function approve(
 }
 
 /**
- * Number of collectors of the stage that are upgraded after the approval. Collectors that have the target version
- * already are not counted.
+ * Returns the number of collectors of the stage that the approval lets upgrade. Collectors that already run the target version do not
+ * count.
  */
 function renderMembers({ members, updated }: StageStatus): string {
   const left = Math.max(0, members - updated);
@@ -152,7 +152,7 @@ function renderMembers({ members, updated }: StageStatus): string {
     : `${left} of its ${members} collectors ${verb}`;
 }
 
-/** Clause about offline collectors of the policy. The status does not contain their number for each stage. */
+/** Returns a clause about offline collectors of the whole policy. The status does not contain their number for each stage. */
 function renderOffline({ status }: CollectorVersionPolicy): string {
   const offline = status?.collectors?.offline ?? 0;
   return offline === 0 ? '' : `, offline collectors when they are back (${offline} in the whole policy)`;

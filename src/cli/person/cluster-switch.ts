@@ -1,9 +1,9 @@
 /**
- * Pauses and resumes the whole operator in a cluster. The switch is the ConfigMap `logfleet-settings` in the namespace
- * of the operator, written with the rights of the user.
+ * Pauses and resumes the whole operator in a cluster. The switch is the ConfigMap `logfleet-settings` in the operator's namespace. The
+ * command writes it with the rights of the user.
  *
- * Invariant: the command never silently pauses a namespace without an operator. Without `--operator-namespace`, it uses
- * the namespace that contains the Lease of an operator. With the flag, it warns if that namespace has no such Lease.
+ * Invariant: the command does not silently write a ConfigMap that no operator reads. Without `--operator-namespace`, it chooses the
+ * namespace that contains the Lease of an operator. With the flag, it warns if that namespace has no such Lease.
  */
 
 import { pausedMember, readPause, settingsName } from '../../api/operator-settings.ts';
@@ -35,8 +35,7 @@ export async function openClusterSwitch(options: PauseOptions, context: CommandC
 }
 
 /**
- * Finds the namespace of the operator to pause or resume. Throws a `UsageError` if it is not clear which operator the
- * user means.
+ * Finds the namespace of the operator that is paused or resumed. Throws a `UsageError` if it is not clear which operator the user means.
  */
 export async function findSwitch(
   client: ApiClient,
@@ -86,7 +85,7 @@ async function listLeases(client: ApiClient, instead: string): Promise<readonly 
   }
 }
 
-/** Returns whether the namespace has the Lease of an operator. True also if the user may not read Leases. */
+/** Returns whether the namespace has the Lease of an operator. Also returns true if the user may not read Leases. */
 async function hasLease(client: ApiClient, namespace: string): Promise<boolean> {
   try {
     return (await client.find(leasePath(namespace, operatorLeaseName))) !== undefined;
@@ -102,10 +101,7 @@ async function pausedBy(client: ApiClient, namespace: string): Promise<string | 
   return readPause(data[pausedMember]) && `the ConfigMap ${settingsName} in namespace ${namespace}`;
 }
 
-/**
- * Sets `paused` in the ConfigMap of the operator settings, and keeps its other keys. Creates the ConfigMap if it is
- * missing.
- */
+/** Sets `paused` in the ConfigMap with the operator's settings, and keeps the other keys. Creates the ConfigMap if it is missing. */
 async function write(client: ApiClient, namespace: string, paused: boolean): Promise<void> {
   const data = { [pausedMember]: String(paused) };
   const change = () =>
@@ -122,7 +118,7 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
     if (!hasCode(error, 'host.gone')) throw error;
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: settingsName, namespace }, data };
     await client.call({ method: 'POST', path: configMapPath(namespace), query, body }).catch((failure: unknown) => {
-      // Another client has created the ConfigMap in the meantime. The next attempt changes it instead.
+      // Another client has created the ConfigMap in the meantime. The next attempt changes that ConfigMap.
       if (!hasCode(failure, 'host.conflict')) throw failure;
       return change();
     });
@@ -131,20 +127,20 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
 
 /**
  * Switch that pauses the whole operator, for `pause --all` and `resume --all`. In a cluster the switch is a ConfigMap
- * (`cluster-switch.ts`). In a directory of manifests it is a request file, and manifests can pause the operator as
+ * (`cluster-switch.ts`). In a directory of manifests it is a request file; there, a ConfigMap among the manifests can pause the operator as
  * well.
  */
 export interface OperatorSwitch {
-  /** Resources that the switch pauses, as a clause after "everything": `in ./policies`. */
+  /** Text that says which resources the switch pauses, such as `in ./policies`. It follows the word "everything". */
   readonly scope: string;
-  /** Flags with which another command selects the same operator, each with a space before it. */
+  /** Flags with which another command selects the same operator. Each flag has a space before it. */
   readonly flags: string;
-  /** Cause of the operator's pause, as a clause after "paused by". Undefined if the operator is not paused. */
+  /** Cause of the operator's pause, as a text that follows "paused by". Undefined if the operator is not paused. */
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
   /**
-   * Sentence that no operator process works on the directory, with the command that starts one. Undefined if a process
-   * works on it. Absent for a cluster.
+   * Sentence that no operator process works on the directory, and which command starts one. Undefined if a process works on it. The method
+   * is absent for a cluster.
    */
   idleNote?(): Promise<string | undefined>;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * `logfleet forget`: discards the stored state of a resource whose manifest was deleted from a directory (D4). The
- * command writes a request. The operator process that works on the directory now, or the next one, carries it out.
+ * `logfleet forget`: discards the stored state of a resource whose manifest was deleted from a directory (D4). The command only writes a
+ * request. The operator process that works on the directory, now or later, carries it out.
  */
 import { kinds } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -34,12 +34,12 @@ export async function forgetCommand(
     throw failure(
       'wait',
       'cli.nothingToDo',
-      `${target} has a manifest in ${dir}: delete the manifest before its state`,
+      `${target} still has a manifest in ${dir}: delete the manifest first, then its state`,
     );
   const retained = view.retained().filter(({ resource }) => resource.kind === kind && isMeant(resource));
   const [one, ...others] = retained;
   if (!one) {
-    const why = `it never had one, or it was discarded, at the latest after ${retentionDays} days`;
+    const why = `it never had state, or its state was discarded (at the latest after ${retentionDays} days)`;
     throw failure('wait', 'cli.nothingToDo', `${target} has no state in ${dir}: ${why}`);
   }
   if (others.length > 0)

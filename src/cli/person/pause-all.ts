@@ -32,7 +32,7 @@ export async function pauseAllCommand(
 }
 
 interface Outcome {
-  /** Result of the command, as a clause after "everything of …: ". */
+  /** Result of the command, as a text that follows "everything of …: ". */
   readonly report: string;
   readonly status: number;
 }
@@ -46,8 +46,8 @@ async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
 }
 
 /**
- * Resumes the whole operator. If a manifest pauses it, the pause stays, because Git owns the manifest, and the command
- * fails.
+ * Resumes the whole operator. If a manifest pauses the operator, the command fails and the pause stays, because the manifest may belong to
+ * Git.
  */
 async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
   if ((await operator.pausedBy()) === undefined) return { report: 'was not paused.', status: exitStatus.ok };
@@ -59,7 +59,7 @@ async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
 
 type OpenSwitch = (options: PauseOptions, context: CommandContext) => Promise<OperatorSwitch>;
 
-/** Opens the directory of `--dir`, or else the cluster of the kubeconfig. */
+/** Opens the directory of `--dir`. Without `--dir`, opens the cluster of the kubeconfig. */
 const openSwitch: OpenSwitch = async (options, context) => {
   if (options.dir !== undefined) {
     return openDirectorySwitch(options.dir, context);

@@ -1,6 +1,6 @@
 /**
- * `logfleet pause` and `logfleet resume` for one resource: set and remove an annotation. A pause does not stop upgrades
- * in flight, because the log service cannot cancel them. `pause-all.ts` pauses all resources.
+ * `logfleet pause` and `logfleet resume` for one resource: they set and remove an annotation. A pause does not stop upgrades in flight,
+ * because the log service cannot cancel them. `pause-all.ts` pauses all resources.
  */
 
 import { annotations } from '../../api/annotations.ts';
@@ -15,7 +15,7 @@ import type { ResourceReader } from '../resources/resource-reader.ts';
 import { pauseAllCommand } from './pause-all.ts';
 import { act, nothingToDo, renderInProgress } from './person-action.ts';
 
-/** Pauses the resource `target`, or the whole operator if it is undefined (`--all`). */
+/** Pauses the resource `target`. If `target` is undefined (`--all`), pauses the whole operator. */
 export function pauseCommand(
   target: string | undefined,
   options: PauseOptions,
@@ -31,7 +31,7 @@ export function pauseCommand(
   });
 }
 
-/** Resumes the resource `target`, or the whole operator if it is undefined (`--all`). */
+/** Resumes the resource `target`. If `target` is undefined (`--all`), resumes the whole operator. */
 export function resumeCommand(
   target: string | undefined,
   options: PauseOptions,
@@ -71,8 +71,8 @@ function renderResumption(
 }
 
 /**
- * Sentence with the cause of a pause of the whole operator. Undefined if only this resource can be paused. In a cluster
- * the cause is read from the status, unless the resource itself is paused.
+ * Returns a sentence with the cause of a pause of the whole operator. Returns undefined if only this resource can be paused. In a cluster,
+ * the status contains the cause, unless the resource itself is paused.
  */
 function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | undefined {
   if (reader.pauseOfAll) {

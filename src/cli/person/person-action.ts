@@ -1,7 +1,6 @@
 /**
- * Shared code of the commands `pause`, `resume`, `approve`, `retry` and `abort`. Each command writes one annotation of
- * one resource and reports the result on stdout. An annotation is used because a GitOps tool that owns the spec does
- * not undo it.
+ * Shared code of the commands `pause`, `resume`, `approve`, `retry` and `abort`. Each command writes one annotation of one resource and
+ * reports the result on stdout. A GitOps tool undoes changes of the spec that it manages, but not such an annotation.
  */
 
 import type { AnyResource, CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -15,15 +14,15 @@ import type { Annotation, ResourceReader } from '../resources/resource-reader.ts
 import { UsageError } from '../usage-error.ts';
 
 export interface PersonAction {
-  /** Annotation to write. Undefined if the resource has the annotation already. */
+  /** Annotation to write. Undefined if the resource already has it. */
   readonly annotation: Annotation | undefined;
-  /** Result of the command, as a clause after "cvp/production in namespace logging: ". */
+  /** Result of the command, as a text that follows "cvp/production in namespace logging: ". */
   readonly report: string;
-  /** True if the command does not have the wanted effect, so that it ends with exit status 1. */
+  /** True if the command does not have its effect. It then ends with exit status 1. */
   readonly isIneffective?: boolean;
 }
 
-/** Writes the annotation that `decide` returns for the resource `target`. If `decide` throws, nothing changes. */
+/** Writes the annotation that `decide` returns for the resource `target`. Writes nothing if `decide` throws. */
 export async function act(
   target: string,
   options: TargetOptions,
@@ -48,7 +47,7 @@ export async function act(
   }
 }
 
-/** Like `act`, for policies only. Throws a `UsageError` for an export. */
+/** Does the same as `act`, but only for policies. Throws a `UsageError` for an export. */
 export function actOnPolicy(
   target: string,
   options: TargetOptions,
@@ -59,25 +58,25 @@ export function actOnPolicy(
   return act(target, options, context, open, (resource) => {
     if (resource.kind === 'CollectorVersionPolicy') return decide(resource);
     throw new UsageError(
-      `${target} is an export, which has no rollout. It retries by itself; to end it, delete its manifest or run: ${commandLine('pause', resource, options)}`,
+      `${target} is an export, and exports have no rollout. An export retries automatically. To end it, delete its manifest or run: ${commandLine('pause', resource, options)}`,
     );
   });
 }
 
-/** Sentence that the resource is paused, with the step that resumes it. Empty if it is not paused. */
+/** Returns a sentence that the resource is paused, and how to resume it. Empty if the resource is not paused. */
 export function renderPaused(resource: AnyResource, options: TargetOptions): string {
   const resume = resumeStep(resource, options);
   return resume === undefined ? '' : ` It is paused. To resume: ${resume}`;
 }
 
-/** Returns the error of a command that has nothing to do. `message` says why, and what to do instead. */
+/** Returns the error for a command that has nothing to do. `message` says why, and what to do instead. */
 export function nothingToDo(resource: AnyResource, message: string): LogfleetError {
   return failure('wait', 'cli.nothingToDo', `${referenceOf(resource.kind, resource.metadata)}: ${message}`);
 }
 
 /**
- * Clause about upgrades and searches in flight, which a pause does not stop: `; 6 in progress end by themselves`. Empty
- * if nothing is in flight.
+ * Returns a text about upgrades and searches in flight, which a pause does not stop: `; 6 in progress end by themselves`. Empty if nothing
+ * is in flight.
  */
 export function renderInProgress(resource: AnyResource): string {
   switch (resource.kind) {

@@ -1,6 +1,6 @@
 /**
- * `logfleet retry` and `logfleet abort`: requests of a user about the current rollout. Each request contains its time,
- * so that a repeated request differs from the first.
+ * `logfleet retry` and `logfleet abort`: they write a user's request about the current rollout into an annotation. Each request contains
+ * its time, so that a repeated request differs from the first.
  */
 
 import { annotations } from '../../api/annotations.ts';
@@ -58,7 +58,7 @@ export function abortCommand(
  */
 export function rolloutOf(resource: CollectorVersionPolicy, command: 'approve' | 'retry' | 'abort'): Rollout {
   const { status } = resource;
-  if (!status) throw nothingToDo(resource, 'no operator has looked at it yet. Check that an operator is running');
+  if (!status) throw nothingToDo(resource, 'no operator has read it yet. Check that an operator is running');
   if (status.rollout) return status.rollout;
   const state = status.summary?.state;
   const why = state === undefined ? '' : ` (${state})`;
@@ -78,8 +78,8 @@ function renderRetry(resource: CollectorVersionPolicy, id: string, failed: numbe
 }
 
 /**
- * Returns whether a retry would affect any collector, including collectors that the service refused to upgrade. Failed
- * collectors can be missing from all lists of the status.
+ * Returns whether a retry would have an effect on any collector. Collectors that the service refused to upgrade count too. The lists in the
+ * status can omit failed collectors.
  */
 function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;
@@ -89,10 +89,10 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
 
-/** Reasons for skipping a collector that a retry ignores. In status, a text of the service can follow the reason. */
+/** Reasons for which an upgrade is skipped and which a retry ignores. In the status, a text of the service may follow the reason. */
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
-/** Clause that says how a rollout has ended, so that it cannot be aborted any more. Undefined if it can be aborted. */
+/** Returns a text that says how a rollout has ended, so that it cannot be aborted any more. Returns undefined if it can be aborted. */
 function overBy({ status }: CollectorVersionPolicy): string | undefined {
   if (status?.rollout?.stopped?.reason === 'Aborted') return 'is already aborted';
   return conditionOf(status, 'Ready')?.reason === reasons.rolledBack ? 'is already rolled back' : undefined;

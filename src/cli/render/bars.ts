@@ -1,6 +1,6 @@
 /**
- * Bars and histograms as text: the states of a policy's collectors, the progress of an export, and rows over time. Each
- * state has its own character, so the bars are readable without colours.
+ * Renders bars and histograms as text: the states of a policy's collectors, the progress of an export, and its rows over time. Each state
+ * has its own character, so that the bars are readable without colours.
  */
 import type { CollectorCounts } from '../../api/generated/collector-version-policy.ts';
 import { type Colour, type Paint, widthOf } from './text.ts';
@@ -12,7 +12,7 @@ interface CollectorState {
   readonly colour: Colour;
 }
 
-/** Collector states in the order of the bar. Their counts add up to `matched`. */
+/** Collector states in the order in which the bar shows them. Their numbers add up to the number of matched collectors (`matched`). */
 export const collectorStates: readonly CollectorState[] = [
   { member: 'updated', label: 'updated', mark: '█', colour: 'green' },
   { member: 'inProgress', label: 'in progress', mark: '▓', colour: 'cyan' },
@@ -25,8 +25,8 @@ export const collectorStates: readonly CollectorState[] = [
 ];
 
 /**
- * Bar of collector states, such as `[████▓▓░░]`, with exactly `width` columns including the brackets. The bar is empty
- * if there are no collectors.
+ * Renders the bar of collector states, such as `[████▓▓░░]`, with exactly `width` columns including the brackets. The bar is empty if there
+ * are no collectors.
  */
 export function renderBar(counts: CollectorCounts, width: number, paint: Paint): string {
   const room = Math.max(0, width - 2);
@@ -41,8 +41,8 @@ export function renderBar(counts: CollectorCounts, width: number, paint: Paint):
 }
 
 /**
- * Legend of the bar, such as `█ updated 80  ▓ in progress 6  …`, in lines of at most `width` columns. States without
- * collectors are left out.
+ * Renders the legend of the bar, such as `█ updated 80  ▓ in progress 6  …`, in lines of at most `width` columns. States without collectors
+ * are omitted.
  */
 export function renderLegend(counts: CollectorCounts, width: number, paint: Paint): readonly string[] {
   const lines: string[] = [];
@@ -57,9 +57,8 @@ export function renderLegend(counts: CollectorCounts, width: number, paint: Pain
 }
 
 /**
- * Divides the `cells` of a bar in proportion to `amounts`, by the largest remainder. Each amount above 0 gets a cell
- * while there are enough. The extra cell is taken from the largest amount. So one failed collector of ten thousand is
- * visible.
+ * Divides the columns of a bar (`cells`) in proportion to `amounts`, with the largest remainder method. Each amount above 0 gets at least
+ * one column while there are enough, taken from the largest amount. So one failed collector of ten thousand is visible.
  */
 export function apportion(amounts: readonly number[], cells: number): readonly number[] {
   const total = sum(amounts);
@@ -86,8 +85,8 @@ function sum(amounts: readonly number[]): number {
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
 /**
- * Progress bar such as `[████▌     ]`, with exactly `width` columns. `part` is the completed fraction, from 0 to 1. The
- * bar looks full only at 1.
+ * Renders a progress bar such as `[████▌     ]`, with exactly `width` columns. `part` is the completed fraction, from 0 to 1. The bar is
+ * completely filled only at 1.
  */
 export function renderProgressBar(part: number, width: number, paint: Paint): string {
   const room = Math.max(0, width - 2);
@@ -98,17 +97,17 @@ export function renderProgressBar(part: number, width: number, paint: Paint): st
 
 interface Piece {
   readonly startMs: number;
-  /** End of this slice of the histogram's time range, exclusive. */
+  /** End of this slice of the histogram's time range; the end itself is excluded. */
   readonly endMs: number;
   readonly count: number;
 }
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
-/** Character for a slice of the time range with an unknown number of rows. */
+/** Character for a slice of the time range whose number of rows is unknown. */
 const unknown = '·';
 const empty = ' ';
 
-/** Histogram of rows over time in `width` columns. The rows of a slice are spread evenly over its columns. */
+/** Renders a histogram of rows over time in `width` columns. The rows of a slice of time are distributed evenly over its columns. */
 export function renderHistogram(
   pieces: readonly Piece[],
   range: { readonly startMs: number; readonly endMs: number },
@@ -122,7 +121,7 @@ export function renderHistogram(
 function mark(rows: number, isKnown: boolean, highest: number): string {
   if (!isKnown) return unknown;
   if (rows === 0) return empty;
-  // A slice with at least one row gets a visible block.
+  // A slice with at least one row is always visible as a block.
   return heights[Math.max(0, Math.ceil((rows / highest) * heights.length) - 1)] ?? heights[0];
 }
 

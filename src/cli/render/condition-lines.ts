@@ -17,7 +17,7 @@ export function holds(status: WithConditions | undefined, wanted: string): boole
   return conditionOf(status, wanted)?.status === 'True';
 }
 
-/** True if logfleet is working on the resource, or the resource has no conditions yet. */
+/** True if logfleet is working on the resource. Also true while the resource has no conditions yet. */
 export function isAtWork(status: WithConditions | undefined): boolean {
   return !status?.conditions?.length || holds(status, 'Reconciling');
 }
@@ -29,10 +29,7 @@ export function renderConditions({ conditions = [] }: WithConditions, nowMs: num
   ]);
 }
 
-/**
- * Sentence that the status describes an older generation of the spec. Undefined if the status is
- * current.
- */
+/** Returns a sentence that the status describes an older generation of the spec. Undefined if the status is current. */
 export function renderBehind(resource: {
   readonly metadata: { readonly generation: number };
   readonly status?: { readonly observedGeneration?: number };
@@ -40,5 +37,5 @@ export function renderBehind(resource: {
   const { generation } = resource.metadata;
   const observed = resource.status?.observedGeneration;
   if (observed === undefined || observed >= generation) return undefined;
-  return `the following is about generation ${observed} of the spec; no operator has looked at generation ${generation} yet`;
+  return `this status is about generation ${observed} of the spec; no operator has read generation ${generation} yet`;
 }

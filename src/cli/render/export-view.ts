@@ -1,6 +1,6 @@
 /**
- * Renders an export: the exported part of its range, rows and their rate, histogram, the reason for waiting, running
- * searches, incomplete intervals, errors, and its query and destination. Pure functions.
+ * Renders an export: which part of its range is exported, its rows and their rate, the histogram, the reason for waiting, running searches,
+ * incomplete intervals, errors, the query and the destination. All functions are pure.
  */
 import { reasons } from '../../api/conditions.ts';
 import type {
@@ -27,7 +27,7 @@ import {
 } from './text.ts';
 import { type Moment, renderEnd, renderView, type ViewOptions } from './view-layout.ts';
 
-/** Maximum number of lines for each kind of detail in the view of an export. */
+/** Maximum number of lines that the view of an export shows for each kind of detail. */
 interface Detail {
   readonly jobs: number;
   readonly problems: number;
@@ -35,7 +35,7 @@ interface Detail {
 }
 
 const all = Number.POSITIVE_INFINITY;
-/** Amounts of detail of a live view, from a large window to a small one. */
+/** Levels of detail of a live view, from a large window to a small one. */
 const details: readonly Detail[] = [
   { jobs: 10, problems: 5, events: 5 },
   { jobs: 6, problems: 3, events: 3 },
@@ -70,7 +70,7 @@ export function renderExport(resource: SearchExport, moment: Moment, options: Vi
   }));
 }
 
-/** State of an export in one line, for outputs without a terminal. */
+/** Renders the state of an export in one line, for outputs without a terminal. */
 export function renderExportLine(name: string, status: SearchExportStatus): string {
   const { summary, progress } = status;
   const done = progress && progress.intervalsDone > 0 ? renderDone(status) : undefined;
@@ -78,19 +78,19 @@ export function renderExportLine(name: string, status: SearchExportStatus): stri
   return printable(`${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join('; ')}` : ''}`);
 }
 
-/** Message of the `Ready` condition while the export waits. Undefined while it searches. */
+/** Message of the `Ready` condition if the export waits. Undefined while it searches. */
 export function exportWait(status: SearchExportStatus): string | undefined {
   const ready = conditionOf(status, 'Ready');
   return holds(status, 'Reconciling') && ready?.reason !== reasons.exporting ? ready?.message : undefined;
 }
 
-/** Sentence about rows that running searches have found but that are not written yet. Undefined if there are none. */
+/** Returns a sentence about rows that running searches have found but that are not written yet. Undefined if there are no such rows. */
 export function renderFound(jobs: readonly SearchJobStatus[] = []): string | undefined {
   const found = jobs.reduce((sum, { messageCount = 0 }) => sum + messageCount, 0);
   return found === 0 ? undefined : `The running searches have found ${renderCount(found, 'message')} so far.`;
 }
 
-/** Lines about the incomplete intervals of an export. */
+/** Renders the incomplete intervals of an export, one line each. */
 export function renderIncomplete(intervals: readonly IncompleteInterval[] = []): readonly string[] {
   return intervals.map(({ from, to, reason, received, expected }) => {
     const got = received === undefined ? '' : `; ${groupedText(received)} received`;
@@ -99,9 +99,7 @@ export function renderIncomplete(intervals: readonly IncompleteInterval[] = []):
   });
 }
 
-/**
- * The exported part of the time range as a bar, and its histogram. Both have the same width if there is enough space.
- */
+/** Renders the exported part of the time range as a bar, and the histogram. Both have the same width if there is enough space. */
 function coverage(status: SearchExportStatus, width: number, paint: Paint): readonly string[] {
   const { progress, timeRange } = status;
   if (!progress) return [];
@@ -125,7 +123,7 @@ function pace(status: SearchExportStatus, { nowMs, requestsPerSecond }: Moment, 
   return [renderDone(status) ?? '', speed].filter((line) => line !== '').flatMap((line) => wrap(line, width));
 }
 
-/** Completed part of an export, such as `1,234,567 rows, 300 MiB of files, in 14 of 40 intervals`. */
+/** Renders the completed part of an export, such as `1,234,567 rows, 300 MiB of files, in 14 of 40 intervals`. */
 function renderDone({ progress }: SearchExportStatus): string | undefined {
   if (!progress) return undefined;
   const { rowsWritten, bytesWritten, intervalsDone, intervalsPlanned, duplicatesDropped } = progress;
@@ -134,7 +132,9 @@ function renderDone({ progress }: SearchExportStatus): string | undefined {
   return `${renderCount(rowsWritten, 'row')}, ${renderBytes(bytesWritten)} of files, in ${of}${dropped}`;
 }
 
-/** Download rate, such as `41,000 rows and 9.8 MiB received a second` (before compression). Undefined without one. */
+/**
+ * Renders the download rate (bytes before compression), such as `41,000 rows and 9.8 MiB received a second`. Undefined if there is no rate.
+ */
 function renderRates({ progress }: SearchExportStatus): string | undefined {
   const { rowsPerSecond, bytesPerSecond } = progress ?? {};
   const parts = [
@@ -152,7 +152,7 @@ function renderSpan(from: string, to: string): string {
   return timesMs.map(isWhole(60_000) ? renderMinute : isWhole(1_000) ? renderMoment : precise).join(' to ');
 }
 
-/** Histogram of an export's rows over time, as a line of blocks. Undefined while no rows are known. */
+/** Renders the histogram of an export's rows over time as a line of blocks. Undefined while no number of rows is known. */
 function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
   if (rowHistogram.every((count) => count === 0) || !timeRange || width < 10) return undefined;
   const range = { startMs: Date.parse(timeRange.startTime), endMs: Date.parse(timeRange.endTime) };
@@ -164,7 +164,7 @@ function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width:
   return renderHistogram(pieces, range, width);
 }
 
-/** Reason why a working export runs no search at the moment. Undefined if it runs one. */
+/** Returns the reason why an unfinished export runs no search at the moment. Undefined if it runs one. */
 function waiting(status: SearchExportStatus): string | undefined {
   const isSearching = (status.jobs?.length ?? 0) > 0 && status.outageStartTime === undefined;
   const isWaiting = !isSearching && !holds(status, 'Ready') && holds(status, 'Reconciling');

@@ -1,6 +1,6 @@
 /**
- * Finds what a person can do so that a resource continues: resume it, approve a stage, or retry failures. Each step is
- * a command that can be pasted, or a change of a manifest.
+ * Finds out what a person can do to let a resource continue: resume it, approve a stage, or retry failures. Each step is a command that can
+ * be pasted into a shell, or a change of a manifest.
  */
 
 import { join } from 'node:path';
@@ -13,23 +13,27 @@ import { unreachable } from '../../base/assert.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 
-/** Flags that another logfleet command needs to find a resource. */
+/** Flags with which another logfleet command finds a resource. */
 export interface StepOptions extends TargetOptions {
-  /** True if no command can find the resource, so that a person must change its manifest. */
+  /** True if no command can find the resource. A person must then change its manifest. */
   readonly byManifest?: true;
 }
 
-/** What a person can do now for one resource. A step that does not apply is undefined. */
+/** Steps that a person can take now for one resource. A step that does not apply is undefined. */
 export interface NextSteps {
   /** Instruction that ends a pause of the resource. */
   readonly resume?: string | undefined;
   /** Command that approves the stage that waits for approval. */
   readonly approve?: string | undefined;
-  /** Command that continues a stopped rollout, or retries failed collectors. */
+  /** Command that continues a stopped rollout, or that retries failed collectors. */
   readonly retry?: string | undefined;
 }
 
-/** @param resumeAll instruction that resumes the whole operator, if the operator is paused */
+/**
+ * Finds the steps for a resource.
+ *
+ * @param resumeAll instruction that resumes the whole operator, if the operator is paused
+ */
 export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll?: string): NextSteps {
   const pauses = [resumeStep(resource, options), resumeAll].filter((step) => step !== undefined);
   return {
@@ -39,7 +43,7 @@ export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll
   };
 }
 
-/** The first step that applies to the resource, as a sentence that follows a message. Empty if none applies. */
+/** Returns the first step that applies to the resource, as a sentence that follows a message. Empty if no step applies. */
 function renderNextStep({ resume, approve, retry }: NextSteps): string {
   if (resume !== undefined) return ` To resume: ${resume}`;
   if (approve !== undefined) return ` To approve: ${approve}`;
@@ -47,8 +51,8 @@ function renderNextStep({ resume, approve, retry }: NextSteps): string {
 }
 
 /**
- * Message about a resource that a person must act on, with the first step that applies. The message of a stopped rollout
- * is that of the stop itself, because the condition names the remedy without the flags of the command.
+ * Returns a message about a resource that waits for a person, with the first step that applies. For a stopped rollout, this is the message
+ * of the stop: the message of the condition names the command for a retry without the flags that select the resource.
  */
 export function renderMessage({ kind, status }: AnyResource, message: string, steps: NextSteps): string {
   const stop = kind === 'CollectorVersionPolicy' ? status?.rollout?.stopped : undefined;
@@ -58,7 +62,7 @@ export function renderMessage({ kind, status }: AnyResource, message: string, st
   return `${stop.message.replace(/\.?$/, '.')} Set another target, or run: ${steps.retry}`;
 }
 
-/** Instruction that ends all pauses of this resource. Undefined if it is not paused, or is complete. */
+/** Returns the instruction that ends all pauses of this resource. Undefined if the resource is complete or not paused. */
 export function resumeStep(resource: AnyResource, options: StepOptions): string | undefined {
   if (isComplete(resource)) return undefined;
   const steps = [
@@ -80,7 +84,7 @@ function approveStep(resource: AnyResource, options: TargetOptions): string | un
   return stage && `${commandLine('approve', resource, options)} --stage ${shellWord(stage.name)}`;
 }
 
-/** Reasons of the `Ready` condition for which `logfleet retry` helps. */
+/** Reasons of the `Ready` condition for which the command `logfleet retry` helps. */
 const retryReasons: readonly (string | undefined)[] = [
   reasons.rolloutStopped,
   reasons.stageInconclusive,
@@ -98,15 +102,15 @@ function retryStep(resource: AnyResource, options: TargetOptions): string | unde
 
 /** One cause of a pause of the whole operator. */
 interface PauseOfAll {
-  /** Directory of the manifests, as the command line names it. */
+  /** Directory of the manifests, as written on the command line. */
   readonly directory: string;
   /** File that pauses the operator, relative to the directory. */
   readonly manifest: string;
-  /** Kind of the file: a ConfigMap among the manifests, a request by a command, or a file that cannot be read. */
+  /** Kind of the file: a ConfigMap among the manifests, a request of a command, or a file that cannot be read. */
   readonly source: 'manifest' | 'request' | 'unreadable';
 }
 
-/** Instruction that ends all causes of a pause of the whole operator. Undefined if there is none. */
+/** Returns the instruction that ends all causes of a pause of the whole operator. Undefined if there is no cause. */
 export function resumeAllStep(causes: readonly PauseOfAll[]): string | undefined {
   return causes.length === 0 ? undefined : causes.map(stepFor).join(', and ');
 }
@@ -134,7 +138,7 @@ export function isPausedByAnnotation({ metadata }: AnyResource): boolean {
   return metadata.annotations[annotations.paused] === 'true';
 }
 
-/** Flags that select a resource's directory or cluster, each with a space before it. Empty if no flag is needed. */
+/** Returns the flags that select a resource's directory or cluster, each with a space before it. Empty if no flag is needed. */
 export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptions): string {
   const flags = { '--dir': dir, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
   return Object.entries(flags)
@@ -147,12 +151,12 @@ export function shellWord(text: string): string {
   return /^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Reference to a resource in a command, such as `cvp/production`. */
+/** Returns the text by which a command names a resource, such as `cvp/production`. */
 export function referenceOf(kind: KindName, { name }: { readonly name: string }): string {
   return `${kinds[kind].shortNames[0]}/${name}`;
 }
 
-/** Another logfleet command about the same resource, ready to be pasted into a shell. */
+/** Returns another logfleet command about the same resource, ready to be pasted into a shell. */
 export function commandLine(command: string, resource: AnyResource, options: TargetOptions): string {
   return `logfleet ${command} ${referenceOf(resource.kind, resource.metadata)}${targetFlags(options)}`;
 }

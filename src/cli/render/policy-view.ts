@@ -1,6 +1,6 @@
 /**
- * Renders a policy: the states of its collectors, upgrade rate, the reason for waiting, stages, versions, upgrades in
- * flight, failures, actions of people, and former rollouts. Pure functions.
+ * Renders a policy: the states of its collectors, the upgrade rate, the reason for waiting, stages, versions, upgrades in flight, failures,
+ * actions of people, and former rollouts. All functions are pure.
  */
 import { reasons } from '../../api/conditions.ts';
 import type {
@@ -19,7 +19,7 @@ import { renderActions, renderStages, renderWait, renderWindow } from './rollout
 import { clip, type Paint, printable, renderAgeSince, renderExamples, widthOf, wrap } from './text.ts';
 import { type Moment, renderEnd, renderView, type ViewOptions } from './view-layout.ts';
 
-/** Maximum number of lines for each kind of detail in the view of a policy. */
+/** Maximum number of lines that the view of a policy shows for each kind of detail. */
 interface Detail {
   readonly stages: number;
   readonly versions: number;
@@ -30,7 +30,7 @@ interface Detail {
 }
 
 const all = Number.POSITIVE_INFINITY;
-/** Amounts of detail of a live view, from a large window to a small one. */
+/** Levels of detail of a live view, from a large window to a small one. */
 const details: readonly Detail[] = [
   { stages: 10, versions: 6, tasks: 5, reasons: 4, actions: 3, events: 5 },
   { stages: 10, versions: 6, tasks: 3, reasons: 3, actions: 2, events: 3 },
@@ -83,8 +83,8 @@ function targetOf({ spec: { target }, status }: CollectorVersionPolicy): string 
 }
 
 /**
- * State of a policy in one line, for outputs without a terminal. The line changes only with the state or with a number
- * of collectors.
+ * Renders the state of a policy in one line, for outputs without a terminal. The line changes only with the state or with a number of
+ * collectors.
  */
 export function renderSummaryLine(name: string, status: CollectorVersionPolicyStatus): string {
   const { targetVersion, summary, collectors, rollout } = withoutOldFigures(status);
@@ -98,8 +98,8 @@ export function renderSummaryLine(name: string, status: CollectorVersionPolicySt
 }
 
 /**
- * Reason why a policy starts no upgrade now: a cause that needs a person, such as a stopped rollout, an outage of the log
- * service (H2), or what its rollout waits for. Undefined if upgrades are in flight.
+ * Returns the reason why a policy starts no upgrade now: a stop or another cause that needs a person, an outage of the log service (H2), or
+ * what the rollout waits for. Undefined if upgrades are in flight.
  */
 export function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
   if (status.outageStartTime !== undefined || holds(status, 'Stalled')) return conditionOf(status, 'Ready')?.message;
@@ -109,8 +109,8 @@ export function policyWait(status: CollectorVersionPolicyStatus): string | undef
 }
 
 /**
- * Returns the status without its numbers of collectors, as long as they come from an earlier run because this run has
- * not listed the collectors yet.
+ * Returns the status without its numbers of collectors if these numbers come from an earlier run, because this run has not listed the
+ * collectors yet.
  */
 function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
   const { targetVersion, conditions, summary: { state } = {} } = status;
@@ -122,7 +122,7 @@ function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): Collector
   };
 }
 
-/** Line with the upgrade rate and the remaining time of a rollout. None if logfleet is not working on the policy. */
+/** Renders a line with the upgrade rate and the remaining time of a rollout. Returns no line if logfleet is not working on the policy. */
 function pace(
   status: CollectorVersionPolicyStatus,
   { updatedPerMinute, requestsPerSecond, nowMs }: Moment,
@@ -136,7 +136,7 @@ function pace(
   return parts.length === 0 ? [] : [parts.join(', ')];
 }
 
-/** Line with the id of the rollout, which commands need, and the maintenance window. */
+/** Renders a line with the maintenance window and the id of the rollout. Commands need the id. */
 function rolloutAndWindow(status: CollectorVersionPolicyStatus, nowMs: number, width: number): readonly string[] {
   const { rollout } = status;
   const window = renderWindow(status, nowMs);
@@ -150,7 +150,7 @@ function rolloutAndWindow(status: CollectorVersionPolicyStatus, nowMs: number, w
   return lines.flatMap((one) => wrap(printable(one), width));
 }
 
-/** Reason why a working policy starts no upgrade at the moment. Undefined if there is none. */
+/** Returns the reason why a policy that is not paused or stopped starts no upgrade at the moment. Undefined if there is no reason. */
 function waiting(status: CollectorVersionPolicyStatus, nowMs: number): string | undefined {
   if (holds(status, 'Ready') || !holds(status, 'Reconciling')) return undefined;
   if (status.outageStartTime !== undefined) return conditionOf(status, 'Ready')?.message;
@@ -165,8 +165,8 @@ function versions(
   paint: Paint,
 ): readonly string[] {
   if (most === 0) return [];
-  // The most frequent versions, sorted by version. Sorted by number of collectors, the bars would change places and be
-  // hard to follow.
+  // The most frequent versions are shown, sorted by version. If they were sorted by number of collectors, their bars would change places
+  // during a rollout.
   const shown = counts.slice(0, most).sort(oldestFirst);
   const labels = shown.map(({ version }) => printable(version) || '(none)');
   const labelWidth = Math.max(0, ...labels.map(widthOf));
@@ -183,7 +183,7 @@ function versions(
   return [...lines, `and ${counted(rest.length, 'more version')} with ${counted(collectors, 'collector')}`];
 }
 
-/** Order of versions, oldest first. Texts that are not versions come last. */
+/** Compares versions for sorting, oldest first. Texts that are not versions come last. */
 function oldestFirst(left: VersionCount, right: VersionCount): number {
   const [leftVersion, rightVersion] = [parseBuildVersion(left.version), parseBuildVersion(right.version)];
   if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
@@ -202,7 +202,7 @@ function tasksInFlight(
   return more > 0 && lines.length > 0 ? [...lines, `and ${more} more`] : lines;
 }
 
-/** Lines about upgrades, such as `web-1  19.1-1 → 19.2-1  Failed, 20s ago: disk full`. */
+/** Renders upgrades, one line each, such as `web-1  19.1-1 → 19.2-1  Failed, 20s ago: disk full`. */
 function taskLines(shown: readonly TaskSample[], nowMs: number): readonly string[] {
   const names = shown.map(({ collector }) => clip(printable(collector), 24));
   const nameWidth = Math.max(0, ...names.map(widthOf));
@@ -220,7 +220,7 @@ function reasonLines(all: readonly ReasonCount[] = [], most: number, paint: Pain
   });
 }
 
-/** Lines about former rollouts, each with the actions of people below it. */
+/** Renders former rollouts, one line each. Below each line are the actions of people on that rollout. */
 function history({ history: records = [] }: CollectorVersionPolicyStatus, nowMs: number): readonly string[] {
   return records.flatMap(({ id, outcome, updated, failed, startTime, completionTime, actions = [] }) => {
     const took = renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime)));

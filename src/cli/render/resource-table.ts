@@ -1,6 +1,6 @@
 /**
- * Renders resources as the table of `kubectl get`, as single rows, and as documents for programs. The CRDs define the
- * columns of the table (`additionalPrinterColumns`), so `logfleet get` and `kubectl get` show the same table.
+ * Renders resources as the table of `kubectl get`, as single rows, or as documents for programs. The CRDs define the columns of the table
+ * (`additionalPrinterColumns`), so `logfleet get` and `kubectl get` show the same table.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -12,15 +12,15 @@ import { renderTable } from './table.ts';
 import { renderAgeSince } from './text.ts';
 
 export interface TableOptions {
-  /** True to show columns with a priority above 0, too (`-o wide`). */
+  /** True if columns with a priority above 0 are shown, too (`-o wide`). */
   readonly wide: boolean;
   readonly withNamespace: boolean;
   readonly nowMs: number;
-  /** Width of the window in columns. Undefined without a terminal. */
+  /** Width of the terminal in columns. Undefined if the output is not a terminal. */
   readonly width?: number;
 }
 
-/** Lines with one table for each kind of resource, and an empty line between tables. */
+/** Renders one table for each kind of resource, with an empty line between the tables. */
 export function renderResourceTable(resources: readonly AnyResource[], options: TableOptions): readonly string[] {
   const kindsPresent = [...new Set(resources.map(({ kind }) => kind))];
   return kindsPresent.flatMap((kind, index) => {
@@ -48,10 +48,7 @@ function columnsOf(kind: KindName, wide: boolean): readonly PrinterColumn[] {
   return wide ? columns : columns.filter(({ priority = 0 }) => priority === 0);
 }
 
-/**
- * Renders the resource itself if `single`, otherwise a `List` of resources, as kubectl does. The text ends with a
- * line break.
- */
+/** Renders the resource itself if `single` is true, otherwise a `List` of resources, as kubectl does. The text ends with a line break. */
 export function renderDocuments(resources: readonly AnyResource[], format: 'json' | 'yaml', single: boolean): string {
   const document = single ? resources[0] : { apiVersion: 'v1', kind: 'List', items: resources };
   return format === 'json' ? `${JSON.stringify(document, undefined, 2)}\n` : renderYaml(document);
@@ -63,10 +60,10 @@ export function renderYaml(document: unknown): string {
 
 interface PrinterColumn {
   readonly name: string;
-  /** Type of the column in the CRD. A `date` is shown as an age. */
+  /** Type of the column in the CRD. The value of a `date` column is shown as an age. */
   readonly type: string;
   /**
-   * JSON path of the column's value in the resource. A filter compares one field:
+   * JSON path of the column's value in the resource. It may contain a filter on one field:
    * `.status.conditions[?(@.type=="Ready")].message`.
    */
   readonly jsonPath: string;
@@ -82,7 +79,10 @@ interface Crd {
 
 const crdFolder = fileURLToPath(new URL('../../../crds/', import.meta.url));
 
-/** Table columns of a kind's newest version in the order of the CRD, without the name. */
+/**
+ * Returns the table columns of a kind in the order of the CRD, from the newest version of the kind. The column with the name is not
+ * included.
+ */
 export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
   for (const file of readdirSync(crdFolder)) {
     if (!file.endsWith('.yaml')) continue;
@@ -92,7 +92,7 @@ export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
   assert(false, `crds/ holds no CRD of the kind ${kind}`);
 }
 
-/** Text of one table cell. Empty if the resource has no value, as in kubectl. */
+/** Returns the text of a table cell. Empty if the resource has no value, as in kubectl. */
 export function renderCell(column: PrinterColumn, resource: unknown, nowMs: number): string {
   const value = valueAt(column.jsonPath, resource);
   if (column.type === 'date') return renderAgeSince(typeof value === 'string' ? value : undefined, nowMs);

@@ -1,6 +1,6 @@
 /**
- * Renders figures of a rollout as text: its stages with state, bar and counts, what the rollout waits for, and actions
- * of people.
+ * Renders the figures of a rollout as text: its stages with state, bar and numbers of collectors, what the rollout waits for, and the
+ * actions of people.
  */
 
 import { reasons } from '../../api/conditions.ts';
@@ -36,7 +36,7 @@ const stageColours: Readonly<Record<StageStatus['state'], Colour>> = {
 };
 
 const widestBar = 40;
-/** Minimum length of a bar in columns. A shorter bar would show nothing more than the counts. */
+/** Minimum length of a bar in columns. A shorter bar would show nothing more than the numbers beside it. */
 const shortestBar = 6;
 const gap = '  ';
 
@@ -79,7 +79,7 @@ export function renderStages(
   ];
 }
 
-/** Index of the first stage that the view shows: the stage before the current one, if there is space for it. */
+/** Returns the index of the first stage that the view shows: the stage before the current stage, if there is space for it. */
 function firstShown(stages: readonly StageStatus[], most: number): number {
   const current = stages.findIndex(({ state }) => state !== 'Completed');
   const wanted = (current === -1 ? stages.length : current) - Math.min(1, most - 1);
@@ -95,10 +95,10 @@ const analysisColours: Readonly<Record<StageAnalysisStatus['state'], Colour>> = 
   Inconclusive: 'yellow',
 };
 
-/** Maximum number of quiet members that the view names. */
+/** Maximum number of members that the view names because they sent few messages after their upgrade. */
 const maxQuiet = 3;
 
-/** Lines about the message analysis of a stage; none before its period has ended. */
+/** Renders the result of a stage's message analysis. Returns no lines before the analysed period has ended. */
 function renderAnalysis({ analysis }: StageStatus): readonly string[] {
   if (!analysis) return [];
   const { state, judged = 0, quiet = 0, unjudged = 0, quietest = [], message = 'no reason is known' } = analysis;
@@ -113,7 +113,7 @@ function renderAnalysis({ analysis }: StageStatus): readonly string[] {
     case 'Passed':
       return [`messages: ${counted(judged, 'member')} judged, none went quiet${left}`];
     case 'Inconclusive':
-      return [`messages: no member shipped enough before to be judged${left}`];
+      return [`messages: no member sent enough before its upgrade to be judged${left}`];
     case 'Failed':
       return [
         `messages: ${quiet} of ${counted(judged, 'judged member')} went quiet${left}`,
@@ -144,8 +144,8 @@ function renderCounts(stage: StageStatus): string {
 }
 
 /**
- * Text with the failures of a stage, such as `2 failed`. Attempts of one collector can fail repeatedly; if failed
- * attempts are more than failed collectors, their number is added. Undefined without failures.
+ * Renders the failures of a stage, such as `2 failed`. Upgrades of one collector can fail repeatedly; if there are more failed attempts
+ * than failed collectors, the number of attempts is added. Undefined without failures.
  */
 function renderFailures({ failed, failedAttempts = 0 }: StageStatus): string | undefined {
   if (failedAttempts <= failed) return failed === 0 ? undefined : `${failed} failed`;
@@ -153,15 +153,12 @@ function renderFailures({ failed, failedAttempts = 0 }: StageStatus): string | u
   return failed === 0 ? `${attempts} failed` : `${failed} failed (${attempts})`;
 }
 
-/**
- * States of a stage in which no more upgrades start. Its remaining collectors are offline, hosted or left out
- * for another reason.
- */
+/** States of a stage in which it starts no more upgrades. Its remaining collectors are offline, hosted or omitted for another reason. */
 const overStates: readonly StageStatus['state'][] = ['Soaking', 'Failed', 'Completed'];
 
 /**
- * Bar of a stage's collectors, `[███×░░]`, with exactly `width` columns. In a stage that starts no more upgrades, the
- * remaining collectors appear as `[███×··]`.
+ * Renders the bar of a stage's collectors, such as `[███×░░]`, with exactly `width` columns. If the stage starts no more upgrades, dots
+ * stand for the remaining collectors: `[███×··]`.
  */
 export function renderStageBar(
   { members, updated, failed, state }: Pick<StageStatus, 'members' | 'updated' | 'failed' | 'state'>,
@@ -180,10 +177,7 @@ function aligned(texts: readonly string[]): readonly string[] {
   return texts.map((text) => text + ' '.repeat(width - widthOf(text)));
 }
 
-/**
- * What the rollout waits for, such as `the end of the soak of stage canary, 12m left`. Undefined if it waits for
- * nothing.
- */
+/** Returns what the rollout waits for, such as `the end of the soak of stage canary, 12m left`. Undefined if it waits for nothing. */
 export function renderWait(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
   const waitingFor = status?.rollout?.waitingFor;
   if (!status || waitingFor === undefined) return undefined;
@@ -191,9 +185,7 @@ export function renderWait(status: CollectorVersionPolicyStatus | undefined, now
   return untilMs === undefined ? waitingFor : `${waitingFor}, ${renderAge(untilMs - nowMs)} left`;
 }
 
-/**
- * Time at which the rollout's wait ends. The reason of the `Ready` condition tells which time in the status applies.
- */
+/** Returns the time at which the rollout stops waiting. The reason of the `Ready` condition tells which time in the status applies. */
 function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersionPolicyStatus, nowMs: number) {
   const reason = conditionOf({ conditions }, 'Ready')?.reason;
   const soaked = stages?.find(({ name }) => name === rollout?.stage)?.soakedUntil;
@@ -204,9 +196,8 @@ function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersion
 }
 
 /**
- * Text about the maintenance window, such as `open for another 3h, until …` or `opens in 5h, …`. The time zone is that
- * of the collectors if windows depend on it. The text also tells when an open window is too short to start an upgrade.
- * Undefined without a window.
+ * Renders the maintenance window, such as `open for another 3h, until …` or `opens in 5h, …`. If the windows depend on the collectors' time
+ * zones, the text says so. It also says when an open window is too short to start an upgrade. Undefined without a window.
  */
 export function renderWindow(
   { nextWindow, conditions }: CollectorVersionPolicyStatus,
@@ -232,7 +223,7 @@ const done: Readonly<Record<PersonAction['action'], string>> = {
   Abort: 'aborted',
 };
 
-/** One line for each action of a person on a rollout, in the given order. */
+/** Renders one line for each action of a person on a rollout, in the given order. */
 export function renderActions(actions: readonly PersonAction[], nowMs: number): readonly string[] {
   const ages = actions.map(({ time }) => `${renderAgeSince(time, nowMs)} ago`);
   const width = Math.max(0, ...ages.map(({ length }) => length));

@@ -1,6 +1,6 @@
 /**
- * Draws a block of lines at the end of a terminal, and redraws it in place. Lines above the block stay, and the last
- * drawing stays at the end.
+ * Draws a block of lines at the bottom of a terminal, and redraws it in place. Lines above the block stay. When drawing ends, the last
+ * block stays, too.
  *
  * Invariant: the block is never larger than the window, because scrolling and wrapping would move it to unknown lines.
  */
@@ -31,13 +31,13 @@ export class Screen {
     this.#height = shown.length;
   }
 
-  /** Writes a line above the block, where it stays. The block disappears until it is drawn again. */
+  /** Writes a line above the block, where the line stays. The block is removed from the terminal until it is drawn again. */
   print(line: string): void {
     this.#output.write(`${this.#home()}${eraseBelow}${line}\n`);
     this.#height = 0;
   }
 
-  /** Ends drawing: keeps the last drawing and shows the cursor. */
+  /** Ends drawing. The last block stays, and the cursor is shown again. */
   end(): void {
     if (this.#begun) this.#output.write(showCursor);
     this.#begun = false;

@@ -5,7 +5,7 @@ import { type Paint, printable, widthOf, wrap } from './text.ts';
 
 const widestGap = 3;
 
-/** Width of each table column. Callers keep the widths to add rows later. */
+/** Width of each table column. Callers keep these widths to add rows later. */
 type ColumnWidths = readonly number[];
 
 export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths {
@@ -25,10 +25,7 @@ export function renderRow(cells: readonly string[], widths: ColumnWidths, gap = 
     .trimEnd();
 }
 
-/**
- * Lines of a table with its headings. If the table is wider than `width`, the gaps between columns shrink as far as
- * possible.
- */
+/** Renders a table with its headings. If the table is wider than `width`, the gaps between the columns shrink as far as possible. */
 export function renderTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -41,7 +38,7 @@ export function renderTable(
   return all.map((row) => renderRow(row, widths, Math.max(1, Math.min(widestGap, gap))));
 }
 
-/** Name and value of a line in a list. A line with an undefined value is left out. */
+/** Name and value of a line in a list. A line whose value is undefined is omitted. */
 export type Fact = readonly [name: string, value: string | undefined];
 
 interface FactsOptions {
@@ -49,7 +46,7 @@ interface FactsOptions {
   readonly paint: Paint;
   /** Number of blanks before each line of the list. */
   readonly margin?: number;
-  /** Width of the names with their colon, in columns. Default: the width of the longest name and three blanks. */
+  /** Width in columns of the names with their colon. By default: the longest name, a colon and three blanks. */
   readonly nameWidth?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Formats text for terminals: colours, widths, ages, times, numbers and sizes. Texts of a service or a manifest can
- * contain control characters that would change the terminal; `printable` removes them.
+ * Formats text for terminals: colours, widths, ages, times, numbers and sizes. Texts from the service or from a manifest can contain
+ * control characters that would change the terminal; `printable` removes them.
  */
 import { groupedText, wordFor } from '../../base/number-text.ts';
 
@@ -16,23 +16,23 @@ export function paintWith(colour: boolean): Paint {
 }
 
 /**
- * Escape sequences that `paintWith` writes. The pattern matches the escape character by its category, because the
- * character itself must not appear in source code.
+ * Pattern for the escape sequences that `paintWith` writes. It matches the escape character by its Unicode category, because biome forbids
+ * the character itself in source code.
  */
 const escapeSequences = /\p{Cc}\[\d+m/gu;
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
-/** Returns the text on one line, with control characters and invisible formatting characters replaced by blanks. */
+/** Returns the text on one line. Control characters and invisible formatting characters are replaced by blanks. */
 export function printable(text: string): string {
   return text.replaceAll(controls, ' ');
 }
 
-/** Number of columns of a text without its colours. A double-width character counts as one. */
+/** Returns the number of columns that a text takes, without its colours. A double-width character counts as one. */
 export function widthOf(text: string): number {
   return Array.from(text.replaceAll(escapeSequences, '')).length;
 }
 
-/** Shortens a text with colours to `width` columns. `…` replaces the rest, and open colours are closed. */
+/** Shortens a coloured text to `width` columns. `…` replaces the rest, and open colours are closed. */
 export function clip(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = '';
@@ -47,7 +47,7 @@ export function clip(text: string, width: number): string {
   return width <= 0 ? kept : `${kept}…`;
 }
 
-/** Breaks a text at blanks into lines of at most `width` columns. Longer words stay whole. */
+/** Breaks a text at blanks into lines of at most `width` columns. Words that are longer than a line stay whole. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -58,7 +58,7 @@ export function wrap(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Wraps a line, and indents the following lines like the first line and `hanging` columns more. */
+/** Wraps a line. The following lines get the indentation of the first line, plus `hanging` columns. */
 export function wrapIndented(line: string, width: number, hanging = 4): readonly string[] {
   if (widthOf(line) <= width) return [line];
   const indent = /^ */.exec(line)?.[0] ?? '';
@@ -69,8 +69,8 @@ export function wrapIndented(line: string, width: number, hanging = 4): readonly
 }
 
 /**
- * Duration in one or two units, rounded like kubectl. A slightly negative duration is shown as `0s`, because it comes
- * from clocks that differ. Any other negative duration is shown as `<invalid>`.
+ * Renders a duration in one or two units, rounded like kubectl. A slightly negative duration is shown as `0s`, because it comes from clocks
+ * that differ. Any other negative duration is shown as `<invalid>`.
  */
 export function renderAge(ageMs: number): string {
   const seconds = Math.trunc(ageMs / 1000);
@@ -90,7 +90,7 @@ export function renderAge(ageMs: number): string {
   return years < 8 ? inTwo(years, 'y', days % 365, 'd') : `${years}y`;
 }
 
-/** Time since an RFC 3339 time, in one or two units. `<unknown>` without a time. */
+/** Renders the age of an RFC 3339 time in one or two units. Returns `<unknown>` if there is no time. */
 export function renderAgeSince(time: string | undefined, nowMs: number): string {
   return renderAge(time === undefined ? Number.NaN : nowMs - Date.parse(time));
 }
@@ -99,35 +99,35 @@ function inTwo(large: number, largeUnit: string, small: number, smallUnit: strin
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** Some examples of many names, in brackets: ` (web-1, web-2, …)`. */
+/** Renders the first of many names as examples in brackets: ` (web-1, web-2, …)`. */
 export function renderExamples(examples: readonly string[], count: number): string {
   if (examples.length === 0) return '';
   return ` (${examples.join(', ')}${count > examples.length ? ', …' : ''})`;
 }
 
-/** Wall time with seconds, such as `2026-11-21T22:00:00Z`. */
+/** Renders a wall time with seconds, such as `2026-11-21T22:00:00Z`. */
 export function renderMoment(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** Wall time without seconds, such as `2026-11-21 22:00 UTC`, for approximate times. */
+/** Renders an approximate wall time, without seconds, such as `2026-11-21 22:00 UTC`. */
 export function renderMinute(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 const byteUnits = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
-/** Number with its noun, such as `1,234,567 rows` or `1 row`. */
+/** Renders a number with its noun, such as `1,234,567 rows` or `1 row`. */
 export function renderCount(count: number, noun: string): string {
   return `${groupedText(count)} ${wordFor(count, noun, `${noun}s`)}`;
 }
 
-/** Size with up to three digits, such as `512 B`, `1.4 MiB` or `240 GiB`. */
+/** Renders a size with up to three digits, such as `512 B`, `1.4 MiB` or `240 GiB`. */
 export function renderBytes(bytes: number): string {
   if (bytes < 1_024) return `${Math.round(bytes)} B`;
   let size = bytes / 1_024;
   let unit = 0;
-  // A size that would round to 1024 of a unit is shown as 1 of the next unit.
+  // A size that would be rounded to 1024 of a unit is shown as 1 of the next larger unit.
   while (Math.round(size) >= 1_024 && unit < byteUnits.length - 1) {
     size /= 1_024;
     unit++;

@@ -1,6 +1,6 @@
 /**
- * Lays out the view of one resource, for `logfleet get` and for live views: headline, figures, the reason why nothing
- * happens, and blocks of lines.
+ * Arranges the view of one resource, for `logfleet get` and for live views: headline, figures, the reason why nothing happens, and blocks
+ * of lines.
  */
 import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -20,19 +20,19 @@ export interface LiveEvent {
 export interface ViewOptions {
   /** Maximum number of columns of the view. */
   readonly width: number;
-  /** Maximum number of lines. Details are left out to stay within it, where possible. Undefined shows everything. */
+  /** Maximum number of lines. Details are omitted to stay within it, if possible. Undefined means that everything is shown. */
   readonly height?: number | undefined;
   readonly colour: boolean;
 }
 
-/** Data of a view that does not come from the resource itself. */
+/** Data for a view that is not part of the resource itself. */
 export interface Moment {
   readonly nowMs: number;
-  /** Time since the start of the run, in ms. Undefined for `get`. */
+  /** Time in ms since the run started. Undefined for `logfleet get`. */
   readonly elapsedMs?: number | undefined;
-  /** Number of collectors that reached the target version in the last minute. Undefined until the first measurement. */
+  /** Number of collectors that reached the target version in the last minute. Undefined before the first measurement. */
   readonly updatedPerMinute?: number | undefined;
-  /** Requests to the log service per second, over the last whole seconds. Undefined until the first request. */
+  /** Requests to the log service per second, over the last whole seconds. Undefined before the first request. */
   readonly requestsPerSecond?: number | undefined;
   /** Events of the resource, oldest first. */
   readonly events?: readonly LiveEvent[];
@@ -41,7 +41,7 @@ export interface Moment {
 
 type Block = readonly [title: string, lines: readonly string[]];
 
-/** Parts of a view whose content depends on the kind of resource. */
+/** Parts of a view that differ between the kinds of resources. */
 interface Parts {
   /** Text directly after the name of the resource. */
   readonly detail?: string;
@@ -49,18 +49,18 @@ interface Parts {
   readonly figure: string | undefined;
   /** Lines with figures, below the headline. */
   readonly figures: readonly string[];
-  /** Reason why the resource waits, although logfleet is working on it. Undefined if it does not wait. */
+  /** Reason why the resource waits, although logfleet works on it. Undefined if it does not wait. */
   readonly wait: string | undefined;
   readonly blocks: readonly Block[];
-  /** Blocks that only a view without a maximum height has. */
+  /** Blocks that are shown only in a view without a maximum height. */
   readonly further: readonly Block[];
 }
 
-const noOperator = 'No operator has looked at this resource yet. Check that an operator is running.';
+const noOperator = 'No operator has read this resource yet. Check that an operator is running.';
 
 /**
- * Lines of a view. `details` are levels of detail, from everything to a small window. The first level that fits the
- * height is used, or else the last.
+ * Renders a view. `details` contains levels of detail, from everything to a small window. The first level that fits the height is used, or
+ * the last one if none fits.
  */
 export function renderView<D extends { readonly events: number }>(
   resource: AnyResource,
@@ -98,7 +98,7 @@ export function renderView<D extends { readonly events: number }>(
   return lines.flatMap((line) => (height === undefined ? wrapIndented(line, width) : [clip(line, width)]));
 }
 
-/** Colour of the state of a resource. Yellow means that a person must act. */
+/** Returns the colour for the state of a resource. Yellow means that a person must act. */
 function stateColour({ status }: AnyResource): Colour {
   if (holds(status, 'Stalled')) return 'red';
   if (holds(status, 'Ready')) return 'green';
@@ -106,8 +106,8 @@ function stateColour({ status }: AnyResource): Colour {
 }
 
 /**
- * Explains why nothing happens on the resource, and how to end a pause or a stop. Empty while the resource is ready or
- * logfleet is working on it, unless it is paused.
+ * Explains why nothing happens on the resource, and how to end a pause or a stop. Empty for a resource that is not paused and that is ready
+ * or being worked on.
  */
 function renderStall(
   resource: AnyResource,
@@ -124,8 +124,8 @@ function renderStall(
 }
 
 /**
- * Remaining time of a rollout or export, such as `done in about 5m`. Undefined without an estimate, or if the estimated
- * time has passed.
+ * Renders the remaining time of a rollout or export, such as `done in about 5m`. Undefined without an estimate, or if the estimated end has
+ * passed.
  */
 export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
   const leftMs = estimatedEnd === undefined ? 0 : Date.parse(estimatedEnd) - nowMs;
@@ -134,7 +134,7 @@ export function renderEnd(estimatedEnd: string | undefined, nowMs: number): stri
 
 const timeWidth = 10;
 
-/** Lines for the newest `most` Events, oldest first, each in at most two lines. */
+/** Renders the newest Events, at most `most`, in order of time. Each Event takes at most two lines. */
 function eventLines(all: readonly LiveEvent[], most: number, width: number, paint: Paint): readonly string[] {
   return all.slice(Math.max(0, all.length - most)).flatMap(({ atMs, type, reason: name, message }) => {
     const at = new Date(atMs).toISOString().slice(11, 19);

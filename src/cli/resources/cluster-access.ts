@@ -1,7 +1,7 @@
 /**
  * Reads and annotates resources of an API server, with the credentials and the rights of the user.
  *
- * Resources keep all their fields for `-o json`, except the fields that kubectl also hides.
+ * For `-o json`, resources keep all their fields except those that kubectl hides, too.
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -25,7 +25,7 @@ import { type Annotation, byNamespaceAndName, type ResourceReader } from './reso
 
 const pageLimit = 500;
 
-/** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster` if there is none. */
+/** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster` if that is not possible. */
 export async function openCluster(options: TargetOptions, context: CommandContext): Promise<ResourceReader> {
   const { api, namespace } = await chooseCluster(options, context.cwd, 'name a directory of manifests with --dir DIR');
   const place = options.context === undefined ? 'the cluster' : `context ${options.context}`;
@@ -108,7 +108,7 @@ export class ClusterReader implements ResourceReader {
     }).run(signal);
   }
 
-  /** Sets or removes an annotation with a merge patch, so that concurrent changes by other clients stay. */
+  /** Sets or removes an annotation with a merge patch, which keeps concurrent changes by other clients. */
   async annotate(kind: KindName, { namespace, name }: ResourceKey, annotation: Annotation): Promise<void> {
     await this.#client.call({
       method: 'PATCH',
@@ -124,7 +124,7 @@ export class ClusterReader implements ResourceReader {
   }
 }
 
-/** Decodes a resource like `decodeResource`, but keeps the metadata that only people read. */
+/** Decodes a resource like `decodeResource`, but keeps metadata that only people need. */
 function decodeWhole(kind: KindName, value: unknown): AnyResource | undefined {
   const resource = decodeResource(kind, value);
   if (!resource || !isRecord(value) || !isRecord(value.metadata)) return undefined;
@@ -133,10 +133,7 @@ function decodeWhole(kind: KindName, value: unknown): AnyResource | undefined {
   return { ...resource, metadata: { ...metadata, ...decoded } };
 }
 
-/**
- * Merges several calls in one turn of the event loop into one call, because a new list of resources brings many
- * changes at once.
- */
+/** Merges the calls in one turn of the event loop into one call, because a new list of resources causes many changes at once. */
 function onceForAll(callback: () => void): () => void {
   let waiting = false;
   return () => {

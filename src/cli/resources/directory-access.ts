@@ -1,6 +1,6 @@
 /**
- * Reads and annotates resources of a directory of manifests. It reads the manifests and the stored status, and writes
- * requests to `DIR/.logfleet/requests/`. It works whether or not an operator runs on the directory.
+ * Reads and annotates resources of a directory of manifests. It reads the manifests and the stored status, and writes requests to
+ * `DIR/.logfleet/requests/`. It works whether or not an operator runs on the directory.
  */
 
 import { stat } from 'node:fs/promises';
@@ -24,14 +24,11 @@ import { byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 interface DirectoryPorts {
   readonly clock: Clock;
   readonly random: Random;
-  /** Returns the name of the user, if known. Requests contain it as their author. */
+  /** Returns the name of the user, if it is known. Requests name this user as their author. */
   readonly user: () => string | undefined;
 }
 
-/**
- * Opens a directory of manifests. Warns on stderr about manifests that cannot be used, because their resources can be
- * missing from the output.
- */
+/** Opens a directory of manifests. Warns on stderr about manifests with errors, because their resources can be missing from the output. */
 export async function openDirectory(
   dir: string,
   context: CommandContext,
@@ -48,7 +45,7 @@ export async function openDirectory(
   }
   return {
     place: dir,
-    // The command searches all namespaces of a directory for a name.
+    // A directory has no default namespace, so a name is searched in all namespaces.
     defaultNamespace: undefined,
     list: async (kind, namespace) => inOrder(view.resources(kind).list(), namespace),
     get: async (kind, key) => {
@@ -74,7 +71,7 @@ export async function openDirectory(
   };
 }
 
-/** User name of this process. Undefined if the user has no name, as in a container that runs with a numeric user ID. */
+/** Returns the user name of this process. Undefined if the user has no name, for example in a container with a numeric user ID. */
 export function currentUser(): string | undefined {
   try {
     return userInfo().username;
@@ -93,8 +90,8 @@ export async function existingDirectory(dir: string, { cwd }: Pick<CommandContex
 }
 
 /**
- * Sentence that no operator process works on the directory, with the command that starts one. Undefined if a process
- * works on it. `dir` is the name on the command line.
+ * Returns a sentence that no operator process works on the directory, and which command starts one. Undefined if a process works on it.
+ * `dir` is the directory as written on the command line.
  */
 export async function idleNoteOf(dir: string, directory: string): Promise<string | undefined> {
   if (!(await isSurelyFree(new StateDirectory(directory)))) return undefined;
@@ -108,7 +105,7 @@ function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined
     .sort(byNamespaceAndName);
 }
 
-/** Removes the writers of annotations from a resource, because only the operator needs them. */
+/** Removes the writers of annotations (who wrote them, and when) from a resource, because only the operator needs them. */
 function withoutWriters(resource: AnyResource): AnyResource {
   const { annotationWriters: _, ...metadata } = resource.metadata;
   return { ...resource, metadata };

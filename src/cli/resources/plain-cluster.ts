@@ -1,10 +1,9 @@
 /**
- * Reads the service account of a pod, and simple kubeconfigs: those with only tokens, certificates, passwords and names
- * of files.
+ * Reads the service account of a pod, and simple kubeconfigs, which contain only tokens, certificates, passwords and names of files.
  *
- * The library client-node supports all other kubeconfigs, such as those with plugins or impersonation. Loading it costs
- * 60 MiB of memory and more than half a second of processor time, so it is loaded only when needed. The result
- * `undefined` means that client-node must read the kubeconfig and report its errors.
+ * The library client-node supports all other kubeconfigs, such as those with plugins or impersonation. It is loaded only when needed,
+ * because loading it costs 60 MiB of memory and more than half a second of processor time. The result `undefined` means that client-node
+ * must read the kubeconfig and report its errors.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -102,7 +101,10 @@ function headersOf(user: Members): Readonly<Record<string, string>> {
   return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
 }
 
-/** Text of a kubeconfig field that is given as a file or as `-data`. The file takes precedence, as in client-node. */
+/**
+ * Returns a field of the kubeconfig that is either the name of a file or, with the suffix `-data`, its content. The file takes precedence,
+ * as in client-node.
+ */
 async function textOrFile(directory: string, members: Members, name: string): Promise<string | undefined> {
   const file = textOf(members, name);
   if (file !== undefined) return readFile(path.resolve(directory, file), 'utf8');
@@ -110,11 +112,11 @@ async function textOrFile(directory: string, members: Members, name: string): Pr
   return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
 }
 
-/** Parses a kubeconfig file. Undefined if it cannot be read, for example because `KUBECONFIG` names several files. */
+/** Parses a kubeconfig file. Returns undefined if it cannot be read, for example because `KUBECONFIG` names several files. */
 async function parsed(file: string): Promise<Members | undefined> {
   try {
     const text = await readFile(file, 'utf8');
-    // A file with JSON is parsed without loading the YAML parser.
+    // JSON is parsed here, so that the YAML parser need not be loaded.
     const value: unknown = text.trimStart().startsWith('{') ? JSON.parse(text) : (await import('yaml')).parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
@@ -122,7 +124,7 @@ async function parsed(file: string): Promise<Members | undefined> {
   }
 }
 
-/** Returns a field of the element with this name from a list in the kubeconfig. */
+/** Returns a field of the list element with this name in the kubeconfig. */
 function memberOf(
   config: Members | undefined,
   list: string,
@@ -146,8 +148,8 @@ function textOf(members: Members | undefined, name: string): string | undefined 
 }
 
 /**
- * Finds the cluster of the options, or throws if there is none. `instead` tells what to do without a cluster, as a
- * clause after "Without a cluster,".
+ * Finds the cluster of the options, or throws if there is none. `instead` tells what to do without a cluster; it follows the words "Without
+ * a cluster,".
  */
 export async function chooseCluster(
   { kubeconfig, context }: ClusterOptions,

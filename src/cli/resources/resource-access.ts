@@ -12,7 +12,7 @@ import type { ResourceReader, RetainedResource } from './resource-reader.ts';
 
 export type OpenResources = (options: TargetOptions, context: CommandContext) => Promise<ResourceReader>;
 
-/** Opens the directory of `--dir`, or else the cluster of the kubeconfig. */
+/** Opens the directory of `--dir`. Without `--dir`, opens the cluster of the kubeconfig. */
 export const openResources: OpenResources = async (options, context) => {
   if (options.dir !== undefined) {
     const { openDirectory } = await import('./directory-access.ts');
@@ -23,8 +23,8 @@ export const openResources: OpenResources = async (options, context) => {
 };
 
 /**
- * Returns the resource kind for a word on the command line: `cvp`, `collectorversionpolicy`, `collectorversionpolicies`
- * or `CollectorVersionPolicy`.
+ * Returns the resource kind that a word on the command line means: `cvp`, `collectorversionpolicy`, `collectorversionpolicies` or
+ * `CollectorVersionPolicy`.
  */
 export function kindNamed(text: string): KindName {
   const wanted = text.toLowerCase().replace(/\.logfleet\.dev$/, '');
@@ -51,8 +51,8 @@ export function parseReference(text: string): { readonly kind: KindName; readonl
 }
 
 /**
- * Returns the resource with this name, in the namespace of the flags or the default namespace. Throws `cli.notFound` if
- * it does not exist. Throws a `UsageError` if several namespaces contain the name.
+ * Returns the resource with this name, in the namespace of the flags or else the default namespace. Throws `cli.notFound` if it does not
+ * exist. Throws a `UsageError` if several namespaces contain the name.
  */
 export async function findResource(
   reader: ResourceReader,
@@ -96,8 +96,8 @@ function notFound(
 }
 
 /**
- * Retained resources of these kinds in a namespace: their manifests were deleted, but their state is kept. The namespace
- * undefined means all namespaces.
+ * Returns the retained resources of these kinds in a namespace: their manifests were deleted, but their state is kept. If the namespace is
+ * undefined, all namespaces count.
  */
 export function retainedIn(
   reader: ResourceReader,
@@ -111,7 +111,7 @@ export function retainedIn(
 }
 
 /**
- * Table of retained resources (manifest deleted, state kept) with a title and possible commands. Empty if there are none.
+ * Renders a table of retained resources (manifest deleted, state kept) with a title and possible commands. Empty if there are none.
  * `options` are the flags that select the directory.
  */
 export function renderRetained(
@@ -133,7 +133,7 @@ export function renderRetained(
   ];
 }
 
-/** Sentence about one retained resource (manifest deleted, state kept), for a command that looks for the resource. */
+/** Returns a sentence about a retained resource (manifest deleted, state kept), for a command that looks for this resource. */
 function retainedText(retained: RetainedResource, options: TargetOptions): string {
   const { key, file, sinceMs, untilMs } = retained;
   const forget = `logfleet forget ${referenceOf(retained.kind, key)}${targetFlags({ ...options, namespace: key.namespace })}`;

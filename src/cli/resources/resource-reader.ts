@@ -1,6 +1,6 @@
 /**
- * Interface through which commands read and annotate resources. `cluster-access.ts` and `directory-access.ts` implement
- * it. Neither takes a lock or a Lease, so commands work beside a running operator.
+ * Interface by which commands read and annotate resources. `cluster-access.ts` and `directory-access.ts` implement it. Neither takes a lock
+ * or a Lease, so commands work while an operator runs.
  */
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
@@ -9,13 +9,11 @@ import type { ResourceKey } from '../../host/host.ts';
 
 export interface Annotation {
   readonly name: string;
-  /** Value of the annotation. Undefined removes the annotation. */
+  /** New value of the annotation. Undefined removes the annotation. */
   readonly value: string | undefined;
 }
 
-/**
- * A retained resource: its manifest was deleted, but its state is kept. A new manifest with the same name continues it.
- */
+/** Retained resource: its manifest was deleted, but its state is kept. A new manifest with the same name continues with that state. */
 export interface RetainedResource {
   readonly kind: KindName;
   readonly key: ResourceKey;
@@ -23,23 +21,22 @@ export interface RetainedResource {
   readonly file: string;
   /** Wall time in ms at which the deletion of the manifest was noticed. */
   readonly sinceMs: number;
-  /** Wall time in ms at which the kept state is discarded. */
+  /** Wall time in ms at which the state is discarded. */
   readonly untilMs: number;
 }
 
 export interface ResourceReader {
-  /** Place of the resources, for messages: `context kind-dev`, `./policies`. */
+  /** Text that names the place of the resources in messages, such as `context kind-dev` or `./policies`. */
   readonly place: string;
-  /** Namespace for a resource name without a namespace. Undefined if all namespaces are searched. */
+  /** Namespace in which a resource name without a namespace is searched. Undefined if all namespaces are searched. */
   readonly defaultNamespace: string | undefined;
-  /** Lists resources ordered by namespace and name. The namespace undefined means all namespaces. */
+  /** Lists resources, ordered by namespace and name. If the namespace is undefined, lists those of all namespaces. */
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;
   /** Returns a resource, or undefined if it does not exist. */
   get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined>;
   /**
-   * Calls `onChange` with all resources of a kind, first with the current ones and then after each change. Resolves
-   * when the signal is aborted. Calls `onTrouble` with each failure after the first list, and with undefined when
-   * changes are received again.
+   * Calls `onChange` with all resources of a kind: first with the current resources, and then after each change. Resolves when the signal
+   * is aborted. After the first list, calls `onTrouble` with each failure, and with undefined when changes are received again.
    */
   follow(
     kind: KindName,
@@ -51,16 +48,18 @@ export interface ResourceReader {
   /** Sets or removes one annotation of an existing resource, and changes nothing else. */
   annotate(kind: KindName, key: ResourceKey, annotation: Annotation): Promise<void>;
   /**
-   * Sentence that no operator process works on the resources, with the command that starts one. Undefined if a process
-   * works on them. The method is absent if this cannot be known.
+   * Returns a sentence that no operator process works on the resources, and which command starts one. Returns undefined if a process works
+   * on them. The method is absent if this cannot be known.
    */
   idleNote?(): Promise<string | undefined>;
   /**
-   * Retained resources (manifest deleted, state kept) in the order of namespace and name. Absent for a cluster, where no
-   * resource is ever retained.
+   * Returns the retained resources (manifest deleted, state kept), ordered by namespace and name. The method is absent for a cluster, where
+   * resources are never retained.
    */
   retained?(): readonly RetainedResource[];
-  /** Cause of a pause of the whole operator. Absent for a cluster, where no flag names the operator. */
+  /**
+   * Returns the cause of a pause of the whole operator. The method is absent for a cluster, because no flag says which operator is meant.
+   */
   pauseOfAll?(): { readonly pausedBy: string | undefined };
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * HTTP server for the kubelet and Prometheus. It answers `/healthz` (all background loops of the operator run),
- * `/readyz` (the operator can work, as leader or not) and `/metrics`.
+ * HTTP server for the kubelet and Prometheus. `/healthz` reports whether all background loops of the operator run. `/readyz` reports
+ * whether the operator can work, as leader or not. `/metrics` returns the metrics.
  */
 
 import { once } from 'node:events';
@@ -12,9 +12,9 @@ import type { ListenAddress } from '../../base/flag-values.ts';
 export interface HealthServerOptions {
   /** Address on which the server listens. Port 0 takes a free port. */
   readonly listen: ListenAddress;
-  /** Returns sentences about background loops that have stopped and need a restart. Empty if all loops run. */
+  /** Returns one sentence for each background loop that has stopped and needs a restart of the process. Empty if all loops run. */
   readonly unhealthy: () => readonly string[];
-  /** Returns sentences about what prevents the operator from working. Empty if it is ready. */
+  /** Returns one sentence for each problem that prevents the operator from working. Empty if it is ready. */
   readonly unready: () => readonly string[];
   readonly metrics: { readonly contentType: string; render(): Promise<string> };
 }
@@ -27,7 +27,7 @@ interface Answer {
   readonly contentType?: string;
 }
 
-/** Starts the server. Resolves when it listens. Throws `cli.listen` if the address cannot be used. */
+/** Starts the server, and resolves when it listens. Throws `cli.listen` if the address cannot be used. */
 export async function startHealthServer(options: HealthServerOptions) {
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) => {
     void respond(options, request, response);

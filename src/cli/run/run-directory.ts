@@ -1,5 +1,5 @@
 /**
- * Runs the operator on directories of manifests until every resource is settled, or with `--watch` until a signal. A
+ * Runs the operator on directories of manifests until every resource is settled or has failed. With `--watch`, it runs until a signal. A
  * terminal shows a live view; other outputs get a line for each change.
  */
 
@@ -18,10 +18,7 @@ import { resumeAllStep } from '../render/next-steps.ts';
 import { type HealthServer, startHealthServer } from './health-server.ts';
 import { flagsAmong, hasFailed, renderInterruption, showOutcome } from './run-outcome.ts';
 
-/**
- * Interval in ms of status updates. It can be short, because files are cheap to write and no other process watches
- * them.
- */
+/** Interval in ms of status updates. It can be short, because writing a file costs little and no other process watches the files. */
 const statusIntervalMs = 1_000;
 
 export async function runOnDirectories(
@@ -33,7 +30,7 @@ export async function runOnDirectories(
   const directories = dirs.map((dir) => path.resolve(context.cwd, dir));
   const asWritten = (directory: string | undefined) => dirs[directories.indexOf(directory ?? '')];
   const dirOf = ({ kind, metadata }: AnyResource) => asWritten(host.directoryOf({ kind, ...metadata }));
-  // The live view draws nothing before the manifests are read.
+  // The live view starts only when the manifests have been read.
   const flagsOf = (resource: AnyResource) => flagsAmong(resourcesOf(host), dirOf)(resource);
   const resumeAll = () =>
     resumeAllStep(
@@ -51,7 +48,7 @@ export async function runOnDirectories(
   await runUntilEnd(operator, host, options, context, metrics);
   if (context.signal.aborted) {
     context.stderr.write(`logfleet run: ${renderInterruption(resourcesOf(host))}\n`);
-    // SIGTERM is the normal end of a run with `--watch`. Without `--watch`, it interrupts the run.
+    // SIGTERM is the usual end of a run with `--watch`, so the run succeeds. Without `--watch`, the signal interrupts the run.
     return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
   }
   const isInvalid = reportProblems(host, options, context);
@@ -85,7 +82,7 @@ async function runUntilEnd(
   }
 }
 
-/** Reports problems with manifests that the log does not have. Returns whether a manifest has an error. */
+/** Prints those problems with manifests that are not logged. Returns whether a manifest has an error. */
 function reportProblems(host: DirectoryHost, { logLevel }: RunOptions, { stderr }: CommandContext): boolean {
   const problems = host.problems().filter(({ severity }) => severity === 'error');
   if (logLevel === 'error') {

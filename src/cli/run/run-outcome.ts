@@ -1,7 +1,4 @@
-/**
- * Prints the final report of a run on directories: one line for each resource on stdout, and a hint at more details on
- * stderr.
- */
+/** Prints the final report of a run on directories: one line for each resource on stdout, and a hint on stderr how to see more details. */
 
 import { reasons } from '../../api/conditions.ts';
 import type { AnyResource } from '../../api/kinds.ts';
@@ -14,8 +11,8 @@ import { nextSteps, renderMessage, type StepOptions, targetFlags } from '../rend
 import { wrap } from '../render/text.ts';
 
 /**
- * Returns the flags with which another command finds one of these resources. `dirOf` returns the directory of a
- * resource, as named on the command line.
+ * Returns the flags with which another command finds one of these resources. `dirOf` returns the directory of a resource, as written on the
+ * command line.
  */
 export function flagsAmong(
   resources: readonly AnyResource[],
@@ -31,9 +28,9 @@ export function flagsAmong(
 }
 
 /**
- * Prints the final report of a run. `dirOf` returns the directory of a resource, as named on the command line.
+ * Prints the final report of a run. `dirOf` returns the directory of a resource, as written on the command line.
  *
- * @param resumeAll instruction that resumes the whole operator; undefined unless it is paused
+ * @param resumeAll instruction that resumes the whole operator; undefined if the operator is not paused
  */
 export function showOutcome(
   resources: readonly AnyResource[],
@@ -44,7 +41,7 @@ export function showOutcome(
   const flagsOf = flagsAmong(resources, dirOf);
   for (const resource of resources) {
     const line = renderOutcome(resource, flagsOf(resource), resumeAll);
-    // The line is wrapped here, because a terminal would break it within a word.
+    // Without wrapping, the terminal would break the line inside a word.
     stdout.write(`${stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line}\n`);
   }
   const unclear = resources.find(hasMoreToTell);
@@ -58,38 +55,38 @@ export function isStalled({ status }: AnyResource): boolean {
   return conditionOf(status, 'Stalled') !== undefined;
 }
 
-/** True if an export has written all its rows to files and proven them complete. */
+/** Returns whether an export has written all its rows to files and proven them complete. */
 export function isExported({ status }: AnyResource): boolean {
   return conditionOf(status, 'Ready')?.reason === reasons.exported;
 }
 
-/** True if nothing has started because a Secret, or the environment variables that replace it, are incomplete. */
+/** Returns whether nothing has started because a Secret, or the environment variables that replace it, are incomplete. */
 export function lacksSecret({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.secretNotFound || reason === reasons.secretIncomplete || reason === reasons.secretInvalid;
 }
 
-/** True if the resource has failed, is incomplete, or waits for a person. */
+/** Returns whether the resource has failed, is incomplete, or waits for a person. */
 export function hasFailed(resource: AnyResource): boolean {
   return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
 }
 
-/** True if the message of the resource only refers to other fields of its status. */
+/** Returns whether the message of the resource only refers to other fields of its status. */
 function hasMoreToTell({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.collectorsFailed || reason === reasons.collectorsRefused;
 }
 
-/** Result of a run for one resource, in a line. `flags` are those with which another command finds the resource. */
+/** Renders the result of a run for one resource as a line. `flags` are the flags with which another command finds the resource. */
 export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeAll: string | undefined): string {
   const { namespace, name } = resource.metadata;
   const ready = conditionOf(resource.status, 'Ready');
-  const message = ready?.message ?? 'no operator has looked at it';
+  const message = ready?.message ?? 'no operator has read it yet';
   const text = renderMessage(resource, message, nextSteps(resource, flags, resumeAll));
   return `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${text}`;
 }
 
-/** Message about an interrupted run. `flags` are those that the next start needs to continue the same export. */
+/** Returns the message about an interrupted run. `flags` are the flags that the next start needs to continue the same export. */
 export function renderInterruption(resources: readonly AnyResource[], flags = ''): string {
   const running = resources.reduce((sum, resource) => sum + inProgressOf(resource), 0);
   if (running > 0) {

@@ -12,8 +12,7 @@ export async function runCommand(
   keepHeapSmall();
   const metrics = new PrometheusMetrics();
   metrics.collectProcessMetrics();
-  // Only the chosen kind of host is loaded, because the API client alone takes a third of a second and many
-  // megabytes.
+  // Only the code for the chosen kind of host is loaded: the client for API servers alone takes a third of a second and many megabytes.
   if (dirs.length === 0) {
     const { runInCluster } = await import('./run-cluster.ts');
     return runInCluster(options, context, metrics);

@@ -1,6 +1,6 @@
 /**
- * Finds the exports that `logfleet verify` checks: by a manifest file, a folder, or an address of an object store. A
- * folder can belong to one export, or contain the folders of several exports.
+ * Finds the exports that `logfleet verify` checks. The argument is a manifest file, a folder, or an address in an object store. A folder
+ * can belong to one export, or contain the folders of several exports.
  */
 
 import { type Dirent, readdirSync, statSync } from 'node:fs';
@@ -53,7 +53,7 @@ function storePlace(
   return { kind: 's3', settings };
 }
 
-/** Region of an object store, from the flag or else from the environment, as in the tools of Amazon. */
+/** Returns the region of an object store, from the flag or else from the environment variables that Amazon's tools use. */
 export function regionOf(region: string | undefined, env: CommandContext['env']): string | undefined {
   return region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
 }
@@ -72,7 +72,7 @@ function foldersOf(text: string, cwd: string): readonly string[] {
   throw new UsageError(`neither ${text} nor a folder below it has a ${manifestFile}${unreadText(unread)}`);
 }
 
-/** Clause about folders that cannot be read, such as lost+found. It is shown only if no export is found. */
+/** Returns a text about folders that cannot be read, such as lost+found. It is shown only if no export was found. */
 function unreadText(unread: readonly string[]): string {
   const [first, ...more] = unread;
   if (first === undefined) return '';
@@ -82,13 +82,13 @@ function unreadText(unread: readonly string[]): string {
 
 interface FoundExports {
   readonly folders: string[];
-  /** Folders that cannot be read, with their error code. */
+  /** Folders that cannot be read, each with its error code. */
   readonly unread: string[];
 }
 
 /**
- * Collects folders of exports below a folder: those with a manifest, or with the plan of an incomplete export. Links
- * are not followed, because they could form a cycle.
+ * Collects the folders of exports below a folder. The folder of an export has a manifest, or, if the export is incomplete, a plan. Symbolic
+ * links are not followed, because they could form a cycle.
  */
 function findExports(folder: string, found: FoundExports): FoundExports {
   const entries = readFolder(folder);

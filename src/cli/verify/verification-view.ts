@@ -1,7 +1,4 @@
-/**
- * Renders the result of `logfleet verify`: a table of checks and a list of differences for people, or a document
- * for programs.
- */
+/** Renders the result of `logfleet verify`: for people a table of checks and a list of differences, for programs a document. */
 import { groupedText } from '../../base/number-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
 import type { ComparableFigure } from '../../destination/digest-verdict.ts';
@@ -27,10 +24,10 @@ interface VerificationViewOptions {
   readonly colour: boolean;
 }
 
-/** Maximum number of differences and of incomplete intervals that the view lists. `-o json` lists all. */
+/** Maximum number of differences and of incomplete intervals that the view lists. `-o json` lists all of them. */
 const maxListed = 20;
 
-/** Lines of the verification result for one export. `url` is the address of its manifest. */
+/** Renders the result for one export. `url` is the address of its manifest. */
 export function renderVerification(
   url: string,
   verification: Verification,
@@ -58,7 +55,7 @@ export function renderVerification(
 /** Names of the export's files, relative to the folder of the export. */
 const layout = new ExportLayout('');
 
-/** Sentences that say what to do about the differences. */
+/** Returns sentences that say what to do about the differences. */
 function advice({ manifest: { intervals }, differences }: Verification): readonly string[] {
   const has = (...checks: readonly Check['name'][]) => differences.some(({ kind }) => checks.includes(against[kind]));
   const named = new Set(differences.map(({ where }) => where));
@@ -106,8 +103,7 @@ function checksOf(verification: Verification): readonly Check[] {
   const { export: identity, intervals, totals } = manifest;
   const differing = new Set(differences.map(({ kind }) => against[kind]));
   /**
-   * Returns the table row of a check. The row shows `ok` unless something differs. `proven` is its text without
-   * differences.
+   * Returns the table row of a check. The row says `ok` unless there are differences. `proven` is the text of the row without differences.
    */
   const check = (name: Check['name'], proven: string, isIncomplete = false): Check => {
     const differs = differing.has(name);
@@ -150,7 +146,9 @@ const levelTexts: { readonly [L in ProofLevel]: string } = {
 };
 const mostRanges = 5;
 
-/** Time ranges of the export with the level of their proof. With many ranges: the number of rows for each level. */
+/**
+ * Renders the time ranges of the export with their levels of proof. If there are many ranges, renders the number of rows for each level.
+ */
 function renderLevels(proof: readonly ProofRange[]): string {
   if (proof.length === 0) return 'nothing';
   if (proof.length <= mostRanges) return proof.map((range) => renderRange(range, proof.length === 1)).join('; ');
@@ -184,7 +182,7 @@ function renderRecomputed({ recomputed, notRecomputed }: Verification): string {
   return `${again}${others}`;
 }
 
-/** Sources of the row counts, such as `12 intervals by the search job, 2 by the histogram`. */
+/** Renders the sources of the row counts, such as `12 intervals by the search job, 2 by the histogram`. */
 function renderSources(intervals: readonly CommitRecord[]): string {
   const counts = new Map<CountSource, number>();
   for (const { count } of intervals) counts.set(count.source, (counts.get(count.source) ?? 0) + 1);
@@ -205,8 +203,7 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
 }
 
 /**
- * Clause about rows that a search left to the next interval, because the search ended within their millisecond
- * (E4).
+ * Returns a text about rows that are in the files of the next interval, because the service ended the search inside their millisecond (E4).
  */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
@@ -225,7 +222,7 @@ function renderIncomplete({ fromMs, toMs, received, count, incomplete }: CommitR
 
 const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference) => string } = {
   fingerprint: ({ expected, found }) => `the manifest has the fingerprint ${found}, but its export has ${expected}`,
-  gap: ({ where, expected, found }) => `nothing was searched from ${expected} to ${found} (${where})`,
+  gap: ({ where, expected, found }) => `no interval covers the time from ${expected} to ${found} (${where})`,
   overlap: ({ where, expected, found }) => `intervals overlap ${where}: ${found} comes before ${expected}`,
   total: ({ where, expected, found }) => `the manifest has ${where} = ${found}, but its intervals have ${expected}`,
   completeness: ({ expected, found }) => `the manifest has complete = ${found}, but its intervals have ${expected}`,
@@ -248,7 +245,7 @@ function listed(texts: readonly string[], width: number, colour: 'red' | 'yellow
     .flatMap((text) => wrap(printable(text), Math.max(20, width)))
     .map((line) => paint(colour, line));
   const more = texts.length - maxListed;
-  return more > 0 ? [...lines, `and ${groupedText(more)} more; -o json has all of them`] : lines;
+  return more > 0 ? [...lines, `and ${groupedText(more)} more; -o json lists all of them`] : lines;
 }
 
 function verdictOf({ manifest, differences, incomplete }: Verification, paint: Paint): string {
@@ -261,7 +258,7 @@ function verdictOf({ manifest, differences, incomplete }: Verification, paint: P
   return paint('yellow', `Incomplete: ${rows}, and ${flagged}.`);
 }
 
-/** Verification result of one export as a document for programs. */
+/** Returns the result for one export as a document for programs. */
 export function verificationDocument(url: string, verification: Verification): object {
   const { manifest, differences, files, rows, bytes } = verification;
   return {

@@ -1,7 +1,6 @@
 /**
- * `logfleet verify MANIFEST`: reads the files of an export again and checks them against the manifest of the export.
- * For a folder with several exports, it verifies one after the other. It writes nothing, and needs only the files and
- * the manifest.
+ * `logfleet verify MANIFEST`: reads the files of an export again and checks them against the manifest of the export. For a folder with
+ * several exports, it verifies one export after the other. It writes nothing, and needs only the files and the manifest.
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -42,7 +41,7 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
     stdout.write(`${JSON.stringify(isOne ? documents[0] : { proven: isProven, exports: documents }, undefined, 2)}\n`);
   } else if (!isOne) {
     const counts = `${counted(places.length, 'export')}: ${places.length - notProven.length} proven`;
-    // With several exports the reports are long, so the summary repeats the addresses of the failed exports.
+    // The reports of several exports are long, so the summary names the failed exports again.
     const which = isProven ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
     stdout.write(`\n${counts}${which}\n`);
   }
@@ -56,11 +55,11 @@ interface Result {
   readonly document: object;
   /** The result for people. */
   readonly lines: readonly string[];
-  /** Reason why the export could not be verified: it is not complete, or is damaged. */
+  /** Reason why the export could not be verified: it is incomplete or damaged. */
   readonly problem?: string;
 }
 
-/** Verifies one export. Rejects with the reason of the signal if it interrupts the verification. */
+/** Verifies one export. If a signal interrupts the verification, the call rejects with the signal as its reason. */
 async function resultOf(place: DestinationSettings, context: CommandContext, isOne: boolean): Promise<Result> {
   const ports = { clock: systemClock, random: systemRandom, environment: context.env };
   const destination = await openDestination(place, ports);
@@ -79,9 +78,9 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     };
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-    // With several exports, the others are still verified. A single export that does not exist is an error of the command.
+    // If one of several exports cannot be verified, the others are still verified. If the only export does not exist, the command fails.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
-    // Error messages name files relative to the folder of the export, so the address of the folder is added.
+    // Error messages name files relative to the folder of the export, so the address of that folder is added.
     const problem = `${url}: ${error.message}`;
     return { url, isProven: false, document: { manifest: url, proven: false, problem }, lines: [], problem };
   } finally {
@@ -90,7 +89,7 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
   }
 }
 
-/** Codes of errors that concern the export itself, not the arguments of the command. */
+/** Codes of errors that mean that the export itself is wrong, not the arguments of the command. */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
 /** Names of the export's files, relative to the folder of the export. */
@@ -113,7 +112,7 @@ async function verify(destination: Destination, onProgress: (progress: VerifyPro
 const lineIntervalMs = 10_000;
 const widestBar = 40;
 
-/** Shows how much of the export's files has been read: a bar on a terminal, otherwise a line from time to time. */
+/** Shows how much of the export's files has been read: as a bar on a terminal, otherwise as a line from time to time. */
 function progressView(output: Output, clock: Clock) {
   const screen = output.isTTY ? new Screen(output) : undefined;
   const paint = paintWith(output.colour);

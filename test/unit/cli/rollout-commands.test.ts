@@ -195,7 +195,7 @@ describe('approve', () => {
     const value = { annotations: { 'logfleet.dev/approve': `${id}/linux` } };
     const { failure, annotated } = await run('approve', policy({ stages: both }, 'x', value, asked), { stage: 'rest' });
     expect(failure).toBe(
-      'cli.nothingToDo cvp/production: the operator has not read the approval of stage linux yet: approve rest after it has, since the annotation holds one approval',
+      'cli.nothingToDo cvp/production: the operator has not read the earlier approval of stage linux yet: approve rest after that, because the annotation holds only one approval',
     );
     expect(annotated).toEqual([]);
     const actions = [{ action: 'Approve', stage: 'linux', time: now }] as const;
@@ -342,7 +342,7 @@ describe.each(['approve', 'retry', 'abort'] as const)('without a rollout, %s', (
   it('reports a missing status', async () => {
     const { failure } = await run(name, samplePolicy({ status: undefined }));
     expect(failure).toBe(
-      'cli.nothingToDo cvp/production: no operator has looked at it yet. Check that an operator is running',
+      'cli.nothingToDo cvp/production: no operator has read it yet. Check that an operator is running',
     );
   });
 });

@@ -116,7 +116,7 @@ describe('the outcome of a run', () => {
 
   it('reports a policy without status', () => {
     expect(shown([samplePolicy({ status: undefined })]).stdout).toBe(
-      'logging/production: Unknown: no operator has looked at it\n',
+      'logging/production: Unknown: no operator has read it yet\n',
     );
   });
 });

@@ -63,7 +63,7 @@ describe('an export in full', () => {
   test('shows an export without status', () => {
     const { status: _, ...unseen } = sampleExport();
     expect(renderExport(unseen, { nowMs }, { width: 100, colour: false })[1]).toMatch(
-      /No operator has looked at this resource yet/,
+      /No operator has read this resource yet/,
     );
   });
 

@@ -322,7 +322,7 @@ describe('all details of a policy', () => {
   it('shows a policy without status', () => {
     expect(details(undefined)).toEqual([
       'logging/production → 19.500-1   Unknown',
-      'No operator has looked at this resource yet. Check that an operator is running.',
+      'No operator has read this resource yet. Check that an operator is running.',
     ]);
   });
 
@@ -351,7 +351,7 @@ describe('all details of a policy', () => {
   it('reports a status about an older spec', () => {
     const policy = samplePolicy({ metadata: { generation: 4 } });
     expect(renderPolicy(policy, { nowMs }, { width: 200, colour: false }).join('\n')).toContain(
-      'no operator has looked at generation 4 yet',
+      'no operator has read generation 4 yet',
     );
   });
 
