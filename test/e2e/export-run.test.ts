@@ -19,7 +19,7 @@ describe.concurrent.each(placeKinds)('an export to a destination of the kind %s'
     const { status, stdout, stderr } = await (await run(place.flags)).ended;
     expect({ status, stdout, stderr }).toMatchObject({ status: 0 });
     expect(stdout).toMatch(
-      /^logging\/audit: Exported: 600 rows are in \d+ files, and the manifest proves that no row is missing\.\n$/,
+      /^logging\/audit: Exported: 600 rows are in \d+ files, and the manifest proves by digests that no row is missing\.\n$/,
     );
     const { fingerprint = '' } = (await manifests.export('audit')).status ?? {};
     await expectExported(place, fingerprint);

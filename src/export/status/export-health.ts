@@ -10,6 +10,7 @@ import { renderDuration } from '../../base/duration.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import { counted, groupedText } from '../../base/number-text.ts';
 import type { Health } from '../../controller/health.ts';
+import { lowestLevel, type ProofLevel } from '../../destination/proof-range.ts';
 import type { Outcome } from '../../service/requests/outcome.ts';
 import type { Shortcoming } from '../search/search-verdict.ts';
 import type { Wait } from '../work/export-decision.ts';
@@ -89,6 +90,14 @@ function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealt
   return { ...failed, reason: reasons.intervalIncomplete, message };
 }
 
+/** Numbers that prove a complete export, by its lowest level of proof (E6). */
+const meansOfProof: Readonly<Record<ProofLevel, string>> = {
+  Digest: 'digests',
+  Count: 'counts',
+  Search: 'counts of the searches',
+  None: 'nothing',
+};
+
 function complete({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest) return undefined;
   const written = writtenText(view.manifest, wording);
@@ -96,8 +105,10 @@ function complete({ view, wording }: ExportHealthInput): ExportHealth | undefine
   const undescribed = missing === '' ? '' : ` No page of the service describes ${missing}: check the spelling.`;
   const done = { ...quiet, ready: 'True', isComplete: true } as const;
   if (view.manifest.manifest.complete) {
-    const proven = wording.rowsGoTo === 'stdout' ? 'no row is missing' : 'the manifest proves that no row is missing';
-    return { ...done, reason: reasons.exported, message: `${written}, and ${proven}.${undescribed}` };
+    const means = meansOfProof[lowestLevel(view.manifest.manifest.proof)];
+    const proof = wording.rowsGoTo === 'stdout' ? `${means} prove` : `the manifest proves by ${means}`;
+    const message = `${written}, and ${proof} that no row is missing.${undescribed}`;
+    return { ...done, reason: reasons.exported, message };
   }
   const message = `${written}${flaggedText(view.manifest, wording)}.${undescribed}`;
   return { ...done, reason: reasons.exportedIncomplete, message };

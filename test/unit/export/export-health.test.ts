@@ -30,6 +30,8 @@ const people = {
   delays: [{ segment: 0, toMs: 100, untilMs: undefined, message: '' }],
   isRest: true,
 } as const;
+const byCount = intervalOf(100, 200, 5, { count: { rows: 5, source: 'Aggregate' } });
+const bySearch = intervalOf(200, 300, 5);
 const flagged = intervalOf(0, 100, 5, { incomplete: { reason: 'CountDiffers' } });
 
 describe('the verdict', () => {
@@ -228,7 +230,15 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, []) }) }),
-      '1 row is in 3 files, and the manifest proves that no row is missing.',
+      '1 row is in 3 files, and the manifest proves by digests that no row is missing.',
+    ],
+    [
+      input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, [byCount, bySearch]) }) }),
+      '1 row is in 3 files, and the manifest proves by counts of the searches that no row is missing.',
+    ],
+    [
+      input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, [byCount]) }) }),
+      '1 row is in 3 files, and the manifest proves by counts that no row is missing.',
     ],
     [
       input(
@@ -301,7 +311,11 @@ describe('the wording of an export as a process', () => {
       input({ wording: toStdout, view: limited }),
       '--max-messages (5,000) is reached: no more searches start. No row was written to stdout: rows are written there once all are proven. Raise it, and the export starts again.',
     ],
-    ['stdout: complete', input({ wording: toStdout, view: complete }), '5 rows go to stdout, and no row is missing.'],
+    [
+      'stdout: complete',
+      input({ wording: toStdout, view: complete }),
+      '5 rows go to stdout, and digests prove that no row is missing.',
+    ],
     [
       'stdout: incomplete intervals',
       input({ wording: toStdout, view: kept }, keep),
