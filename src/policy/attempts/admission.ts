@@ -1,10 +1,10 @@
 /**
- * Selects the upgrade attempts that a policy may start now. The selected attempts are first stored in the ledger and then posted
- * to the service.
- * The order is: repeated POSTs for attempts with an unknown outcome (probes), retries, collectors that drifted off the target,
- * then pending collectors in the order of the strategy.
- * A collector that may not start yet is reported as a wait. The wait names the reason, the time of the next check, and the
- * listing that the collector needs first (`start-rules.ts`).
+ * Selects the upgrade attempts that a policy may start now. The selected attempts are first stored in the ledger (the stored
+ * state of the rollout) and then posted to the service.
+ *
+ * The order is: repeated POSTs for attempts with an unknown outcome (probes), retries, collectors that left the target version,
+ * then pending collectors in the order of the strategy. A collector that may not start yet is reported with the reason for its
+ * wait, the time of the next check, and the listing that the collector needs first (`start-rules.ts`).
  */
 
 import { type Attempt, type Entry, hasFailed, wantedVersion } from '../ledger/ledger.ts';
@@ -31,12 +31,12 @@ export interface Wait {
   /** Reason of the `Ready` condition during the wait; undefined for the default reason. */
   readonly reason: string | undefined;
   readonly collectors: number;
-  /** Earliest monotonic time in ms at which one of these collectors may start; undefined when the time is unknown. */
-  readonly untilMs: number | undefined;
   /**
-   * Whether the wait also applies to all candidate collectors that come later in the order of
-   * upgrades.
+   * Earliest monotonic time in ms at which one of the waiting collectors may start; undefined when the time is
+   * unknown.
    */
+  readonly untilMs: number | undefined;
+  /** Whether all candidate collectors that come later in the order of upgrades must wait, too. */
   readonly forAll: boolean;
 }
 
@@ -47,11 +47,11 @@ export interface Admission {
   readonly post: readonly Entry[];
   readonly attempts: number;
   /**
-   * Collectors that a new listing must show before they may start, each with the earliest monotonic ms at which that listing may
-   * be requested.
+   * Collectors that may start only after a new listing has shown them. The value is the earliest monotonic time in ms at which
+   * that listing may be requested.
    */
   readonly listingsNeeded: ReadonlyMap<string, number>;
-  /** Monotonic time in ms of the next check for collectors that may start. */
+  /** Monotonic time in ms at which waiting collectors are checked again. */
   readonly nextMs: number;
   /**
    * Whether a collector waits because the maximum number of attempts (`maxInProgress`) is already
@@ -59,7 +59,7 @@ export interface Admission {
    */
   readonly pressed: boolean;
   /**
-   * Whether a collector waits for a condition that ends within moments, for example until the current batch of POSTs was sent.
+   * Whether a collector waits for a condition that will be met within moments, such as the end of the current batch of POSTs.
    */
   readonly isBrisk: boolean;
   /** Reasons why candidate collectors wait, in the order of the candidates. */
@@ -124,7 +124,7 @@ class Batch {
   }
 
   /**
-   * Takes over attempts in flight of deleted policies for collectors that this policy owns now, so that no collector gets two
+   * Takes over running upgrades that deleted policies started on collectors of this policy, so that no collector gets two
    * upgrades at once (U13).
    */
   adoptOrphans(): void {
@@ -158,9 +158,9 @@ class Batch {
   }
 
   /**
-   * Repeats the POST of attempts with an unknown outcome (a probe). A probe requires a listing that was requested a grace period
-   * (`graceMs`) later and still shows another version. The policy must also still want the attempt, because the original POST may
-   * never have been sent (U3).
+   * Repeats the POST of attempts with an unknown outcome (a probe). A probe requires a listing that still shows another version
+   * and was requested at least a grace period (`graceMs`) after the POST. The policy must also still want the attempt, because
+   * the original POST may never have been sent (U3).
    */
   probe(): void {
     const { pending, memberIndex, settings, inFlight } = this.#input;
@@ -255,7 +255,10 @@ class Batch {
     return { ...this.#input, batched: this.#post.length, stageLimit: (stage) => this.#stageLimit(stage) };
   }
 
-  /** Limit of a stage. Its attempts in flight are counted again after each start in the stage. */
+  /**
+   * Returns the limit of a stage, with its attempts in flight. They are counted again after each start in the
+   * stage.
+   */
   #stageLimit(stage: number): StageLimit | undefined {
     if (!this.#stageLimits.has(stage)) this.#stageLimits.set(stage, this.#countInFlight(stage));
     return this.#stageLimits.get(stage);
@@ -264,7 +267,8 @@ class Batch {
   #countInFlight(stage: number): StageLimit | undefined {
     const { pending, state } = this.#input;
     const { name, maxInProgress, members, endedAtMs } = state.header.stages?.[stage] ?? {};
-    // Late joiners of an ended stage are limited by `maxInProgress` of the policy only.
+    // Late joiners of an ended stage are limited only by the policy's `maxInProgress`, not by that
+    // of the stage.
     if (name === undefined || maxInProgress === undefined || endedAtMs !== undefined) return undefined;
     const counts = pending.stageCounts(stage);
     return { name, open: counts.inProgress, most: shareOf(maxInProgress, members ?? totalOf(counts)) };

@@ -25,7 +25,7 @@ export type PostOutcome =
 /** Result of reading the status of an upgrade task from the service. */
 export type TaskReading = { readonly kind: 'task'; readonly task: UpgradeTask } | { readonly kind: 'notFound' };
 
-/** Everything known about one collector when its upgrade attempt is evaluated. */
+/** Evidence about one collector at the time when its upgrade attempt is evaluated. */
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
@@ -35,8 +35,8 @@ export interface Evidence {
   /** Whether listings of the service show collectors that run the version of this attempt (U7). */
   readonly observable: boolean;
   /**
-   * Whether listings show collectors that still run the version from before the attempt. If they
-   * do, a collector that no listing shows does not exist any more.
+   * Whether listings show collectors that still run the version from before the attempt. If they do and no
+   * listing shows the collector, it does not exist any more.
    */
   readonly showsOrigin: boolean;
   /**
@@ -50,7 +50,7 @@ export interface Instant {
   readonly wallMs: number;
 }
 
-/** Converts wall time to monotonic time, both in ms. The result is exact while neither clock has been adjusted. */
+/** Converts wall time to monotonic time, both in ms. The result is exact as long as neither clock is adjusted. */
 export function monotonicOf(wallMs: number, now: Instant): number;
 export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined;
 export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined {
@@ -120,8 +120,8 @@ function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: In
 }
 
 /**
- * Evaluates a refused POST by rule U11. When the POST was a probe (a repeated POST), the refusal also shows the state of the
- * original attempt.
+ * Evaluates an upgrade POST that the service refused (U11). If the POST was a probe (a repeated POST), the refusal also
+ * shows the state of the original attempt.
  */
 function settleRefused(
   entry: Entry,
@@ -194,7 +194,7 @@ function settleByTask(entry: Entry, open: Attempt, evidence: Evidence, now: Inst
 
 /**
  * Whether an upgrade task belongs to this attempt. An earlier attempt of the collector may have had the same version (U4). The
- * order of task ids counts only when both ids are numbers (2.9, 2.10).
+ * order of task ids is used only when both ids are numbers, because the service documents no form of the ids.
  */
 function isTaskOf({ taskId, toVersion }: Attempt, collectorId: string, task: UpgradeTask): boolean {
   const isAnother = isNumber(task.id) && isNumber(taskId) && BigInt(task.id) !== BigInt(taskId);
@@ -227,8 +227,8 @@ function settleByListing(
   if (!evidence.observable) return close(entry, open, 'unobservable', notObservable(open), now, row);
   if (row !== undefined) return entry;
   // Two complete sweeps (reads of the whole collector list) did not show the collector, so it does
-  // not exist any more. This conclusion is valid only if the list shows collectors that run the
-  // collector's former version.
+  // not exist any more. This holds only if the list shows collectors that run the collector's
+  // former version.
   return evidence.showsOrigin ? undefined : endWithout(entry, open, now, row);
 }
 

@@ -20,7 +20,7 @@ import { type Instant, settleEntry } from './attempt.ts';
 import type { DurationSample } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
-/** Applies new evidence to all open attempts of the policy. Returns the durations of the upgrades that have ended. */
+/** Applies new evidence to all open attempts of the policy. Returns the durations of upgrades that have ended. */
 export function settleAll(input: DecideInput, pending: PendingChanges): readonly DurationSample[] {
   const { ledger, memberIndex, observation, now, settings } = input;
   const { listing, posted, tasks, inFlight, reads } = observation;
@@ -90,7 +90,7 @@ function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, 
   return own <= last && isUnderWay(last) && waitingStages(policy.spec, header).length === 0 ? last : undefined;
 }
 
-/** Observed duration of a successful upgrade; undefined for upgrades that failed or timed out. */
+/** Returns the observed duration of a successful upgrade; undefined for an upgrade that failed or timed out. */
 function sampleOf(
   { open }: Entry,
   after: Entry | undefined,
@@ -127,8 +127,8 @@ export function settleByRows(input: DecideInput, pending: PendingChanges): void 
     const there = { kind: 'updated', toVersion: target, message: '', sinceMs: now.monotonicMs } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A person's retry may have reset the number of attempts that brought the collector to the target version. The rollout
-    // upgraded the collector, so the number is at least 1.
+    // A person's retry may have reset the number of attempts of this collector. But the rollout did upgrade the
+    // collector, so the number is at least 1.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.noted('silent')) fall(input, pending, id, 'died', silentInSoak);
@@ -143,7 +143,10 @@ export function settleByRows(input: DecideInput, pending: PendingChanges): void 
   }
 }
 
-/** Whether the current tally of the rollout counts the last ended attempt of this collector as a failure. */
+/**
+ * Whether the tally (count of failed upgrades) of the rollout includes the last ended attempt of this
+ * collector as a failure.
+ */
 function isCounted({ counted, ending, forgiven }: Entry, { tally }: LedgerHeader): boolean {
   return !forgiven && counted?.tally === tally.number && (hasFailed(ending) || ending?.kind === 'left');
 }
@@ -169,8 +172,9 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
 }
 
 /**
- * Members that ran the target version before an unproven rollout began, were alive after their stage started, and have died
- * since. In any other rollout, the death of such a collector is no evidence against the target version.
+ * Yields members that died in an unproven rollout (one whose target version has failed before) although the rollout did not
+ * upgrade them. These members ran the target version before the rollout began, and were alive after their stage started. In
+ * any other rollout, the death of such a collector is no evidence against the target version.
  */
 function* diedUntouched(
   { ledger: { header }, memberIndex }: DecideInput,
@@ -197,7 +201,7 @@ const silentInSoak = 'fell silent within the soak of its stage';
 
 /**
  * Applies a person's retry of the rollout: all failures are forgiven. Collectors that were rolled back, could not be rolled back,
- * or were left alone become candidates again.
+ * or were refused become candidates for an upgrade again.
  */
 export function forgive(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex } = input;
@@ -224,8 +228,9 @@ function forgivenDeath(entry: Entry, ending: Ending): Entry {
 }
 
 /**
- * Deletes the ledger entry of a collector that was rolled back. When the rollback was not possible,
- * the entry is kept, because a later rollback may include the collector (U14).
+ * Returns the ledger entry of a collector after a person has retried a rolled-back rollout. The entry is
+ * deleted if the collector was rolled back. It is kept if the rollback was not possible, because a later
+ * rollback may include the collector (U14).
  */
 function broughtThere(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;
@@ -234,21 +239,18 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   return { ...entry, back: false, used: 1, ending: there };
 }
 
-/** Whether the service refused the upgrade before it was tried. */
+/** Whether the service refused the upgrade, so that it never ran. */
 function wasRefused(ending: Ending | undefined): boolean {
   return ending?.kind === 'refused' || ending?.kind === 'invalid';
 }
 
-/**
- * Ledger entry without the refusal of the service that it records; undefined when the entry can be
- * deleted.
- */
+/** Returns a ledger entry without the recorded refusal by the service; undefined when nothing else is recorded. */
 function unrefused(entry: Entry): Entry | undefined {
   return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }
 
 /**
- * Ledger entry of a collector whose failure a person's retry has forgiven. A later rollback still
+ * Returns a ledger entry without the failure, which a person's retry has forgiven. A later rollback still
  * includes the collector if this rollout upgraded it.
  */
 function forgiven(entry: Entry): Entry {
@@ -268,7 +270,10 @@ export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: 
   }
 }
 
-/** Selection to record in the ledger: the current one, unless an attempt for the former selection is still in flight. */
+/**
+ * Returns the selection to record in the ledger: the current selection, or the former one while an attempt for it is in
+ * flight.
+ */
 export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: PendingChanges): string {
   const before = ledger.header.selection ?? memberIndex.selection;
   if (before === memberIndex.selection) return before;

@@ -18,18 +18,18 @@ import type { PostOutcome } from './attempt.ts';
 /** Policy on whose behalf POSTs are sent. */
 export interface PostingPolicy {
   /**
-   * Whether the newest known version of the policy still wants this attempt, which was stored in the ledger for this generation
-   * of the policy. Called immediately before the POST is written to the socket.
+   * Whether the newest known version of the policy still wants this attempt, which an earlier decision stored in the ledger.
+   * Called immediately before the POST is written to the socket.
    */
   stillWanted(entry: Entry, generation: number): boolean;
   /** Called when the outcome of a POST has arrived. */
   noteNews(): void;
-  /** Called when more attempts can be sent, after a full batch of attempts made others wait. */
+  /** Called when more attempts can be sent, if attempts had to wait because a batch was full. */
   enqueue(): void;
   noteAccepted(entry: Entry, taskId: string): void;
 }
 
-/** Part of the binding to the service that learns from answers to POSTs. */
+/** Part of the binding to the service that is notified of answers to upgrade POSTs. */
 export type PostingBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded' | 'doubtBuilds'>;
 
 export type PostingEnvironment = Pick<PolicyEnvironment, 'clock' | 'settings'>;
@@ -41,7 +41,7 @@ export interface Batch {
   readonly generation: number;
   /** Monotonic time in ms of the decision that started these attempts. */
   readonly decidedAtMs: number;
-  /** Whether more attempts would have been stored together if the batch size allowed it. */
+  /** Whether the batch size kept further attempts from being stored together with these. */
   readonly moreWait: boolean;
 }
 
@@ -126,7 +126,7 @@ export class Posting {
     for (const entry of entries) this.#received.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
 
-  /** Collectors whose attempt was stored in the ledger, and was then not sent or had no effect. */
+  /** Collectors whose attempt was stored in the ledger, but was not sent or had no effect. */
   *neverSent(): IterableIterator<string> {
     for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
     for (const [id, { entry, outcome }] of this.#received)
@@ -142,16 +142,16 @@ export class Posting {
     const { clock, settings } = this.#environment;
     const expiry = new AbortController();
     let sent = false;
-    // An attempt that is not sent expires a fixed time after its decision (U2). The time does not
-    // count from the ledger write, which may take a while.
+    // An attempt that is not sent expires a fixed time after the decision that started it (U2). The
+    // time of the ledger write is included, because the write may take a while.
     const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());
     const timer = clock.after(lifeMs, () => {
       if (!sent) expiry.abort(withdrawn('it waited for its turn for too long'));
     });
     const beforeSend = () => {
       if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
-      // A POST that the service redirects is written to a socket twice but counts as one sent
-      // attempt.
+      // If the service redirects a POST, the POST is written to a socket twice but counts as one
+      // sent attempt.
       if (!sent) this.#left(collectorId, true);
       sent = true;
     };
@@ -180,13 +180,13 @@ export class Posting {
     if (!(error instanceof ServiceError))
       return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
     if (refusesCollector(error)) {
-      // The refusal of one collector shows that the service itself works.
+      // A refusal that concerns a single collector shows that the service itself works.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
-    // Posting stops after such a failure. Otherwise a service that answers no request would leave all collectors with unknown
-    // outcomes.
+    // No more POSTs are sent after such a failure. If the service answers no request, only few collectors then have an
+    // unknown outcome.
     this.#binding.holdFor(error, 'posts');
     return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }
@@ -208,8 +208,8 @@ export class Posting {
 const withdrawnCode = 'attempt.withdrawn';
 
 /**
- * Whether a refused POST concerns only its collector (7.5). A response 400 without an error code may come from a proxy, so it
- * concerns no collector.
+ * Whether the refusal of a POST concerns only its collector (7.5). A response 400 without an error code may come from a proxy
+ * and then says nothing about the collector.
  */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {
   if (effect !== 'none' || serviceCode === undefined) return false;

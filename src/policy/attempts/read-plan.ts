@@ -1,8 +1,8 @@
 /**
  * Plans the reads that a policy needs next: pages of the collector list, upgrade tasks, and sweeps (reads of the whole list)
- * (U9). A read serves an open attempt (`watch-plan.ts`), a collector that needs a listing before it may start, or a collector
- * that was upgraded by an attempt missing in the ledger. The shared listing itself reads all collectors again when its rows are
- * too old.
+ * (U9). A read shows the end of an open attempt (`watch-plan.ts`), or the state of a collector that may not start before a new
+ * listing, or of a collector whose upgrade is missing in the ledger. When the rows of the shared listing become too old, the
+ * listing itself requests a sweep.
  */
 import { restingShare } from '../../fleet/fleet-listing.ts';
 import type { DecideInput } from '../decide-input.ts';
@@ -12,8 +12,8 @@ import { monotonicOf } from './attempt.ts';
 import { planWatch, type WatchPlan } from './watch-plan.ts';
 
 /**
- * Divisor for the share of sweeps (reads of the whole list) in the request budget while upgrades wait: sweeps get one fiftieth,
- * otherwise one tenth (U9).
+ * Divisor that limits the sweeps (reads of the whole list) while upgrades wait: sweeps may use one fiftieth of the request
+ * budget. At other times they may use one tenth (U9).
  */
 export const workingShare = 50;
 
@@ -65,9 +65,9 @@ export function planReads(
 }
 
 /**
- * Pages to read for collectors that were upgraded by an attempt missing in this ledger, such as an attempt towards a former
- * target. Only a resync would read these collectors otherwise, and long lists are resynced rarely. Collectors on the same page
- * share one read (U9).
+ * Pages to read for collectors whose upgrade is missing in this ledger, such as an upgrade to a former target. Otherwise these
+ * collectors would be read only by the next sweep of the whole list, and sweeps of long lists are rare. Collectors on the same
+ * page share one read (U9).
  */
 function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];
@@ -86,8 +86,8 @@ function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: Pen
 type SweepPlan = Pick<WatchPlan, 'sweepAfterMs' | 'nextMs'>;
 
 /**
- * Plan of a sweep (a read of the whole collector list) for a collector whose page is unknown, or the time at which this sweep may
- * be requested (U9).
+ * Plans a sweep (a read of the whole collector list) for a collector whose page is unknown. If a sweep may not be requested yet,
+ * returns the time of the next check instead (U9).
  */
 function planSweep({ now, observation }: DecideInput, wanted: SweepPlan): SweepPlan {
   if (wanted.sweepAfterMs === undefined) return wanted;

@@ -4,7 +4,7 @@
  *
  * Two lists contain the rules in the order in which reasons are reported. The rules of the first list are evaluated once per
  * decision, and a refusal by one of them keeps every collector of the policy from starting. The rules of the second list are
- * evaluated for each candidate collector, in the order of the strategy. `member-state.ts` computes which collectors are
+ * evaluated for each candidate collector, in the order of the strategy. `member-state.ts` determines which collectors are
  * candidates.
  */
 
@@ -32,13 +32,11 @@ export interface Refusal {
   readonly waitsFor: string | undefined;
   /** Reason of the `Ready` condition while the rollout only waits; absent for the default reason. */
   readonly reason?: string;
-  /** Monotonic time in ms before which the refusal cannot change; undefined when an event ends the wait. */
+  /** Monotonic time in ms until which the refusal certainly holds; undefined when an event ends the wait. */
   readonly untilMs?: number;
-  /** Monotonic time in ms: the collector may start after a listing that was requested at or after this time. */
+  /** Monotonic time in ms: the collector may start only after a listing that was requested at or after this time. */
   readonly unseenSinceMs?: number;
-  /**
-   * Set when the reason that refuses this candidate collector also refuses all later candidates.
-   */
+  /** Set when all later candidates must wait for the same reason as this candidate collector. */
   readonly forAll?: true;
 }
 
@@ -82,11 +80,11 @@ export interface AdmissionInput {
   readonly targetVersion: string;
   readonly memberIndex: PolicyMemberIndex;
   readonly pending: PendingChanges;
-  /** Highest number that an attempt in this ledger has had so far. */
+  /** Highest number of an upgrade attempt in this ledger so far. */
   readonly attempts: number;
   /** Maximum number of attempts that this decision may start. */
   readonly room: number;
-  /** Collectors with an upgrade POST of this process that is not answered yet. */
+  /** Collectors whose upgrade POST was sent by this process and is not answered yet. */
   readonly inFlight: ReadonlySet<string>;
   readonly now: Instant;
   readonly settings: PolicySettings;
@@ -94,7 +92,7 @@ export interface AdmissionInput {
   readonly calendar: MaintenanceCalendar;
 }
 
-/** Attempts of one stage, compared with the stage's `maxInProgress`. */
+/** Upgrade attempts of one stage: how many are in flight, and how many the stage's `maxInProgress` allows. */
 export interface StageLimit {
   readonly name: string;
   /** Number of attempts in flight. */
@@ -103,7 +101,7 @@ export interface StageLimit {
   readonly most: number;
 }
 
-/** Attempts that this decision has started so far, and the other inputs of the rules for a single candidate. */
+/** Inputs of the rules for a single candidate, including the attempts that this decision has already started. */
 export interface AdmissionState extends AdmissionInput {
   /** Limit of a stage; undefined when the stage sets no maximum. */
   readonly stageLimit: (stage: number) => StageLimit | undefined;
@@ -186,7 +184,8 @@ function targetNotOffered(
   _: CollectorVersionPolicy,
   { observation: { notOffered }, stop }: KnownOfAll,
 ): Refusal | undefined {
-  // A rollback continues without the target version, because it returns collectors to their former versions.
+  // A rollback starts attempts even if the service does not offer the target version, because it returns
+  // collectors to their former versions.
   return notOffered === undefined || stop ? undefined : { waitsFor: 'the service to offer the target build' };
 }
 
@@ -243,7 +242,7 @@ export function stageNotReached(
   const isFirst = because === 'pending' || !isStageStarted(stage, state);
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
-  // The stage starts with this decision, so its members are upgraded from the next decision on.
+  // The stage starts with this decision. Its members are upgraded from the next decision on.
   if (!gate) return { waitsFor: undefined };
   const untilMs = monotonicOf(gate.untilMs, now);
   return {
@@ -259,15 +258,15 @@ function postUnanswered({ id }: Candidate, { inFlight }: AdmissionState): Refusa
 
 function backingOff(candidate: Candidate, { now, spec }: AdmissionState): Refusal | undefined {
   if (candidate.because !== 'failed') return undefined;
-  // The first attempt after a person's retry starts without a back-off delay.
+  // The first attempt after a person's retry starts without a delay.
   if (candidate.used === 0) return undefined;
   const untilMs = candidate.ending.sinceMs + backOffMs(spec, candidate.used);
   return now.monotonicMs < untilMs ? { waitsFor: 'the back-off after a failed upgrade', untilMs } : undefined;
 }
 
 /**
- * Refuses a retry until a listing confirms the failure: the listing was requested a grace period (`graceMs`) later and still
- * shows the old version (U6).
+ * Refuses a retry until a listing confirms the failed upgrade. The listing must still show the old version and must have
+ * been requested at least a grace period (`graceMs`) after the failure (U6).
  */
 function failedUnseen(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   if (candidate.because !== 'failed') return undefined;
@@ -275,7 +274,7 @@ function failedUnseen(candidate: Candidate, known: AdmissionState): Refusal | un
   return unseen(candidate, sentAfterMs, 'a listing that confirms the version after the failed upgrade', known);
 }
 
-/** Refuses the correction of a collector that left the target version until a second listing confirms the change (U8). */
+/** Refuses to upgrade a collector that left the target version until a second listing confirms the change (U8). */
 function driftUnconfirmed(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   if (candidate.because !== 'drifted') return undefined;
   const sentAfterMs = candidate.sinceMs + known.settings.driftConfirmMs;
@@ -283,9 +282,9 @@ function driftUnconfirmed(candidate: Candidate, known: AdmissionState): Refusal 
 }
 
 /**
- * Refuses a rollback attempt while the listing row of the collector is too old to show its present
- * version: since that row, the collector may have been upgraded, or rolled back by an attempt that
- * a restored ledger does not contain.
+ * Refuses a rollback attempt while the listing row of the collector is too old to show its present version.
+ * Since that row was read, the collector may have been upgraded. It may also have been rolled back by an
+ * attempt that is missing in a restored ledger.
  */
 function perhapsBack(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   if (candidate.because !== 'rollback') return undefined;
@@ -311,7 +310,7 @@ function stageLimitReached({ id }: Candidate, { stageLimit, memberIndex, state }
   const limit = stageLimit(stage);
   if (limit === undefined || limit.open < limit.most) return undefined;
   const waitsFor = `a running upgrade to end: stage ${limit.name} allows at most ${limit.most} at once`;
-  // The refusal applies to all remaining candidates when they belong to the same stage.
+  // If the remaining candidates all belong to the same stage, the refusal applies to them, too.
   return stage === state.current ? { waitsFor, forAll: true } : { waitsFor };
 }
 
@@ -336,16 +335,16 @@ function batchFull(_: Candidate, { batched, room }: AdmissionState): Refusal | u
 }
 
 /**
- * `maxInProgress` as a number. A percentage refers to the collectors that the selector matches, is rounded up, and gives at least
- * 1.
+ * Returns `maxInProgress` as a number. A percentage refers to the collectors that the selector matches. It is rounded up and
+ * gives at least 1.
  */
 export function maxInProgressOf(spec: CollectorVersionPolicySpec, matched: number): number {
   return shareOf(spec.strategy.maxInProgress, matched);
 }
 
 /**
- * Delay in ms before the next attempt of a collector that failed in `used` attempts. The delay grows by the back-off factor with
- * each attempt, up to its maximum.
+ * Returns the delay in ms before the next attempt of a collector that has failed in `used` attempts. The delay grows by the
+ * back-off factor with each attempt, up to its maximum.
  */
 export function backOffMs(spec: CollectorVersionPolicySpec, used: number): number {
   const { duration, factor, cap } = spec.retryPolicy.backoff;

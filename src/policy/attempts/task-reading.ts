@@ -16,7 +16,7 @@ import type { TaskReads } from './watch-plan.ts';
 /** Maximum number of task statuses that are read concurrently. The request budget allows no more. */
 const maxAtOnce = 8;
 
-/** Part of the binding to the service that learns from reads of upgrade tasks. */
+/** Part of the binding to the service that is notified of reads of upgrade tasks. */
 export type TaskBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded'>;
 
 export class TaskReadings {
@@ -28,7 +28,7 @@ export class TaskReadings {
   readonly #underWay = new SparseMap<string, string>();
   readonly #readings = new SparseMap<string, TaskReading>();
   readonly #reads = new SparseMap<string, TaskReads>();
-  /** Task id that the kept result and the read count of each collector belong to. */
+  /** Id of the upgrade task of each collector to which the kept result and the number of reads belong. */
   readonly #taskIds = new SparseMap<string, string>();
 
   constructor(clock: Clock, binding: TaskBinding, policy: Pick<PostingPolicy, 'noteNews'>) {

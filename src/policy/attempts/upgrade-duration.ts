@@ -8,11 +8,14 @@
 export interface DurationSample {
   /** Age in ms at which the upgrade had ended. */
   readonly endedByMs: number;
-  /** Age in ms at which the upgrade was still running; 0 when no earlier read exists. */
+  /** Age in ms at which the upgrade was last seen running; 0 when it was never read while it ran. */
   readonly unendedAtMs: number;
 }
 
-/** Ratios by which one observed upgrade moves the estimate: small for a shorter upgrade, larger for a longer one. */
+/**
+ * Weights of one observed upgrade in the estimate of the usual duration. A shorter upgrade moves the estimate a
+ * little, a longer upgrade moves it more.
+ */
 const downShare = 0.02;
 const upShare = 0.1;
 /** Maximum duration of an upgrade in ms: the service ends an upgrade after 30 minutes (section 8). */

@@ -15,7 +15,7 @@ import { evidenceFromMs } from './attempt.ts';
 export interface TaskReads {
   readonly count: number;
   readonly lastMs: number;
-  /** Monotonic time in ms of the second to last read of the task; undefined when there was none. */
+  /** Monotonic time in ms of the second to last read of the task; undefined until the task was read twice. */
   readonly previousMs: number | undefined;
 }
 
@@ -24,10 +24,7 @@ export interface WatchInput {
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
-  /**
-   * Whether other collectors wait for the end of open attempts. In that case, the ends of attempts
-   * are read sooner.
-   */
+  /** Whether other collectors can start only when open attempts end. If so, the ends of attempts are read sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
@@ -44,38 +41,42 @@ export interface WatchPlan {
   readonly nextMs: number;
 }
 
-/**
- * Number of attempts whose tasks are read often until the usual duration of an upgrade is known.
- */
+/** Number of upgrades whose tasks are read often, as long as the usual duration of an upgrade is unknown. */
 export const samples = 3;
-/** Number of reads of one attempt's task after which another attempt is read often instead. */
+/**
+ * Maximum number of frequent reads of one upgrade's task. After that, the task of another upgrade is read
+ * often instead.
+ */
 const readsPerTurn = 20;
 /**
- * Minimum number of due attempts on one page of the collector list for which reading the page costs
- * less than reading their tasks.
+ * Minimum number of due attempts (attempts that should have ended) on a page of the collector list. With
+ * fewer due attempts, their tasks are read instead of the page.
  */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
 const unknownTypicalMs = 3 * 60_000;
 /**
- * Maximum time for which an ended attempt waits for other attempts on its page of the list, as a
- * ratio of the duration of an upgrade.
+ * Maximum wait of a due attempt for other attempts on its page of the collector list, as a ratio of the
+ * duration of an upgrade. One read of the page then shows several ends.
  */
 const waitShare = 1 / 3;
 const pressedWaitShare = 1 / 20;
 
 interface DuePage {
   due: number;
-  /** Number of accepted attempts on this page that become due while the page read may still wait. */
+  /** Number of accepted attempts on this page that should end soon, so that the read of the page may wait for them. */
   soon: number;
   oldestDueMs: number;
-  /** Latest due time of the attempts on this page, in monotonic ms. A read sent at or after this time shows all of them. */
+  /**
+   * Monotonic time in ms at which the last of the attempts on this page should have ended. A read sent at or after this
+   * time shows all of them.
+   */
   latestDueMs: number;
   readonly ids: string[];
 }
 
-/** Maximum time in ms for which an ended attempt waits for other attempts on its page. */
+/** Maximum time in ms for which a read of a page waits for further attempts on the page to end. */
 export function pageWaitMs(typicalMs: number, pressed: boolean, settings: PolicySettings): number {
   return Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
 }
@@ -151,8 +152,8 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // When a page hides collectors that run the old version, a collector that is missing on the
-    // page has not been upgraded yet.
+    // This page hides collectors that run the old version. A collector that the page does not show
+    // still runs the old version.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The upgrade takes longer than usual, so its task is read at growing intervals.
@@ -179,8 +180,8 @@ class PlanBuilder {
   }
 
   /**
-   * Plans the read of a page of the collector list. The page is read when no other attempt on it
-   * becomes due soon, or when the oldest due attempt has waited for the maximum time.
+   * Plans the read of a page of the collector list. The page is read when no other attempt on it should end
+   * soon, or when the oldest due attempt has waited for the maximum time.
    */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
     if (due === 0) return;
@@ -196,8 +197,8 @@ class PlanBuilder {
   }
 
   /**
-   * Reads the tasks of a few of the oldest attempts often, until the usual duration of an upgrade is known; all other attempts
-   * wait. An attempt without a result for a long time, such as a stuck upgrade, is replaced by the next attempt.
+   * Plans frequent reads of the tasks of the few oldest upgrades, until the usual duration of an upgrade is known. If an
+   * upgrade takes too long, for example because it is stuck, another upgrade is read in its place.
    */
   #sample(): void {
     const { reads, settings } = this.#input;

@@ -13,11 +13,14 @@ const maxActions = 20;
 
 export interface AppliedAnnotations {
   readonly header: LedgerHeader;
-  /** Whether a person retried the rollout: its stop is ended and its failures are forgiven. */
+  /** Whether a person retried the rollout. A retry ends the stop of the rollout and forgives its failures. */
   readonly retried: boolean;
 }
 
-/** Returns the ledger header with the people's actions since the last decision; the same object when there are none. */
+/**
+ * Returns the ledger header with the actions of people since the last decision. Returns the same object if there are
+ * none.
+ */
 export function applyAnnotations(
   policy: CollectorVersionPolicy,
   before: LedgerHeader,
@@ -48,7 +51,8 @@ export function applyAnnotations(
     const by = annotationWriter(metadata, annotations.abort)?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
     const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
-    // Some collectors may have been rolled back before this stop, so the stages begin again from the first stage.
+    // Some collectors may have been rolled back before this stop, so the rollout begins again with its first
+    // stage.
     const known = after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after;
     return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };
   };
@@ -62,15 +66,15 @@ export function applyAnnotations(
   return { header, retried: retry !== undefined };
 }
 
-/** Value of an abort or retry annotation that has not been applied yet. */
+/** Returns the value of an abort or retry annotation if the value has not been applied yet. */
 function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: LedgerHeader): string | undefined {
   const value = requestOf(metadata, annotations[name], header);
   return value === header.handled?.[name] ? undefined : value;
 }
 
 /**
- * Whether the retry is newer than the abort, when a retry and an abort are seen together. The commands write the time into the
- * annotation value. When a value contains no time, the abort wins.
+ * Whether the retry is newer than the abort, when both annotations have a new value. The commands write the time into the
+ * value. If a value contains no time, the abort wins.
  */
 function isRetryLast(retry: string | undefined, abort: string | undefined): boolean {
   return timeOf(retry) > timeOf(abort);
@@ -84,8 +88,8 @@ function timeOf(value: string | undefined): number {
 }
 
 /**
- * Whether a newer version of the policy contains an abort that the ledger does not contain yet. Checked immediately before each
- * upgrade POST (U2).
+ * Whether a newer version of the policy resource contains an abort that the ledger does not contain yet. Checked immediately
+ * before each upgrade POST (U2).
  */
 export function asksToAbort({ metadata }: CollectorVersionPolicy, header: LedgerHeader): boolean {
   const abort = requestOf(metadata, annotations.abort, header);
@@ -111,8 +115,8 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
 }
 
 /**
- * Whether the record of a person's action must be kept in the ledger: the newest approval of each stage and the newest retry, from which
- * `logfleet approve` sees whether an approval holds, and the newest pause or resume.
+ * Whether a person's action must stay recorded in the ledger. These are the newest approval of each stage and the newest retry,
+ * from which `logfleet approve` sees whether an approval still holds, and the newest pause or resume.
  */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   if (isOfPause(action)) return !later.some((one) => isOfPause(one.action));
@@ -145,11 +149,12 @@ function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHe
   return { ...withoutStop(given), stages: ended };
 }
 
-/** Ledger header with the stages from which a rollout continues after a person's retry. */
+/** Returns the ledger header with the stages from which the rollout continues after a person's retry. */
 function retried(header: LedgerHeader, approve: string | undefined, wallMs: number): LedgerHeader {
   const { stop, stages = [] } = header;
   if (stop?.kind === 'rollback') return fromTheStart(header, approve);
-  // The messages of a stage that was analyzed are compared again, with the same baseline.
+  // If the stage had a message analysis, its messages are compared again with the same baseline
+  // (the messages before the upgrade).
   const last = stages.at(-1);
   if (last?.analysis?.outcome && last.endedAtMs === undefined) {
     const { outcome: _, ...analysis } = last.analysis;

@@ -29,8 +29,8 @@ export function hasTolerance(
 }
 
 /**
- * Finds the exceeded tolerance; undefined when none is exceeded. The tolerance of a stage is checked before that of the rollout.
- * After its completion, a rollout is checked against `failurePolicy` only.
+ * Returns the exceeded tolerance (maximum number of failures); undefined if none is exceeded. The tolerance of a stage is
+ * checked before that of the rollout. After its completion, a rollout is checked against `failurePolicy` only.
  * @param isStageEnd whether the active stage, or a rollout without stages, has no member left to upgrade
  */
 export function findExcess(

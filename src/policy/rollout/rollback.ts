@@ -11,9 +11,12 @@ import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 export interface RollbackPlan {
   /** Collectors whose rollback can start now, for the first time or again after a failure. */
   readonly candidates: readonly Entry[];
-  /** Collectors that already run their former version. Only their ledger entries change. */
+  /**
+   * Collectors that already run their former version. They need no rollback attempt; only their ledger
+   * entries change.
+   */
   readonly there: readonly Entry[];
-  /** Number of open attempts, including attempts towards the target version that have not ended. */
+  /** Number of open attempts, including attempts to reach the target version that have not ended. */
   readonly underWay: number;
   readonly rolledBack: number;
   /**
@@ -33,8 +36,8 @@ export interface Left {
 
 /**
  * Plans the rollback of all collectors that this rollout upgraded.
- * @param isZoneless whether maintenance windows use the collector's time zone and the collector reports no readable one, so that
- * its rollback would never start
+ * @param isZoneless whether the rollback of a collector can never start, because maintenance windows use the collector's time
+ *   zone and the collector reports no readable one
  */
 export function planRollback(
   memberIndex: PolicyMemberIndex,
@@ -67,7 +70,7 @@ export function planRollback(
   };
 }
 
-/** Whether the rollback is finished. Offline collectors may still have to be rolled back. */
+/** Whether the rollback is finished, apart from offline collectors, which are rolled back when they are alive again. */
 export function isRollbackOver({ candidates, underWay }: RollbackPlan): boolean {
   return candidates.length === 0 && underWay === 0;
 }
@@ -89,10 +92,10 @@ function placeOf(
   if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';
   if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
   const row = memberIndex.row(collectorId);
-  // The current owner keeps the collector while an attempt is open. When the attempt ends with this decision, the next owner
-  // decides about the next attempt (U13).
+  // While an attempt is open, the collector belongs to the current owner. When the attempt ends with this decision, the
+  // next owner decides about the next attempt (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
-  // When the service offers a single build, no list shows the collectors that run this build. These collectors are still members
+  // If the service offers a single build, no list shows the collectors that run this build, but they are still members
   // of the policy (U7).
   if (!row && memberIndex.stateNow(collectorId) === undefined) return 'elsewhere';
   if (before === undefined || before === target) return leftFor('no former version on record');
@@ -100,8 +103,8 @@ function placeOf(
   const words = ending?.message || 'no reason given';
   if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return leftFor(words);
   if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return leftFor(words);
-  // When the service offers a single build, no list shows whether the collector is alive again (U11), or whether a failed attempt
-  // had no effect (U6).
+  // If the service offers a single build, no list shows two facts that a retry needs: whether the collector is alive
+  // again (U11), and whether a failed attempt had no effect (U6).
   if (!row && ending?.kind === 'offline') return leftFor('it did not run, and no list shows when it does');
   if (!row && back && hasFailed(ending))
     return leftFor(`${words}; no list shows the collector, so the rollback cannot be retried`);

@@ -36,7 +36,7 @@ import {
   waitingStages,
 } from './stages.ts';
 
-/** Wait of the collectors in later stages, with its reason. */
+/** Reason why the collectors in later stages wait, and the end of their wait. */
 export interface Gate {
   /** Reason why the collectors wait, as text that completes the status message "waiting for …". */
   readonly waitsFor: string;
@@ -50,7 +50,7 @@ export interface Gate {
 
 /** Position of a rollout in its stages. */
 interface Progress {
-  /** Ledger header after this evaluation, with the counted attempts, the stages and the stop. */
+  /** Ledger header after this evaluation, with new counts of attempts, changed stages and a stop of the rollout. */
   readonly header: LedgerHeader;
   /** Index of the started stage that has not ended; undefined when there is none. */
   readonly current: number | undefined;
@@ -59,23 +59,32 @@ interface Progress {
   /** Members of the stage that starts with this decision; absent when no stage starts. */
   readonly started?: readonly string[];
   readonly gate?: Gate | undefined;
-  /** Messages that must be counted for the analysis of the current stage; absent when none must be counted now. */
+  /**
+   * Description of the messages that must be counted for the message analysis of the current stage; absent when
+   * none must be counted now.
+   */
   readonly analysis?: AnalysisOrder;
-  /** Wall time in ms from which a sweep (read of the whole collector list) is needed before the soak can end. */
+  /**
+   * Wall time in ms: the soak can end only after a sweep (read of the whole collector list) that was sent at or
+   * after this time.
+   */
   readonly sweepFromMs?: number;
 }
 
 export interface RolloutState extends Progress {
   /** Whether every stage has started, so that late joiners may be upgraded. */
   readonly isLastStarted: boolean;
-  /** Exceeded tolerance for failures while the rollout continues; undefined when none is exceeded. */
+  /**
+   * Tolerance (maximum number of failures) that is exceeded although the rollout continues; undefined when
+   * none is exceeded.
+   */
   readonly excess: Excess | undefined;
   /**
-   * Current number of attempts and failures in the stage or rollout whose failures caused the stop; undefined when none has
+   * Current number of attempts and failures of the stage or rollout that stopped the rollout; undefined when no attempt has
    * ended.
    */
   readonly stopTally: Tally | undefined;
-  /** Number of failed collectors for which the spec sets no tolerance of failures. */
+  /** Number of failed collectors to which no `maxFailures` of the spec applies. */
   readonly untolerated: number;
   /** Plan of the rollback; undefined for a rollout that was never rolled back. */
   readonly rollback: RollbackPlan | undefined;
@@ -91,8 +100,8 @@ export interface Evaluation {
 }
 
 /**
- * Time in ms until a listing shows that a collector died. The service reports a dead collector as
- * alive for half an hour (4.8), and afterwards a listing must be read.
+ * Maximum time in ms until a listing shows that a collector died. The service still reports a dead collector
+ * as alive for half an hour (4.8), and then a listing must be read.
  */
 const deathSeenAfterMs = 35 * 60_000;
 
@@ -174,8 +183,8 @@ function stopFor(
 }
 
 /**
- * Ledger header after the evaluation of the stages. When it stopped the rollout because a stage is inconclusive, a former approval of
- * this stage no longer holds, so that only a new approval ends the stage.
+ * Returns the ledger header after the evaluation of the stages. If an inconclusive stage (no member reached the target) has stopped
+ * the rollout, former approvals of this stage no longer hold, and only a new approval ends the stage.
  */
 function reapproved(
   written: Readonly<Record<string, string>>,
@@ -194,8 +203,8 @@ function reapproved(
 }
 
 /**
- * Current number of attempts and failures in the stage or rollout whose failures caused a stop. Attempts may still end after the
- * stop (H3). Undefined when the stop has no such numbers.
+ * Returns the current number of attempts and failures of the stage or rollout that stopped the rollout. The numbers still
+ * change, because attempts may end after the stop (H3). Undefined for a stop without such numbers.
  */
 function tallyOfStop({ stages = [], tally }: LedgerHeader, { exceeded }: RolloutStop): Tally | undefined {
   if (!exceeded) return undefined;
@@ -239,7 +248,7 @@ function rollbackOf(
 /** Reason why the active stage does not end. */
 type Held = Omit<Progress, 'header' | 'current'>;
 
-/** Result for a stopped rollout, which neither starts nor ends a stage. */
+/** Returns the result for a stopped rollout, in which no stage starts or ends. */
 function stopped(header: LedgerHeader): Progress {
   return { header, current: currentOf(header) };
 }
@@ -310,7 +319,10 @@ class StageProgress {
     return held;
   }
 
-  /** Wait for the analysis of a stage whose soak is over; undefined when the stage has none, or when the analysis is over (R11). */
+  /**
+   * Evaluates the message analysis of a stage whose soak is over. Returns the reason to wait; undefined when the stage has no
+   * analysis, or when the analysis is finished (R11).
+   */
   #analyze(index: number, stage: SoakingStage): Held | undefined {
     const { now, observation, memberIndex } = this.#input;
     const { name, analysis } = stage;
@@ -339,11 +351,15 @@ class StageProgress {
         `No member of stage ${name} shipped enough messages before its upgrade to be judged`,
       );
     }
-    // The next decision applies the failure policy to the quiet members.
+    // The members that went quiet are failures, and the next decision applies the failure policy to
+    // them.
     return outcome.quiet > 0 ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
   }
 
-  /** Wait of a stage with failed members. When the spec sets no tolerance, the stage waits until a person acts. */
+  /**
+   * Returns the reason to wait for a stage with failed members, if the spec sets no `maxFailures`. The stage then
+   * waits until a person acts.
+   */
   #heldByFailures(stage: StageRecord, { failed }: Counts): Gate | undefined {
     const quiet = stage.analysis && quietText(stage.analysis);
     if ((failed === 0 && !quiet) || hasTolerance(stage, this.#input.policy.spec)) return undefined;
@@ -361,7 +377,7 @@ class StageProgress {
     return {};
   }
 
-  /** Wait for the end of a stage's soak; undefined when the stage can end. */
+  /** Returns the reason why the soak of a stage has not ended; undefined when the stage can end. */
   #soak(stage: SoakingStage, counts: Counts, soakMs: number): Held | undefined {
     const { now, observation } = this.#input;
     const { name, members } = stage;
@@ -389,14 +405,14 @@ class StageProgress {
   }
 
   /**
-   * Starts the next stage, or returns the reason why it waits. A stage without members is skipped
-   * when the rollout is as safe without it.
+   * Starts the next stage, or returns the reason why it waits. A stage without members is skipped if skipping
+   * it makes the rollout no less safe.
    */
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    // After a person's retry, the members of the removed stage can be chosen again. The next stage
-    // chooses among them with the next decision.
+    // After a person's retry, the members of the removed stage are candidates again. The next
+    // decision starts the next stage with them.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));
@@ -445,7 +461,10 @@ function noneAtTarget({ name }: StageRecord, counts: Counts): string {
   return `No member of stage ${name} runs the target version, and ${listed}`;
 }
 
-/** Text for the wait of a stage with offline members. The stage ends only when these collectors are alive again. */
+/**
+ * Text that is added to the wait for a stage with offline members. The stage ends only when these collectors are
+ * alive again.
+ */
 function awaitedWords(offline: number): string {
   if (offline === 0) return '';
   return offline === 1
@@ -462,7 +481,8 @@ function byPerson(waitsFor: string, reason: string): Gate {
 }
 
 /**
- * Whether the stage with this index has started. The index of members may still contain a stage that a retry has just removed.
+ * Whether the stage with this index has started. Asks the ledger header, because the index of members may still contain a
+ * stage that a retry has just removed.
  */
 export function isStageStarted(stage: number, { header }: Pick<RolloutState, 'header'>): boolean {
   return stage === noStage || header.stages?.[stage] !== undefined;

@@ -14,7 +14,7 @@ import { type RolloutWait, stageReasons } from '../status/health.ts';
 import { mayJoin, type RolloutState } from './rollout-state.ts';
 import { laterStage } from './stages.ts';
 
-/** Results of the decision that are known before the health verdict. */
+/** Results of the decision that are known before the health verdict (the `Ready` condition) is chosen. */
 export interface DecisionSoFar {
   /** Reason why the policy may not start any attempt; undefined when it may start attempts. */
   readonly refusal: Refusal | undefined;
@@ -48,9 +48,9 @@ export function nextStartMs({ refusal, admission, state, now }: DecisionSoFar): 
 }
 
 /**
- * Wait for the next stage, when all remaining collectors belong to later stages. A closed maintenance window makes no difference.
- * Also returns the soak of the last stage. No collector waits for the end of that soak, so reasons not to start collectors do not
- * matter. `health.ts` reports a death during this soak.
+ * Returns the wait for the next stage when all remaining collectors belong to later stages, even if the maintenance window is
+ * closed as well. Also returns the soak of the last stage, for whose end no collector waits. `health.ts` reports a collector that
+ * dies in this soak.
  */
 function waitAtGate({ refusal, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
   const { gate } = state;
@@ -63,7 +63,7 @@ function waitAtGate({ refusal, state, pending, now }: DecisionSoFar): RolloutWai
   return isWindowAlone && toBeStarted(counts) === countBehind(state, pending) ? wait() : undefined;
 }
 
-/** Number of collectors that wait until a later stage starts. */
+/** Returns the number of collectors that wait until a later stage starts. */
 function countBehind(state: RolloutState, pending: PendingChanges): number {
   let behind = toBeStarted(pending.stageCounts(laterStage));
   for (const index of (state.header.stages ?? []).keys())
@@ -92,8 +92,7 @@ type Waits = Pick<Refusal, 'waitsFor'> & {
 
 function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Instant): RolloutWait | undefined {
   if (waitsFor === undefined) return undefined;
-  // The text of the wait may already contain a time. In that case, no second time is added to the
-  // message.
+  // If the text of the wait already contains a time, no second time is added to the message.
   const isTold = untilMs === undefined || untilMs <= now.monotonicMs || /\d{4}-\d\d-\d\dT/.test(waitsFor);
   const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
   return { waitingFor: `${waitsFor}${who}${until}`, reason };

@@ -40,7 +40,7 @@ interface Known {
 export interface OfferedBuilds {
   readonly service: string;
   readonly builds: readonly Build[];
-  /** Whether the policy may choose a version. When not all builds can be recorded, these builds are kept first. */
+  /** Whether the channel of the policy may choose a version. If the record is full, these builds are kept first. */
   readonly isCandidate: (version: string) => boolean;
   readonly wallMs: number;
 }
@@ -48,7 +48,7 @@ export interface OfferedBuilds {
 export class SeenBuilds {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
-  /** Recorded builds; undefined until the shard was read, and after a write whose outcome is unknown. */
+  /** Recorded builds. Undefined until the stored record was read, and after a write whose outcome is unknown. */
   #known: Known | undefined;
   #version: string | undefined;
 
@@ -58,8 +58,8 @@ export class SeenBuilds {
   }
 
   /**
-   * Returns the time since which each build of the list has been offered. New times are stored before they are returned. Fails
-   * when the ledger store fails.
+   * Returns the time since which each build of the list has been offered. Times of new builds are stored first. Fails when the
+   * ledger store fails.
    */
   async look({ service, builds, isCandidate, wallMs }: OfferedBuilds): Promise<ReadonlyMap<string, number>> {
     this.#known ??= await this.#read();
@@ -89,7 +89,7 @@ export class SeenBuilds {
   }
 }
 
-/** Versions to keep in the record: the newest ones, and builds that the policy may choose before others. */
+/** Returns the versions to keep in the record: first the builds that the policy may choose, then the newest others. */
 function kept(builds: readonly Build[], isCandidate: (version: string) => boolean): readonly string[] {
   const latest = builds.filter((build) => build.latest).map(({ version }) => version);
   const ordered = newestFirst(builds.map(({ version }) => version));

@@ -31,7 +31,7 @@ type StagedSpec = Pick<CollectorVersionPolicySpec, 'strategy' | 'offlinePolicy'>
 export interface StageCandidate {
   readonly id: string;
   readonly memberState: MemberState;
-  /** Data of the collector; undefined when no listing shows it. */
+  /** Data of the collector, as a listing shows it; undefined when no listing shows the collector. */
   readonly collector: Collector | undefined;
 }
 
@@ -55,8 +55,8 @@ export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number
 }
 
 /**
- * Members that a stage would choose if it started now. Evaluates all candidates.
- * @param matched number of collectors that the policy selects now; counts until the rollout's first stage starts
+ * Returns the members that a stage would choose if it started now. All candidates are evaluated.
+ * @param matched number of collectors that the policy selects now, used until the rollout's first stage starts
  */
 export function chooseMembers(
   stage: Stage,
@@ -71,8 +71,8 @@ export function chooseMembers(
 }
 
 /**
- * Members that each stage that has not started would have if all these stages started now, in the order of the stages. A last stage
- * without a list of members has all remaining candidates.
+ * Returns, for each stage that has not started, the members that it would have if all these stages started now, in their order. A
+ * last stage without a list of members has all remaining candidates.
  */
 export function expectedMembers(
   header: Pick<LedgerHeader, 'stages' | 'selected' | 'unproven'>,
@@ -90,18 +90,15 @@ export function expectedMembers(
 }
 
 /**
- * Number of members of a stage: for a started stage with a list, the frozen number, otherwise the collectors that were upgraded or can be
- * upgraded. So collectors that no upgrade can reach, such as hosted ones, are no members.
+ * Returns the number of members of a stage. For a started stage with a list of members, the number is fixed. For any other stage,
+ * it is the number of collectors that were upgraded or can be upgraded, so hosted collectors are not counted.
  */
 export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
   const states = Object.keys(counts) as MemberState[];
   return record?.members ?? states.reduce((sum, state) => sum + (isEligible(state, spec) ? counts[state] : 0), 0);
 }
 
-/**
- * Whether a stage would choose at least one member. The check is fast enough for each decision, because it stops at the first
- * match.
- */
+/** Whether a stage would choose at least one member. This check is fast, because it stops at the first match. */
 export function hasMember(stage: Stage, candidates: Iterable<StageCandidate>, spec: StagedSpec): boolean {
   return choosable(stage, candidates, spec).next().done !== true;
 }

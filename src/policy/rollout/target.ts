@@ -2,9 +2,9 @@
  * Chooses the target version of a policy from the builds that the service offers (4.7).
  *
  * The candidates of a channel are the latest build of the service or, with `versionPattern`, all matching builds, newest version
- * first. With `minAge`, a candidate can become the target only after the policy has seen it offered for that time. Until the
- * newest candidate is old enough, the newest candidate that is old enough is the target. A policy never returns from its current
- * target to an older version because of `minAge`. `seen-builds.ts` records since when builds are offered.
+ * first. With `minAge`, a candidate can become the target only after the policy has seen it offered for that time. Until then,
+ * the newest candidate that is old enough is the target. A policy never returns from its current target to an older version
+ * because of `minAge`. `seen-builds.ts` records since when builds are offered.
  */
 import type { Target } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
@@ -13,7 +13,7 @@ import { isoTime } from '../../controller/status-text.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { matchesGlob } from '../members/selector.ts';
 
-/** Past observations that influence the choice of the target version. */
+/** Earlier observations of the policy that influence the choice of the target version. */
 export interface TargetPast {
   /** Current target version of the policy; undefined when it never had one. */
   readonly current: string | undefined;
@@ -98,7 +98,8 @@ function oldEnough(
   past: TargetPast,
 ): TargetVerdict {
   const readyMs = (version: string) => (past.seenSinceMs.get(version) ?? past.wallMs) + minAgeMs(target);
-  // Candidates are sorted by version, newest first. The current target is kept unless a better candidate is old enough.
+  // Candidates are sorted by version, newest first. The current target stays the target unless a newer candidate is old
+  // enough.
   const place = candidates.findIndex((version) => version === past.current || readyMs(version) <= past.wallMs);
   const better = place < 0 ? candidates : candidates.slice(0, place);
   const [nextBuild] = better
@@ -107,7 +108,8 @@ function oldEnough(
   const stays = builds.some(({ version }) => version === past.current) ? past.current : undefined;
   const version = candidates[place] ?? stays;
   if (version !== undefined) return { kind: 'offered', version, ...(nextBuild ? { nextBuild } : {}) };
-  // No candidate can be chosen, so there is at least one candidate and all are younger than `minAge`.
+  // No candidate can be chosen although there is at least one, so all candidates are younger than
+  // `minAge`.
   return tooYoung(target, nextBuild as NextBuild, past);
 }
 

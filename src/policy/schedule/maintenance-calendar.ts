@@ -3,8 +3,8 @@
  * window is open, no exclusion applies, and the remaining time of the window is longer than the cutoff. Windows that overlap or
  * touch count as one longer window (`window-spans.ts`).
  *
- * The calendar is asked about every collector, up to four times a second. So a verdict is computed once for each time zone and
- * kept until it changes. The current time is an argument.
+ * The calendar is asked for each collector, up to four times a second. To save time, an answer is computed once for each time
+ * zone and kept until it changes. The current time is an argument.
  */
 
 import { renderExplanation } from '../../api/finding.ts';
@@ -24,8 +24,8 @@ import { type Opening, Recurrence, type Span, spanStart, spansFrom } from './win
 
 export type WindowVerdict =
   /**
-   * Upgrades may start before `untilMs`, a wall time in ms: the end of the maintenance window less
-   * its cutoff (a time before the end without starts). Infinity when the window has no visible end.
+   * Upgrades may start before `untilMs`, a wall time in ms: the end of the maintenance window minus the
+   * cutoff. Infinity when no end of the window is in sight.
    */
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
@@ -43,11 +43,11 @@ export interface NextWindow extends Span {
 
 interface Window {
   readonly recurrence: Recurrence;
-  /** Time zone of the window; undefined when the window uses the collector's time zone. */
+  /** Time zone of the window; undefined when the window opens by the time zone of each collector. */
   readonly zone: TimeZone | undefined;
 }
 
-/** Exclusions that overlap or touch, merged into one period without starts. */
+/** Exclusions that overlap or touch, merged into one period in which no upgrade starts. */
 interface Block extends Span {
   /** Name of the exclusion that ends last in the merged period. */
   readonly name: string;
@@ -55,10 +55,7 @@ interface Block extends Span {
 
 interface Kept<Value> {
   readonly value: Value;
-  /**
-   * Wall time in ms from which the kept answer (whether upgrades may start) holds, until the end
-   * time (exclusive).
-   */
+  /** Period for which a kept answer (whether upgrades may start) holds, in wall ms; the end is excluded. */
   readonly fromMs: number;
   readonly untilMs: number;
 }
@@ -72,11 +69,17 @@ const longestKeptMs = 24 * 3_600_000;
  * Maximum number of time zones with kept verdicts. The service reports time zones as free texts, so their number has no limit.
  */
 const mostZones = 1_000;
-/** Maximum number of successive windows that are examined for a start, because each window may be shorter than the cutoff. */
+/**
+ * Maximum number of successive windows that are searched for a time to start upgrades. Each window may be shorter than the
+ * cutoff.
+ */
 const mostTries = 400;
 
 export class MaintenanceCalendar {
-  /** Error in the maintenance windows and how to fix it. While there is an error, no window is open. */
+  /**
+   * Error in the maintenance windows, with its remedy; undefined when there is none. A calendar with an error
+   * never opens a window.
+   */
   readonly problem: string | undefined;
   /** Whether maintenance windows use the time zone of each collector. */
   readonly byCollector: boolean;
@@ -135,7 +138,7 @@ export class MaintenanceCalendar {
     }
     const because = this.#reason(wallMs, piece);
     const value = { kind: 'closed', opensAtMs: piece?.startMs, because } as const;
-    // The verdict holds only until the next exclusion begins, because the reason changes then.
+    // The answer holds only until the next exclusion begins, because its reason changes then.
     const nextBlock = this.#blocks.find(({ startMs }) => startMs > wallMs);
     const changesMs = Math.min(piece?.startMs ?? latestMs, nextBlock?.startMs ?? latestMs);
     return { value, fromMs, untilMs: Math.min(changesMs, latestMs) };
@@ -208,7 +211,7 @@ function kept<Value>(memory: Map<string, Kept<Value>>, key: string, wallMs: numb
   return found.value;
 }
 
-/** First error that the CRD's schema does not find, with its remedy. */
+/** Returns the first error in the maintenance settings that the CRD's schema cannot find, with its remedy. */
 function problemOf(windows: readonly MaintenanceWindow[], exclusions: readonly Exclusion[]): string | undefined {
   for (const { schedule, timeZone: zone } of windows) {
     const ofSchedule = scheduleProblem(schedule);
@@ -249,7 +252,7 @@ function blocksOf(exclusions: readonly Exclusion[]): readonly Block[] {
 /** Calendar of all policies without maintenance windows. */
 const always = new MaintenanceCalendar(undefined);
 
-/** Maintenance calendar of a policy, built again when the text of its maintenance windows changes. */
+/** Returns the maintenance calendar of a policy. It is built again when the maintenance windows change. */
 export class KeptCalendar {
   #calendar = always;
   #of: Maintenance | undefined;

@@ -18,8 +18,8 @@ export class Recurrence {
   readonly schedule: CronSchedule;
   readonly durationMs: number;
   /**
-   * Spans of time of the windows that open on one day of the schedule, in ms since the start of
-   * that day. Clock changes are not considered.
+   * Spans of time in which windows are open on one day of the schedule, in ms since the start of that day.
+   * Clock changes are not considered.
    */
   readonly spansOfDay: readonly Span[];
 
@@ -38,20 +38,20 @@ export interface Opening {
 
 const always: Span = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
 
-/** Maximum time in ms by which a clock change moves a local time that it skips. */
+/** Maximum time in ms by which a clock change moves the opening of a window. */
 const longestChangeMs = 24 * 3_600_000;
-/** Maximum length in ms of a span whose end is computed. Some spans never end. */
+/** Maximum length in ms of a span whose end is computed, because some spans never end. */
 const longestSightMs = 400 * 24 * 3_600_000;
-/** First distance in ms by which a search for the opening of a window goes back in time. */
+/** First step in ms of a search back in time for the opening of a window. */
 const shortestLookMs = 3_600_000;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
 /** Maximum number of window openings that one search examines. */
 const mostOpenings = 50_000;
 
 /**
- * Yields the spans of time with an open window that end after `fromMs`. The first span may begin
- * earlier than its stated start. A span whose end is too far away has the end Infinity and is the
- * last one. Without windows, there is one span without end.
+ * Yields the spans of time with an open window that end after `fromMs`. The first span may have begun earlier
+ * than the yielded start. A span whose end is too far away gets the end Infinity and is the last one. Without
+ * windows, there is one span without end.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: number): Generator<Span, undefined> {
   if (!openings) {
@@ -77,11 +77,11 @@ export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: num
 }
 
 /**
- * Start of the span that covers `atMs`. When the span began before the maximum search distance, the result is some time inside
- * the span.
+ * Returns the start of the span that covers `atMs`. If the span began before the maximum search distance, the result is a time
+ * inside the span.
  */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
-  // The distance doubles with each attempt. As a result, windows that follow each other closely are
+  // The distance doubles with each attempt. As a result, a long series of adjacent windows is
   // searched about once in total, instead of once for each window.
   for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
     const fromMs = atMs - backMs;
@@ -97,8 +97,8 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 /** Yields the spans of one maintenance window that end after `fromMs`, in order. */
 function* spansOf({ recurrence, zone }: Opening, fromMs: number): Generator<Span, undefined> {
   const { schedule, durationMs } = recurrence;
-  // Openings of the window at local times that a clock change skipped. Each is moved to a later
-  // time and may then come after the next opening.
+  // Openings of the window that a clock change skipped. They are moved to a later time, which may
+  // be after the next opening.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(fromMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);
