@@ -121,8 +121,8 @@ export class ExportReconciler implements Reconciler {
   }
 
   /**
-   * Drops all runtimes when the term of leadership changes. Their knowledge is outdated, because another leader may have worked on the same
-   * exports.
+   * Drops all runtimes when the term of leadership changes. Their view of the destination is outdated, because another
+   * leader may have worked on the same exports.
    */
   #followLeadership(): void {
     const { leadership } = this.#options.host;

@@ -75,7 +75,7 @@ export interface ExportForecast {
   readonly areKnown: boolean;
   /** Number of rows at which the service cuts a search short; undefined if no search was cut. */
   readonly limit: number | undefined;
-  /** Minimum number of requests to the service for this export, including those for planning. */
+  /** Minimum number of requests to the service for this export, including the requests for planning. */
   readonly requests: number;
 }
 
@@ -280,7 +280,7 @@ class RangePlanning {
       const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
       return { segments: firstSegments({ range, slices, ...found }), areCounted: true };
     }
-    log.info('The rows of an export could not be counted by slices of time.', { reason: counts.reason });
+    log.info('The service could not count the rows of an export by slices of time.', { reason: counts.reason });
     if (rest) return guessed([...evenSegments(rest, limit), newest]);
     return guessed(blindSegments({ ...range, rows: progress.messageCount }));
   }

@@ -1,11 +1,13 @@
 /**
- * Cuts the range of an export into its first segments, using counts by slice of time. A segment has as many rows as one search returns
- * below the message limit, or slightly fewer: whole pages, so that no page is read for few rows.
+ * Cuts the range of an export into its first segments, using counts by slice of time. A segment has as many rows as one
+ * search returns below the message limit, or slightly fewer: whole pages, so that no page is read for few rows.
  *
- * Invariant: segments start and end at slice boundaries, are ordered by time, and cover the range without gaps, whatever the counts are. A
- * wrong count costs at most a job: a segment above the limit is cut when it is searched (E4).
+ * Invariant: segments start and end at slice boundaries, are ordered by time, and cover the range without gaps,
+ * whatever the counts are. A wrong count costs at most a job: a segment above the limit is cut when it is searched
+ * (E4).
  *
- * Pure. Not here: counting (`slice-counts.ts`) and deciding whether to count (`export-planning.ts`).
+ * All functions are pure. `slice-counts.ts` counts the rows, and `export-planning.ts` decides whether counting is
+ * useful.
  */
 import { maxSegments } from '../../destination/plan-object.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
@@ -25,7 +27,7 @@ export interface SegmentsInput {
   readonly range: Interval;
   /** Slices of the export's range with their numbers of rows, in order of time. */
   readonly slices: readonly SliceCount[];
-  /** Number of rows at which the service ends a search, so that further rows are missing. */
+  /** Message limit: the number of rows at which the service ends a search, so that older rows are missing. */
   readonly limit: number;
   /**
    * Number of rows that a search has already found. They are the newest rows of the range and form the newest segment.
@@ -90,7 +92,9 @@ function requestsOf(rows: number): number {
   return requestsBesidesPages + Math.ceil(rows / maxPageRows);
 }
 
-/** Minimum number of requests to search these segments, if each search is done at its first status. */
+/**
+ * Minimum number of requests to search these segments, if each search has already ended at its first status request.
+ */
 export function requestsOfSegments(segments: readonly SegmentCount[], limit: number): number {
   return segments.reduce((sum, { rows }) => sum + requestsOfSegment(rows, limit), 0);
 }

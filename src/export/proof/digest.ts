@@ -112,7 +112,7 @@ function shifted(figure: Figure | undefined, byMs: number): Figure | undefined {
   return figure && { value: figure.value + byMs, reach: figure.reach };
 }
 
-/** Adjacent intervals that share slices of time and are therefore compared together, with these slices. */
+/** Adjacent intervals that share slices of time, together with these slices. They are compared as one group. */
 export interface DigestGroup {
   readonly intervals: readonly CommitRecord[];
   readonly slices: readonly DigestSlice[];
@@ -225,7 +225,7 @@ function haveSameSlices([first, ...others]: readonly SliceSummary[], slices: rea
 
 const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined, offsetsMs: undefined };
 
-/** Pairs for each slice the figures that the service counted with those of the written rows. */
+/** Pairs, for each slice, the figures that the service counted with the figures of the written rows. */
 function pairsOf(
   counted: readonly DigestSlice[],
   written: readonly SliceFigures[],
@@ -257,7 +257,7 @@ function outcomeOfHash(
   return isRounded ? 'unknown' : 'differs';
 }
 
-/** The service's slices without the extra rows of messages that the service stores more than once. */
+/** Returns the service's slices without the additional copies of messages that the service stores more than once. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],
@@ -349,8 +349,9 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
 }
 
 /**
- * Returns the segments for searching a differing group again. If rows are missing, the new segments have fewer rows than a search returned,
- * because the service may have cut that search silently. Otherwise the intervals stay the same.
+ * Returns the segments in which a group of intervals is searched again, because its figures differ from those of the
+ * service. If rows are missing, the new segments have fewer rows than a search returned, because the service may have
+ * cut that search silently. If no rows are missing, the segments are equal to the intervals.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,
@@ -403,11 +404,11 @@ export function confirmOperators(repeated: readonly RepeatedMessage[]): string {
   return `where ${condition} | count by _messageid`;
 }
 
-/** A message that was received more than once, with the number of extra rows that the service stores. */
+/** A message that was received more than once, with the number of additional copies that the service stores. */
 export interface ConfirmedMessage {
   readonly atMs: number;
   readonly rows: number;
-  /** Size in bytes of the extra rows; absent if the message has no `_size`. */
+  /** Size in bytes of the additional copies; absent if the message has no `_size`. */
   readonly bytes?: number;
 }
 

@@ -122,8 +122,9 @@ class Proving {
   }
 
   /**
-   * Query filter that excludes rows at an inclusive end. The requested end stays the same: a row with a wrong time may have made the end
-   * look inclusive, and an earlier end would hide the last millisecond from the digest (E10).
+   * Query filter that excludes rows at an inclusive end. The end of the requested range is not moved instead: if only a
+   * row with a wrong time made the end look inclusive, an earlier end would hide the last millisecond from the digest
+   * (E10).
    */
   #before({ toMs }: TimeRange): string {
     return `where ${this.#byReceiptTime ? '_receipttime' : '_messagetime'} < ${toMs}`;

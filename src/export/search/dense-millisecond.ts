@@ -71,7 +71,7 @@ const mostDigits = 2;
 const mostTries = 3;
 const retryDelayMs = 2_000;
 
-/** Result of one search by id, which finds the rows whose ids have the same ending. */
+/** Result of one search by id. The search finds the rows whose ids end in the same digits. */
 type ClassResult = ReadClass | { readonly kind: 'cut' } | ClassFailure;
 type ClassFailure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
 
@@ -254,8 +254,8 @@ class DenseSearch {
   }
 
   /**
-   * Returns whether a second reading returns the same duplicates. The service then really stores them; otherwise they may have replaced
-   * other rows.
+   * Returns whether a second reading returns the same duplicates. If it does, the service really stores these rows
+   * twice. If not, the repeated rows may have taken the place of other rows.
    */
   async #comeAgain(pages: JobPages, messageCount: number, figures: RunFigures): Promise<boolean> {
     const tally = this.#newTally();

@@ -22,7 +22,9 @@ export interface Duplicates {
   comesAgain(row: KnownRow): boolean;
 }
 
-/** Maximum number of bytes kept per millisecond. Digests are kept for further rows. */
+/**
+ * Maximum number of bytes of rows kept per millisecond. For all other rows of the millisecond, only digests are kept.
+ */
 const maxKeptBytes = 4 * 1_024 * 1_024;
 
 type KeptRow = { readonly start: number; readonly end: number } | { readonly digest: string };

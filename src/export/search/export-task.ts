@@ -1,8 +1,8 @@
 /**
- * Derives the task of an export from a manifest: its identity and folder (E1), the job orders for intervals, and the form of its files.
- * Works on plain data, so that command line and operator agree.
+ * Derives the task of an export from a manifest: its identity and folder (E1), the job orders for intervals, and the
+ * form of its files. Works on plain data, so that command line and operator agree.
  *
- * Not here: the destination, parallelism, and everything learned during the export.
+ * This file knows neither the destination nor anything that is learned during the export.
  */
 import type { Explanation } from '../../api/finding.ts';
 import { rewrittenField, rewrittenProblem } from '../../api/rewritten-field.ts';

@@ -55,7 +55,7 @@ import { settlingMs } from './settling.ts';
  */
 const commitTries = 6;
 const firstCommitDelayMs = 1_000;
-const tooNew = 'by the clock of the service, the end of the interval is not old enough';
+const tooNew = 'by the clock of the service, the end of the interval is not old enough to be searched';
 
 /** A search job that is finished or was ended early, with its rows. `search-verdict.ts` judges both. */
 interface Judged {
@@ -300,7 +300,8 @@ export class IntervalSearch implements RunningSearch {
       case 'endsInclusive':
         return this.#again(false, 'the service includes the end of a range');
       case 'bisect':
-        if (verdict.atMs <= fromMs) return this.#again(false, 'the search was cut before the start of its interval');
+        if (verdict.atMs <= fromMs)
+          return this.#again(false, 'the service cut the search before it reached the interval');
         return { kind: 'narrowed', order: { segment, fromMs: verdict.atMs, toMs } };
       case 'dense':
         return this.#searchDense(judged, verdict);

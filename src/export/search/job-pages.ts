@@ -95,8 +95,8 @@ export class JobPages {
   }
 
   /**
-   * Number of rows to request for the next page. The first page of each further reading is smaller than in earlier readings, so that pages
-   * end at other rows.
+   * Number of rows to request for the next page. In each new reading, the first page is smaller than in the readings
+   * before, so that pages end at other rows.
    */
   get #limit(): number {
     const isFirst = this.#offset === 0 && this.#readings > 1;

@@ -29,7 +29,7 @@ export interface OpenWishes {
 
 export class JobSet {
   readonly clock: Clock;
-  /** Signal that ends the work for which these search jobs are created. */
+  /** Signal that ends the planning, search or proof for which these search jobs are created. */
   readonly signal: AbortSignal;
   readonly #options: JobSetOptions;
   readonly #open = new Map<SearchJob, JobView['purpose']>();

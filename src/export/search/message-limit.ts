@@ -93,9 +93,9 @@ function bisected({ fromMs, toMs }: Interval): Cut {
 }
 
 /**
- * Returns the start of the part of a cut interval that its histogram proves (E6): this part starts where the oldest
- * bucket ends, because the search was cut in that bucket. Buckets are filled from the end of the range (2.3), so newer
- * buckets are complete. Undefined if the histogram does not add up, or contains no such part.
+ * Returns the start of the part of a cut interval that its histogram proves complete (E6). The search was cut in the
+ * oldest bucket, so this part starts where that bucket ends. Buckets are filled from the end of the range (2.3), so
+ * newer buckets are complete. Undefined if the histogram does not add up, or contains no such part.
  */
 export function wholeBuckets(
   histogram: MessageHistogram,

@@ -150,7 +150,7 @@ export class MessageReader implements ResultReader {
   }
 }
 
-/** Returns whether two readings have the same figures. The rows themselves are not compared. */
+/** Returns whether two readings have equal figures (numbers and times of rows). Single rows are not compared. */
 function haveSameRows(figures: RunFigures, before: RunFigures | undefined): boolean {
   const { received, duplicates, outside, oldestMs } = figures;
   return (

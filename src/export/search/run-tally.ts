@@ -31,7 +31,10 @@ export interface RunFigures {
   readonly duplicates: number;
   /** Number of repeated rows that were dropped because their first copy was written. */
   readonly duplicatesOfWritten: number;
-  /** Number of rows inside the interval but older than the part to be committed. The next search finds these rows again. */
+  /**
+   * Number of rows that are inside the interval but older than the part to be committed. The next search finds these
+   * rows again.
+   */
   readonly left: number;
   /** Number of rows whose time is exactly the end of the interval, which the interval excludes (E10). */
   readonly atEnd: number;

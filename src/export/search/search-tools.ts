@@ -45,7 +45,10 @@ export interface SearchTools {
   readonly jobs: SearchJobs;
   readonly destination: Destination;
   readonly task: ExportTask;
-  /** Fields that the export's plan lists, so that all files have the same columns. Not used for NDJSON and for records of aggregations. */
+  /**
+   * Fields that the export's plan lists, so that all files have the same columns. They are not used for NDJSON and for
+   * records of aggregations.
+   */
   readonly describedFields: readonly DescribedField[];
   /** Receives the field descriptions of each page that has rows. */
   readonly chosenFields: ChosenFields;
@@ -100,11 +103,13 @@ export type SearchOutcome =
   | { readonly kind: 'taken'; readonly existing: CommitRecord }
   /** A smaller part of the interval must be searched first. */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
-  /** Search the same interval with a new job immediately. `isFailure`: counts in `failedBefore`. */
+  /**
+   * Search the same interval with a new job immediately. `isFailure` tells whether `failedBefore` counts this search.
+   */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
   /**
-   * The interval stays unproven, because another search would give the same result. With `incompletePolicy: Keep`, usable rows are
-   * committed with a flag.
+   * The interval cannot be proven complete, and another search would give the same result. With `incompletePolicy:
+   * Keep`, usable rows are committed with a flag.
    */
   | {
       readonly kind: 'incomplete';

@@ -64,7 +64,7 @@ export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 export type Shortcoming =
   | 'PendingErrors'
   | 'CountDiffers'
-  /** The figures that the service's aggregation computed differ from those of the written rows (E6). */
+  /** The figures that the service's aggregation computed differ from the figures of the written rows (E6). */
   | 'DigestDiffers'
   /** The search returned rows outside its time range. */
   | 'RowsOutside'
@@ -75,7 +75,8 @@ export type Shortcoming =
 
 export type Verdict =
   /**
-   * Write a commit record with these figures. If the record starts later than the interval, the time between both starts is searched next.
+   * Write a commit record with these figures. If the record starts later than the interval, the time before the record
+   * is searched next.
    */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
   /** Count the rows of this interval by an aggregation, which has no message limit. Then judge the search again. */
@@ -87,7 +88,10 @@ export type Verdict =
    *   (E4).
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
-  /** Search the same interval with a new search job. If `isFailure` is true, the finished search counts in `failedBefore`. */
+  /**
+   * Search the same interval with a new search job. `isFailure` tells whether `failedBefore` counts the finished
+   * search.
+   */
   | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
   /** Search the same interval again with `to − 1` as its end, because the service includes the end of a range. */
   | { readonly kind: 'endsInclusive' }
@@ -96,8 +100,8 @@ export type Verdict =
   /** A single millisecond has more rows than one search returns, so it must be searched in another way. */
   | { readonly kind: 'dense'; readonly record: RecordFigures; readonly message: string }
   /**
-   * The interval stays unproven, because another search would give the same result. `record` is the record to commit with a flag; it is
-   * undefined if no row may be committed (E5).
+   * The interval cannot be proven complete, and another search would give the same result. `record` is the commit
+   * record to write with a flag; it is undefined if no row may be committed (E5).
    */
   | {
       readonly kind: 'incomplete';
@@ -240,9 +244,9 @@ function judgeUnsplittable(run: SearchFacts, figures: RunFigures | undefined): V
 function stopOf({ sign, jobCount }: SearchFacts): string {
   switch (sign) {
     case 'timeOver':
-      return 'the search was not done after eight hours, the maximum of the service';
+      return 'the search had not ended after eight hours, the maximum duration of the service';
     case 'roundCount':
-      return `the search found ${jobCount} rows, a number that may be a limit of the service (if the query itself contains limit ${jobCount}, write another number there)`;
+      return `the search found ${jobCount} rows, a number that may be a limit of the service (if the query itself limits its rows to ${jobCount}, write another number there)`;
     case 'smallestLimit':
       return `the search found ${jobCount} rows, and the service has cut an earlier search at that number or fewer`;
     default:

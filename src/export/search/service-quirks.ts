@@ -7,8 +7,8 @@ import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * Factor for the expected duration of the next search if the last search was already done at its first status request,
- * because its true duration is shorter by an unknown time.
+ * Factor for the expected duration of the next search if the last search had already ended at its first status request.
+ * Its true duration is then shorter than measured, by an unknown time.
  */
 const soonerRatio = 0.99;
 

@@ -262,7 +262,7 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
-  // Another search would reach the same message limit.
+  // Another search of this interval would also reach the message limit.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
   // Without an aggregation, or after errors in a search, an export may not keep rows of the interval (E5).
   if (has('TimeOver')) return `Export a smaller range${where}.`;

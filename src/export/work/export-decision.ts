@@ -75,7 +75,7 @@ export interface ExportMoment {
   readonly clockBehindMs: number;
 }
 
-/** Reason why the export starts no search although some of its intervals are not searched yet. */
+/** Reason why the export starts no search although some of its intervals are not yet searched. */
 export type Wait =
   /** Commit records at the destination contradict each other. */
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
@@ -345,8 +345,8 @@ export const usualLimit = 100_000;
  */
 const aimedRatio = 0.6;
 /**
- * Maximum ratio between the length of the next search and that of the interval before it. An interval with few rows says little about the
- * density of the next one.
+ * Maximum length of the next search, as a multiple of the length of the interval before it. An interval with few rows
+ * says little about the density of the next one.
  */
 const widest = 4;
 

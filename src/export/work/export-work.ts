@@ -49,7 +49,7 @@ import {
 } from './work-state.ts';
 import { noProgress, progressOf, type WorkLimits, type WorkStage, type WorkView } from './work-view.ts';
 
-/** Tools for searches that this class provides itself. The caller of this class provides all other search tools. */
+/** Tools for searches that this class provides. The caller of this class provides all other search tools. */
 type ToolOfWork =
   | 'destination'
   | 'describedFields'

@@ -84,12 +84,12 @@ export class RunningSearches {
     return this.list.reduce((sum, { scannedBytes }) => sum + scannedBytes, 0);
   }
 
-  /** Number of commit records that these searches have written. */
+  /** Number of commit records that searches of this process have written for the export. */
   get written(): number {
     return this.#written;
   }
 
-  /** Number of rows in these intervals for each slice of the export's range (`row-histogram.ts`). */
+  /** Number of rows in these intervals, by slice of the export's range (`row-histogram.ts`). */
   histogramOf(intervals: readonly CommitRecord[]): readonly number[] {
     return this.#histogram.read(intervals);
   }

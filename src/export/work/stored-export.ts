@@ -51,7 +51,7 @@ export class StoredExport {
   readonly #clock: Clock;
   readonly #records = new Map<string, CommitRecord>();
   #hasFailedToFinish = false;
-  /** Name of the probe file, the same for each probe of this process. */
+  /** Name of the probe file. All probes of this process use the same name. */
   #probe: string | undefined;
   #mayProbeStand = false;
   /** Monotonic time at which leftover uploads of dead processes are removed again; infinite if none are left. */
@@ -91,7 +91,7 @@ export class StoredExport {
    * its uploads shows that it has ended (E15).
    */
   async tidy(): Promise<void> {
-    // If removing the leftovers fails, the next attempt follows after the same delay.
+    // If removing the leftovers fails, it is tried again after the same delay.
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
     this.#tidyAtMs = Number.POSITIVE_INFINITY;

@@ -65,7 +65,7 @@ export type Task =
   | { readonly kind: 'probe' }
   | { readonly kind: 'plan' }
   | { readonly kind: 'readRecords'; readonly isDoubted: boolean }
-  /** Compares the rows of these intervals with a digest by the service. */
+  /** Compares the rows in files for these intervals with a digest by the service. */
   | { readonly kind: 'prove'; readonly intervals: readonly CommitRecord[]; readonly round: number }
   /** Writes the manifest. */
   | { readonly kind: 'finish'; readonly coverage: Coverage };

@@ -53,7 +53,7 @@ export interface WorkView {
   readonly waitsFor: Wait | undefined;
   /** Time in ms by which the service's clock is behind ours, as far as known; at least 0. */
   readonly clockBehindMs: number;
-  /** True once the service has created a search job for this export or another one of this process. */
+  /** True once the service has created a search job for any export of this process. */
   readonly hasServiceAnswered: boolean;
   /** Failure that currently delays the whole export. */
   readonly trouble: Trouble | undefined;

@@ -32,8 +32,8 @@ export class ChangeWatch {
   }
 
   /**
-   * Watches exactly these folders. A new folder causes one more call of `onChange`, because changes before the watch
-   * began were not reported. A folder that cannot be watched is still read at every `pollMs`.
+   * Watches these folders, and stops watching all others. A new folder causes one more call of `onChange`, because
+   * changes before the watch began were not reported. A folder that cannot be watched is still read at every `pollMs`.
    */
   follow(folders: readonly string[]): void {
     if (this.#closed) return;
@@ -61,7 +61,8 @@ export class ChangeWatch {
       this.#watchers.set(folder, watcher);
       this.#onEvent();
     } catch {
-      // The folder is gone, or the watch limit of the system is reached. The next poll reads the folder anyway.
+      // The folder is gone, or the watch limit of the system is reached. The next poll reads the folder without a
+      // watch.
     }
   }
 

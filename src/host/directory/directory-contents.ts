@@ -219,7 +219,7 @@ export class DirectoryContents {
 
   /**
    * Adds a resource record that was loaded from the disk. An interrupted move between directories leaves two records
-   * with the same uid. The newer record is then used.
+   * with the same uid. In that case the newer record is used.
    */
   async #addRecord(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);

@@ -106,7 +106,7 @@ function renderBlock([first, ...others]: readonly UnusableManifest[]): string | 
   if (!first) return undefined;
   const more = others.length === 0 ? '' : `, and ${others.length} more,`;
   return (
-    `No upgrade is started: a manifest${more} cannot be used, no former version of it is known, and it may be about any collector. ` +
+    `No upgrade is started: a manifest${more} cannot be used, no former version of it is known, and it may concern any collector. ` +
     `Correct or delete ${renderFinding(first.problem)}`
   );
 }

@@ -45,7 +45,7 @@ interface ProcessLockOptions {
 }
 
 export class ProcessLock {
-  /** True if the former holder of the lock died without releasing it. */
+  /** True if the process that held the lock before has died without releasing it. */
   readonly tookOver: boolean;
   readonly #path: string;
   readonly #clock: Clock;
@@ -97,8 +97,8 @@ export class ProcessLock {
   }
 
   /**
-   * Calls `listener` when this process loses the lock, or holds it again after the lock file could not be checked for a
-   * while.
+   * Calls `listener` when this process loses the lock, or when it finds its lock again after a time in which the lock
+   * file could not be checked.
    */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);

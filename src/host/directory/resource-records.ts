@@ -162,10 +162,10 @@ export function renderNotice({ kind, record }: Notice, forget: string): string {
   const name = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;
   const file = join(directory, manifest);
   if (kind === 'continued')
-    return `${name} has a manifest again and continues where it was; it was retained since ${retainedSince}`;
+    return `${name} has a manifest again, and continues with the state that was kept since ${retainedSince}`;
   const until = new Date(retainedUntil(record)).toISOString().slice(0, 10);
   return (
-    `${name} is no longer in ${file}: it counts as deleted, and starts nothing more. Its state is kept until ${until}: restore the ` +
+    `${name} is no longer in ${file}: it counts as deleted, and logfleet starts no more work for it. Its state is kept until ${until}: restore the ` +
     `manifest to continue, or discard the state: ${forget}`
   );
 }

@@ -144,7 +144,7 @@ export class ApiClient {
 function withDeadline(clock: Clock, deadlineMs: number, outer: AbortSignal | undefined) {
   const deadline = new AbortController();
   const timer = clock.after(deadlineMs, () => {
-    deadline.abort(new Error(`given up after ${Math.round(deadlineMs / 100) / 10} s`));
+    deadline.abort(new Error(`logfleet gave up after ${Math.round(deadlineMs / 100) / 10} s`));
   });
   const signal = outer ? AbortSignal.any([outer, deadline.signal]) : deadline.signal;
   return { signal, close: () => timer.cancel() };

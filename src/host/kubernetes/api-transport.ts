@@ -130,7 +130,7 @@ export class UndiciKubeApi implements KubeApi {
   #dispatcher(connection: ConnectionOptions): Dispatcher {
     if (this.#agent?.connection === connection) return this.#agent.dispatcher;
     if (this.#agent && isSame(this.#agent.connection, connection)) {
-      // Keep the same object, so that the next request can compare references instead of texts.
+      // The same object is kept, so that the next request can compare references instead of texts.
       this.#agent = { ...this.#agent, connection };
       return this.#agent.dispatcher;
     }

@@ -179,9 +179,7 @@ export class KubernetesHost implements Host {
       .map(([kind, { lastFailure }]) => renderUnlisted(kind, lastFailure()));
   }
 
-  /**
-   * Namespaces that are listed and watched separately. A single undefined element stands for all namespaces at once.
-   */
+  /** Namespaces that are listed and watched separately. A single element `undefined` means all namespaces at once. */
   #scopes(): readonly (string | undefined)[] {
     const { namespaces } = this.#options;
     return namespaces === 'all' ? [undefined] : [...new Set(namespaces)];

@@ -235,7 +235,7 @@ interface Listing {
  */
 export class LedgerStartList {
   readonly #options: LedgerStartListOptions;
-  /** Lists of Ledgers by namespace. The key undefined stands for the list of all namespaces. */
+  /** Lists of Ledgers by namespace. The key `undefined` is used for the list of all namespaces. */
   readonly #listings = new Map<string | undefined, Listing>();
 
   constructor(options: LedgerStartListOptions) {

@@ -35,11 +35,11 @@ interface OtherOperator {
   /** Monotonic time in ms at which an entry of the other operator last changed; -Infinity until the first change. */
   readonly heardAtMs: number;
   /**
-   * Monotonic time in ms at which this process noticed that the other operator had not answered its question (see
-   * above) yet; undefined if no question is open.
+   * Monotonic time in ms at which this process noticed that the other operator had not answered the question whether it
+   * is still running; undefined if no question is open.
    */
   askedAtMs?: number;
-  /** True if the other operator did not answer in time. It no longer counts. */
+  /** True if the other operator did not answer in time. Its entries are then ignored. */
   isGone?: boolean;
 }
 
@@ -109,7 +109,10 @@ export class OperatorEntries {
     return bare;
   }
 
-  /** Returns the resource with the operators' entries in its status: ours, and those of operators that are not gone. */
+  /**
+   * Returns the resource with the operators' entries in its status: our own entry, and the entries of operators that
+   * are not gone.
+   */
   show<R extends AnyResource>(resource: R): R {
     const known = this.#options.newest(resource.kind, resource.metadata);
     const { condition } = this.#hiddenOf(known);
@@ -227,8 +230,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Finds operators that did not answer in time, and writes the entries that are due, one after the other. A failed
-   * write is repeated by a later check.
+   * Finds operators that did not answer in time, and writes the entries of this operator that are due, one after the
+   * other. If a write fails, a later check repeats it.
    */
   async #check(): Promise<void> {
     this.#nextCheck = undefined;
@@ -303,8 +306,8 @@ export class OperatorEntries {
 function messageOf(operators: readonly OperatorEntry[]): string {
   const [first, ...others] = operators.map(({ name }) => name);
   return (
-    `The operators in the namespaces ${[first, ...others].join(' and ')} both follow this resource. The one in ${first} acts, ` +
-    `since it came first; ${others.join(' and ')} waits. Uninstall one of them, or give them different --namespaces.`
+    `The operators in the namespaces ${[first, ...others].join(' and ')} both follow this resource. The operator in ${first} acts, ` +
+    `because it came first; the operator in ${others.join(' and ')} waits. Uninstall one of them, or give them different --namespaces.`
   );
 }
 

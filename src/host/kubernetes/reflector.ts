@@ -79,7 +79,7 @@ export class Reflector<R extends CachedResource> {
   readonly #relists: Counter;
   /**
    * Resource versions that the API server refused as outdated while the cache still contained them, by key. If the
-   * cache still contains such a version later, a watch event was lost.
+   * cache contains one of them even at the end of the watch, a watch event was lost.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
   /** List in progress. Undefined while resources are watched. */

@@ -110,7 +110,7 @@ export class JobAdmission {
     };
   }
 
-  /** Admits waiting search jobs up to the limit, and sets the timer for the others. */
+  /** Admits waiting search jobs up to the limit, and sets a timer if some must keep waiting. */
   #admitWaiting(): void {
     for (const admit of this.#waiting) {
       if (this.#active >= this.limit) break;

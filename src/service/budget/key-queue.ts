@@ -200,7 +200,10 @@ export class KeyQueue {
     if (this.#occupants.has(occupant) && !this.#held.has(occupant)) this.#yielding.set(occupant, giveUp);
   }
 
-  /** Frees slots for waiting keep-alives by cancelling other requests. No request is cancelled for a slot that becomes free soon anyway. */
+  /**
+   * Frees slots for waiting keep-alives by cancelling other requests. No request is cancelled if a slot becomes free
+   * soon without that.
+   */
   freeSlots(nowMs: number): void {
     if (!this.head('keepAlive') || this.hasSlot('keepAlive', nowMs)) return;
     const soon = [...this.#held.keys()].filter(({ isPoll }) => isPoll).length + this.#asked.size;

@@ -31,7 +31,7 @@ export interface Reservation {
    * then.
    */
   roundTripMs: number | undefined;
-  /** Time in ms by which the answer took longer than the fastest answer known at that time. */
+  /** Time in ms by which the answer took longer than the fastest answer known when it arrived. */
   lateMs: number;
   /**
    * Latest time at which the request can have reached the service, derived from other requests;

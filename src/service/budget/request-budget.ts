@@ -255,7 +255,7 @@ export class RequestBudget {
     this.#waiting--;
   }
 
-  /** Grants slots to all requests that may be sent now, and sets the timer for the others. */
+  /** Grants slots to all requests that may be sent now, and sets a timer if some must keep waiting. */
   #pump(): void {
     const nowMs = this.#clock.monotonic();
     for (const queue of this.#queued) queue.expire(nowMs);

@@ -3,7 +3,10 @@ import { LogfleetError } from '../../base/errors.ts';
 import { jobMissings, type Outcome } from '../requests/outcome.ts';
 import { ServiceError } from '../requests/service-error.ts';
 
-/** Outcomes after which the search job may still exist: a replica may not know it yet, or a cookie was missing. */
+/**
+ * Outcomes after which the search job may still exist, because a replica may not know the job yet, or a cookie was
+ * missing.
+ */
 const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing'] satisfies Outcome[]);
 const missing: ReadonlySet<string> = new Set(
   jobMissings.filter((outcome) => !mayLive.has(outcome)).map((outcome) => `service.${outcome}`),

@@ -30,7 +30,7 @@ export interface JobProgress {
   readonly recordCount: number | undefined;
   readonly scannedBytes: number | undefined;
   readonly errors: GatheredTexts;
-  /** Warnings of the search job, including those of its creation and its pages. */
+  /** Warnings of the search job, including warnings in the answers to its creation and to page requests. */
   readonly warnings: GatheredTexts;
   /**
    * True if the service has reported that its message limit cut the search, by the state FORCE PAUSED or by a warning. False does not prove

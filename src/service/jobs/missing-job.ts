@@ -1,7 +1,7 @@
 /**
- * Explains an answer that a job does not exist (7.3). The service gives the same answer for a replica that does not know the job
- * yet, a missing cookie, a job cancelled because of silence or age, and a deleted job. Our own records of the job distinguish these
- * cases.
+ * Explains an answer that a job does not exist (7.3). The answer has several possible causes: a replica does not know
+ * the job yet, a cookie is missing, the job was cancelled because of silence or age, or the job was deleted. The facts
+ * that logfleet has recorded about the job show which cause applies.
  */
 import type { MissingJob, NoSuchJob } from '../requests/call.ts';
 

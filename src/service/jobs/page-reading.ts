@@ -26,8 +26,8 @@ export interface PageSource {
   /** Requests one page of the results. Resolves to the number of rows on the page. */
   readonly fetch: (query: PageQuery) => Promise<number>;
   /**
-   * Number of rows of the current page that the receiver has got. After a failure, reading
-   * continues behind these rows.
+   * Number of rows of the current page that the receiver has taken. After a failure, reading continues after these
+   * rows.
    */
   readonly given?: () => number;
   /**

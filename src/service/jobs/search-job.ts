@@ -59,8 +59,8 @@ const longestSilenceMs = 60_000;
  */
 const deletionTries = 3;
 /**
- * Maximum number of attempts to delete a search job while some replicas of the service may not know the job yet (10.2). With the delays
- * between attempts, all replicas know the job at the last one.
+ * Maximum number of attempts to delete a search job while some replicas of the service may not know the job yet (10.2).
+ * Because of the delays between attempts, all replicas know the job at the last attempt.
  */
 const earlyDeletionTries = 6;
 const deletionDelayMs = 500;

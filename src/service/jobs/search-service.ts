@@ -66,8 +66,8 @@ export interface JobStatus {
    */
   readonly recordCount: number | undefined;
   /**
-   * Buckets (message counts of short periods) of the job's histogram: by the specification, those
-   * that are new since the last status; by one report, all of them (10.2).
+   * Buckets (message counts of short periods) of the job's histogram. By the specification, a status contains only new
+   * buckets; according to one report, it contains all buckets (10.2).
    */
   readonly buckets: readonly HistogramBucket[];
   /** Errors of the search that no earlier status contained. */

@@ -1,12 +1,12 @@
 /**
- * Tokenizer for JSON (RFC 8259) in chunks. It can pause at any byte, even inside an escape or a number. It rejects the same texts
- * as JSON.parse, at the first wrong byte.
+ * Tokenizer for JSON (RFC 8259) in chunks. It can pause at any byte, even inside an escape or a number. It rejects
+ * every text that JSON.parse rejects, at the first invalid byte.
  *
- * Invariant: each byte is read once. No token is stored: callers that need the text of a token across chunks keep its bytes and
- * prepend them to the next chunk. There is no recursion: each nesting level takes one byte, up to a limit.
+ * Invariant: each byte is read once. No token is stored: callers that need the text of a token across chunks keep its
+ * bytes and prepend them to the next chunk. There is no recursion: each nesting level takes one byte, up to a limit.
  *
- * Bytes from 0x80 on occur only inside strings, so UTF-8 needs no decoding. Invalid UTF-8 passes through unchanged, as with a
- * lenient decoder before JSON.parse.
+ * Bytes from 0x80 on occur only inside strings, so UTF-8 needs no decoding. Invalid UTF-8 passes through unchanged, as
+ * with a lenient decoder before JSON.parse.
  */
 import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, whitespace } from '../../base/json-bytes.ts';
 

@@ -137,7 +137,10 @@ export class PageContent {
   checkLength(from: number, end: number): void {
     const { maxRowBytes } = this.#limits;
     if (end - from <= maxRowBytes) return;
-    throw this.error(this.#reader.offsetOf(from) + maxRowBytes, `expected at most ${maxRowBytes} bytes in one piece`);
+    throw this.error(
+      this.#reader.offsetOf(from) + maxRowBytes,
+      `expected at most ${maxRowBytes} bytes in one row or text`,
+    );
   }
 
   /** Throws if the page of messages is incomplete after its last byte (`length` bytes). */

@@ -54,7 +54,7 @@ export class FieldValue {
     this.expected = expected;
   }
 
-  /** Sets the value. For an object or an array, the range is that of its first byte. */
+  /** Sets the kind and range of the value. For an object or an array, the range contains only its first byte. */
   set(kind: Token, start: number, end: number): void {
     this.kind = kind;
     this.start = start;

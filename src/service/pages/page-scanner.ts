@@ -49,8 +49,8 @@ export class PageScanner {
   }
 
   /**
-   * Number of rows of the page that were passed to the sink. After a failure, the page is continued
-   * behind these rows. Inside a call of the sink, the current row is not counted.
+   * Number of rows of the page that were passed to the sink. After a failure, reading continues after these rows.
+   * During a call of the sink, the current row is not counted yet.
    */
   get rows(): number {
     return this.#content.rows;

@@ -217,8 +217,7 @@ export class Exchange {
   }
 
   #retryAfterMs(response: TransportResponse): number | undefined {
-    // A date in a header refers to the service's clock. The `Date` header of the same answer shows
-    // that clock.
+    // A date in `Retry-After` refers to the service's clock, which the `Date` header of the same answer shows.
     const nowMs = parseHttpDate(response.headers.get('date')) ?? this.#options.clock.now();
     return parseRetryAfter(response.headers.get('retry-after'), nowMs);
   }
@@ -338,7 +337,8 @@ export class Exchange {
   }
 
   /**
-   * Failure of a request that was not written. Other errors than those of the transport, a deadline or an abort are thrown to the caller.
+   * Failure of a request that was not written. Errors that come neither from the transport nor from a deadline or an
+   * abort are thrown to the caller.
    */
   #unsent(call: Call, url: URL, error: unknown): Failure {
     const outcome = this.#outcomeOfUnsent(call, error);

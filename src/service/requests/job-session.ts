@@ -55,7 +55,7 @@ export class JobCookies {
     this.#clock = clock;
   }
 
-  /** Whether cookies of the job were returned for at least one of its requests. */
+  /** Whether at least one request of the job was sent with cookies. */
   get wereSent(): boolean {
     return this.#wereSent;
   }

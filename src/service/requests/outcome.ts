@@ -139,7 +139,8 @@ const rows: { readonly [O in Outcome]: TreatmentRow } = {
   certificateExpired: { ...needsPerson, reason: 'CertificateNotTrusted' },
   certificateForAnother: { ...needsPerson, reason: 'CertificateNotTrusted' },
 
-  // Some rows of a page may have been passed on before the connection was lost. The reader requests the others.
+  // Some rows of a page may have been passed on before the connection was lost. The reader of the page requests the
+  // missing rows.
   connectionLost: {
     ...unsure,
     again: 2,

@@ -68,7 +68,7 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
     'parse.error': correctQuery,
     'query.creation.error': correctQuery,
     'no.records.not.an.aggregation.query':
-      'write Messages as results, or an aggregation such as | count by _sourceHost',
+      'the query has no aggregation: write Messages as results, or add an aggregation such as | count by _sourceHost',
     'raw.messages.not.available': 'the query aggregates: write Records as results, or require raw messages',
     jobCookieMissing: 'the cookie of the service is missing: check whether a proxy removes cookies',
   };
@@ -114,7 +114,7 @@ function happened(failure: Failure, { followRedirect }: SettingNames): string {
     case 'redirectNotAllowed':
       return `was redirected to ${detail}, which is not an allowed host: if the host is correct, ${followRedirect}`;
     case 'redirectInCircles':
-      return `was redirected without reaching the service${inBrackets}`;
+      return `was redirected repeatedly and never reached the service${inBrackets}`;
     case 'timeout':
       return `was not answered in time${inBrackets}`;
     case 'withdrawn':
@@ -169,6 +169,6 @@ export const secretNames: SettingNames = {
   address: 'baseURL in the Secret',
   credentials: 'accessId and accessKey in the Secret',
   trustAuthority: 'put its CA certificate (PEM) into ca.crt of the Secret',
-  followRedirect: 'write it into baseURL of the Secret, or its host into allowedHosts',
+  followRedirect: 'write the new address into baseURL of the Secret, or its host into allowedHosts',
   shareRate: 'lower requestsPerSecond or maxConcurrentRequests in the Secret, or give the operator a user of its own',
 };

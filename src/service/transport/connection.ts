@@ -71,7 +71,9 @@ export class Connection {
     this.#socket.destroy();
   };
 
-  /** Passes the socket to undici, which asks for one before its first request. Any further request for a socket fails. */
+  /**
+   * Passes the socket to undici, which asks for a socket before its first request. If undici asks again, that fails.
+   */
   readonly #handOver: NonNullable<Client.Options['connect']> & ((...options: never[]) => void) = (
     _options: unknown,
     callback: (error: Error | null, socket: SecureSocket | null) => void,

@@ -86,7 +86,8 @@ export interface Transport {
    */
   drain(): Promise<void>;
   /**
-   * Closes the transport: it accepts no further requests and closes every socket without waiting.
+   * Closes the transport at once: it accepts no further requests and closes every socket, also while requests are in
+   * flight.
    */
   close(): Promise<void>;
 }

@@ -121,7 +121,7 @@ const mistakes: readonly Mistake[] = [
     name: 'a service that moved to a host that the Secret does not allow',
     fault: { kind: 'redirect', to: 'https://moved.example.com/api' },
     reason: 'RedirectNotAllowed',
-    says: /moved\.example\.com.*write it into baseURL of the Secret, or its host into allowedHosts/,
+    says: /moved\.example\.com.*write the new address into baseURL of the Secret, or its host into allowedHosts/,
     stalls: true,
     requestsPerHour: everyHalfMinute,
   },

@@ -355,9 +355,9 @@ describe('a cut interval (E4)', () => {
       { kind: 'incomplete', reason: 'TimeOver', record: undefined },
     ],
     [
-      'at a round count is told of the number in its query',
+      'at a round count explains the number in its query',
       cutRun({ sign: 'roundCount', jobCount: 10_000, isSplittable: false, figures: undefined }),
-      { kind: 'incomplete', message: expect.stringContaining('limit 10000') as string },
+      { kind: 'incomplete', message: expect.stringContaining('limits its rows to 10000') as string },
     ],
     [
       'at a limit that another search has shown is told of that one',

@@ -370,7 +370,7 @@ test.each([
 test.each([
   ['createJob', 'parse.error', 'correct the query'],
   ['createJob', 'query.creation.error', 'correct the query'],
-  ['listRecords', 'no.records.not.an.aggregation.query', 'write Messages as results, or an aggregation'],
+  ['listRecords', 'no.records.not.an.aggregation.query', 'the query has no aggregation: write Messages as results'],
   ['listMessages', 'raw.messages.not.available', 'the query aggregates: write Records as results'],
   ['createJob', 'unknown.timezone', 'the service does not know this time zone'],
   ['createJob', 'invalid.timestamp.to', 'check that baseURL in the Secret is the address of the service itself'],
