@@ -113,7 +113,7 @@ function renderAnalysis({ analysis }: StageStatus): readonly string[] {
     case 'Passed':
       return [`messages: ${counted(judged, 'member')} judged, none went quiet${left}`];
     case 'Inconclusive':
-      return [`messages: no member sent enough before its upgrade to be judged${left}`];
+      return [`messages: no member sent enough before to be judged${left}`];
     case 'Failed':
       return [
         `messages: ${quiet} of ${counted(judged, 'judged member')} went quiet${left}`,

@@ -51,7 +51,7 @@ describe('renderStages', () => {
       '  messages: 1 member judged, none went quiet, 3 not judged',
     ]);
     expect(lines({ state: 'Inconclusive', judged: 0, quiet: 0, unjudged: 4 })).toEqual([
-      '  messages: no member sent enough before its upgrade to be judged, 4 not judged',
+      '  messages: no member sent enough before to be judged, 4 not judged',
     ]);
     expect(lines({ state: 'Failed', judged: 20, quiet: 4, unjudged: 0, quietest })).toEqual([
       '  messages: 4 of 20 judged members went quiet',
