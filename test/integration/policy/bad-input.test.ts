@@ -129,7 +129,7 @@ const mistakes: readonly Mistake[] = [
     name: 'an account that may not do it',
     fault: { kind: 'status', status: 403 },
     reason: 'Forbidden',
-    says: /403.*grant that, or use another access id/,
+    says: /403.*grant the permission, or use another access id/,
     stalls: true,
     requestsPerHour: everyHalfMinute,
   },
