@@ -1,4 +1,7 @@
-/** Faults between a process and the API server. Each request and each watch event draws its own fault, or none. */
+/**
+ * Random faults between a simulated process and the API server. For each request and each watch event, a fault or no fault is
+ * drawn.
+ */
 import type { RequestFault } from '../support/memory-api-server.ts';
 import type { WatchFault } from '../support/memory-watch.ts';
 import type { Chance } from './chance.ts';

@@ -1,4 +1,6 @@
-/** Oracle for the request budget of upgrades, measured at the server (B1). */
+/**
+ * Checks (oracle) that a simulated history kept the request limits. Requests are counted when they arrive at the service (B1).
+ */
 import { busiest } from '../support/world.ts';
 import type { HistoryRecord } from './record.ts';
 
@@ -9,7 +11,7 @@ export function budgetViolations({ plan, journal, startMs, state, disturbances }
   const found: string[] = [];
   const { perSecond, endMs, atOnce } = busiest(journal);
   if (perSecond > mostPerSecond) found.push(`B1: ${perSecond} arrivals within the second before ${endMs - startMs}`);
-  // A request that stalls when its process is killed stays open at the server for ever, and no later process knows of the request (B6).
+  // A request that stalls when its process is killed stays open at the server forever, and no later process knows about it (B6).
   const stalls = Object.values(plan.scenario.faults ?? {}).some(({ kind }) => kind === 'stall');
   if (stalls && disturbances.some(({ what }) => what.startsWith('kill'))) return found;
   if (atOnce > mostAtOnce) found.push(`B1: ${atOnce} requests at once`);

@@ -1,4 +1,6 @@
-/** Random choices of a simulated history. All come from one generator, so a seed determines the history. */
+/**
+ * Makes the random choices of a simulated history. All choices come from one generator, so a seed determines the whole history.
+ */
 import { type Random, seededRandom } from '../../src/base/random.ts';
 
 export class Chance {
@@ -6,7 +8,7 @@ export class Chance {
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
-    // Neighbouring seeds give similar first numbers, so the first draws are thrown away.
+    // Similar seeds give similar first random numbers, so the first numbers are not used.
     for (let draw = 0; draw < 8; draw++) this.#random.next();
   }
 
@@ -27,7 +29,7 @@ export class Chance {
     return choices[this.whole(0, choices.length - 1)] as T;
   }
 
-  /** A random selection of the choices, in the given order. Each choice is taken with this probability. */
+  /** Returns a random selection of the choices, in the given order. Each choice is taken with the given probability. */
   some<T>(choices: readonly T[], probability: number): T[] {
     return choices.filter(() => this.happens(probability));
   }

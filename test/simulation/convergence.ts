@@ -1,6 +1,7 @@
 /**
- * Checks whether a simulated history has converged. A history has converged when each policy is complete or reports why it cannot be, its
- * status matches the service, and no upgrade attempt is open. Returns the differences as texts.
+ * Checks whether a simulated history has converged. A history has converged when each policy is complete or reports why it cannot
+ * be, its status matches the service, and no upgrade attempt is open. The result is a list of differences, which is empty if the
+ * history has converged.
  */
 
 import type { CollectorState, SimulatorState } from '../../simulator/snapshot.ts';
@@ -42,7 +43,7 @@ export function missingForConvergence(truth: Truth): string[] {
   // An offline collector finishes its upgrade only when it returns, and some collectors never return.
   const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
-  // A process whose watch has silently stopped notices a change of a policy only when the watch times out.
+  // A process whose watch of the API server has silently stopped notices a change of a policy only when the watch times out.
   if (truth.plan.apiFaults.watches > 0 && lastChangeMs(truth) > truth.nowMs - unheardMs)
     return ['a person changed a policy just now'];
   return truth.policies.flatMap((policy) =>
@@ -61,7 +62,7 @@ function missingOfPolicy(truth: Truth, policy: CollectorVersionPolicy): string[]
   const verdict = verdictOf(policy);
   const unsettled = missingVerdict(truth, policy, verdict);
   if (unsettled !== undefined) return [`${unsettled}: ${JSON.stringify(verdict)}`];
-  // The status of a policy without a target has no numbers of collectors to compare.
+  // A policy without a target shows no numbers of collectors in its status, so there is nothing to compare.
   if (targetOf(truth.plan, policy) === undefined) return [];
   return missingCounts(truth, policy);
 }
@@ -151,7 +152,8 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
     case 'WaitingForWindow': {
       const exclusions = spec.maintenance?.exclusions ?? [];
       if (exclusions.some(({ endTime }) => Date.parse(endTime) > state.time + longerThanHistoriesMs)) return true;
-      // A policy that waits for an offline collector or for an approval keeps waiting, whatever its windows do.
+      // A policy that waits for an offline collector or for an approval keeps waiting, whether or not a maintenance window is
+      // open.
       return awaitsPerson || awaitsCollectors;
     }
     case 'RollingOut': {
@@ -168,14 +170,14 @@ function isHeldByFailures({ status }: CollectorVersionPolicy): boolean {
   return status?.stages?.some(({ state }) => state === 'Failed') ?? false;
 }
 
-/** Whether the rollout stopped in a stage in which no member is at the target. */
+/** Whether the rollout stopped in a stage in which no member runs the target version. */
 function isInconclusive({ status }: CollectorVersionPolicy): boolean {
   return status?.stages?.some(({ state, updated }) => state === 'Stopped' && updated === 0) ?? false;
 }
 
 const longerThanHistoriesMs = 24 * 3_600_000;
 
-/** Whether any upgrade may have failed in this history, or may look failed to the operator. */
+/** Whether in this history more upgrades may have failed than the policy tolerates, or may look failed to the operator. */
 function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, policy: CollectorVersionPolicy): boolean {
   // A rollout that has stopped stays stopped when `maxFailures` changes afterwards.
   const texts = policyChanges.filter((change) => change.policy.metadata.uid === policy.metadata.uid);
@@ -219,8 +221,8 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   // upgraded.
   const seen = plan.fleet.offer !== 'single' || (plan.scenario.list?.atTarget === true && !mayShrink(plan));
   const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
-  // A policy that selects by version keeps an upgraded collector because of the attempt in its ledger. A restored ledger may lack that
-  // attempt (U12).
+  // A policy that selects by version keeps an upgraded collector because its ledger has an upgrade attempt for the collector. A
+  // restored ledger may lack the attempt (U12).
   const isKnown = seen && !isRestored;
   if (isUncertain(truth)) return addsUp(counts) ? [] : ['its counts do not add up'];
   if (seen && !selectsByVersion(policy)) {
@@ -311,7 +313,7 @@ function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: Colle
   return matchesVersion(policy, collector.version) || wasUpgraded(truth, policy, collector);
 }
 
-/** Whether the service accepted an upgrade task for the policy's present target after the target last changed. */
+/** Whether the service accepted an upgrade task for the policy's present target after the last change of a policy. */
 function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: CollectorState): boolean {
   const sinceMs = lastChangeMs(truth);
   return truth.posts.some(
@@ -380,7 +382,7 @@ const stillReasons: ReadonlySet<string> = new Set([
   'RollingOut',
 ]);
 
-/** Whether the last stage has no size and no selector, and therefore takes all remaining collectors. */
+/** Whether the last stage has neither a size nor a selector, so that it takes all remaining collectors. */
 function takesAll({ spec }: CollectorVersionPolicy): boolean {
   const last = spec.strategy.stages?.at(-1);
   return !last || (last.size === undefined && last.selector === undefined);
@@ -391,7 +393,10 @@ export function isByZone({ spec }: CollectorVersionPolicy): boolean {
   return spec.maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }
 
-/** Whether the ledger records that the collector's last attempt timed out. The ledger stores a time-out as ending number 2. */
+/**
+ * Whether the last upgrade attempt of the collector timed out, according to the ledger. The ledger stores a time-out as the
+ * number 2.
+ */
 function timedOut(head: string | undefined, id: string): boolean {
   if (head === undefined) return false;
   const { ended } = JSON.parse(head) as { ended: readonly (readonly [string, unknown, unknown, unknown, [number]?])[] };

@@ -1,4 +1,7 @@
-/** Plans of directed histories. Each kind of plan leads directly to situations that one rule governs. The seed varies the details. */
+/**
+ * Plans of directed histories (simulated runs). Each kind of plan leads directly to situations to which one rule applies. The
+ * seed varies the details.
+ */
 
 import type { Scenario } from '../../simulator/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';
@@ -204,7 +207,10 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
   /** Listings lag, so every upgrade ends before a listing shows its new version. */
   lagging: (seed) =>
     plan(seed, { count: 12, cannotFail: true, scenario: { upgrade: { duration: ['1m', '3m'] }, list: { lag: '5s' } } }),
-  /** The service answers slowly, so one sweep (one pass over all pages of the collector list) takes longer than the resync interval. */
+  /**
+   * The service answers slowly, so that one sweep (one pass over all pages of the collector list) takes longer than the resync
+   * interval.
+   */
   slow: (seed) =>
     plan(seed, {
       count: 60,
@@ -218,7 +224,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       events: { hand: { at: '60s', collectors: ['app-01'], setVersion: '19.404-12' } },
       touched: ['app-01'],
     }),
-  /** Another tool upgrades some collectors at the same moment to another version. */
+  /** Another tool upgrades some collectors to another version while the operator upgrades them. */
   foreign: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -414,8 +420,8 @@ const rolloutDirections: typeof directions = {
     });
   },
   /**
-   * No member of the first stage reaches the target, although failures do not stop the rollout. The stage is inconclusive until a user
-   * retries the rollout or approves the next stage.
+   * No member of the first stage reaches the target, and failures do not stop the rollout. So the stage is inconclusive until a
+   * user retries the rollout or approves the next stage.
    */
   inconclusive: (seed, chance) => {
     const outcome = { end: 'fail' as const, ...(chance.happens(0.5) ? { attempts: 1 } : {}) };
@@ -599,7 +605,10 @@ const rolloutDirections: typeof directions = {
       },
     }),
   failingShare: (seed, chance) => failing(seed, chance, { maxFailures: '10%', minSamples: 4 }),
-  /** The rollout is rolled back. The process restarts during the rollback, and often a user retries the rollout. */
+  /**
+   * The rollout is rolled back, and the process restarts during the rollback. In many of these histories, a user then retries the
+   * rollout.
+   */
   rolledBack: (seed, chance) => {
     const again = chance.happens(0.5) ? [{ kind: 'retry', atMs: 110_000, name: 'first', mark: 'again' } as const] : [];
     const kill = { kind: 'kill', atMs: chance.whole(8_000, 60_000), replica: 0, againAfterMs: 50 } as const;
@@ -639,8 +648,8 @@ const rolloutDirections: typeof directions = {
       actions: [{ kind: 'retry', atMs: 30_000, name: 'first', mark: 'first' }],
     }),
   /**
-   * The rollout is stopped by failures or aborted, and then an older backup of the ledger is restored. From then on all upgrades would
-   * succeed, so a wrongly continued rollout becomes visible.
+   * The rollout is stopped by failures or aborted, and then an older backup of the ledger is restored. After the restore, all
+   * upgrades would succeed, so that a rollout that wrongly continues becomes visible.
    */
   restored: (seed, chance) => {
     const pause = (paused: boolean, atMs: number) => ({ kind: 'settings', atMs, paused }) as const;
@@ -681,7 +690,7 @@ function failing(
   return plan(seed, fails(chance, { limit: 0, spec: { failurePolicy }, actions }));
 }
 
-/** Plans that the first `count` collectors of the fleet go offline, each `afterMs` after its upgrade. */
+/** Extends a plan: the first `count` collectors of the fleet go offline, each of them `afterMs` after its upgrade. */
 function dyingOf(count: number, afterMs: number): HistoryPlan['deaths'] {
   const names = Array.from({ length: count }, (_, index) => `app-${String(index + 1).padStart(2, '0')}`);
   return names.map((name) => ({ name, afterMs, againAfterMs: undefined }));

@@ -1,13 +1,15 @@
 /**
- * Directed histories, each of which leads to situations that one rule governs. Some of them kill a process at each step of an upgrade
- * attempt (U15).
+ * Tests the operator with directed histories: simulated runs that lead to situations to which one rule applies. Some of them kill
+ * a process at each step of an upgrade attempt (U15).
  */
 import { expect, test } from 'vitest';
 import { directionNames } from './directed-plans.ts';
 import { countFrom, upgradePool } from './history-pool.ts';
 import { upgradeProgram, violationsTold } from './replay.ts';
 
-/** Number of histories of each kind. The kinds that kill a process need one history for each request of a small rollout. */
+/**
+ * Number of histories of each kind. Kinds that kill a process at each step need one history for each request of a small rollout.
+ */
 const counts: Readonly<Record<string, number>> = {
   killed: 80,
   killedLagging: 80,

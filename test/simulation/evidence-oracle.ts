@@ -1,4 +1,7 @@
-/** Oracle for evidence (U3, U6, U8): the operator upgrades a collector again only after the listings that the rules require. */
+/**
+ * Checks (oracle) that the operator upgrades a collector again only after it has read the listings that the rules require as
+ * evidence (U3, U6, U8).
+ */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { policySettings } from '../../src/policy/settings.ts';
@@ -6,7 +9,10 @@ import { pace } from './plan.ts';
 import type { HistoryRecord, PostRecord, Sighting } from './record.ts';
 import { isUnknown } from './task-oracle.ts';
 
-/** Tolerance in ms for comparisons of times. Listings and POSTs have the time of their sending, and tasks have the time of the service. */
+/**
+ * Tolerance in ms for comparisons of times. Listings and POSTs are recorded with the time at which the process sent them, and
+ * tasks with the time of the service.
+ */
 const slackMs = 1_000;
 
 export function evidenceViolations(record: HistoryRecord): string[] {
@@ -24,10 +30,10 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
   const { policyChanges, sightings, plan, disturbances } = record;
-  // An operator that runs with a restored backup does not know later attempts.
+  // After the restore of a backup, the operator does not know attempts that began after the backup.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
-  // A user may have changed the policy and so begun another rollout.
+  // A user may have changed the policy, so that another rollout has begun.
   if (
     policyChanges.some(
       ({ atMs }) => atMs > before.atMs - slackMs && atMs <= post.atMs && policyChanges.length > plan.policies.length,
@@ -46,7 +52,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (!task || task.endTime === null) return undefined;
   const endedMs = task.endTime - record.startMs;
   if (endedMs > post.atMs) return undefined;
-  // A collector that another tool changed may belong to another policy, for which it is new.
+  // A collector that another tool has upgraded may then belong to another policy, which has no evidence about it yet.
   if (post.known.length > 1 && plan.fleet.touched.size > 0) return undefined;
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
   const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;

@@ -1,7 +1,7 @@
 /**
- * Oracle for failures of upgrades (R5). Each stage and each rollout has a tally of ended and failed attempts. When a process knows that a
- * tally exceeds `maxFailures`, it sends no further POST. After that, only attempts in flight and collectors that go offline in a soak can
- * fail.
+ * Checks (oracle) the tolerance for failed upgrades (R5). Each stage and each rollout has a tally, which counts ended and failed
+ * attempts. A process that knows that a tally exceeds `maxFailures` starts no further upgrade. After that, only attempts in
+ * flight and collectors that go offline in a soak can fail.
  */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
@@ -11,8 +11,8 @@ import { type Rollout, type RolloutPost, retriesOf, rolloutsOf, stageOf, stagesA
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
-  // When the service answers with the status of another task, a process rejects the answer. Received outcomes then do not show what the
-  // process knows.
+  // When the service answers with the status of another task, a process rejects the answer. So received outcomes do not show what
+  // the process knows.
   if (record.plan.mixedUpTasks > 0) return [];
   const rollouts = rolloutsOf(record);
   return rollouts.flatMap((rollout) => [
@@ -22,9 +22,9 @@ export function failureViolations(record: HistoryRecord): string[] {
 }
 
 /**
- * Checks that no attempt counts twice. A tally counts at most the attempts of the ledger, or the POSTs to its target if there are more of
- * them, and the collectors that can go offline or be changed by others. The ledger also has attempts that are never sent. It lacks attempts
- * that a restore takes from the status.
+ * Checks that no attempt counts twice. The number of attempts in a tally has a maximum: the number of attempts in the ledger or
+ * of POSTs to the target, whichever is larger, plus the number of collectors that can go offline or be changed by others. The
+ * ledger has more attempts if some are never sent. It has fewer if it was restored.
  */
 function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: Rollout): string[] {
   const sent = posts.filter(({ toVersion }) => toVersion === target).length;
@@ -42,7 +42,7 @@ function silentOf({ fleet }: HistoryPlan): number {
   return Object.values(fleet.events).filter((event) => JSON.stringify(event).includes('"running":false')).length;
 }
 
-/** A tally: the attempts that it counts, and its limit. */
+/** A tally of failures: the attempts that it counts, and its limit `maxFailures`. */
 interface Scope {
   readonly name: string;
   readonly maxFailures: number | string | undefined;
@@ -65,7 +65,10 @@ function exceeded(record: HistoryRecord, rollouts: readonly Rollout[], rollout: 
   });
 }
 
-/** Number of attempts of earlier rollouts to the same target. Those in flight when the rollout began count in it. */
+/**
+ * Number of attempts of earlier rollouts to the same target. Attempts that were in flight when this rollout began count in this
+ * rollout.
+ */
 function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: Rollout): number {
   const former = rollouts.filter(
     (one) => one.policy === policy && one.target === target && one.rolloutId !== rolloutId,
@@ -73,7 +76,10 @@ function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: 
   return former.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** The tally of the collector's stage until that stage ends, and the tally of the rollout since its last completion. */
+/**
+ * Returns the tallies in which an upgrade counts: that of each started stage that has not ended, and that of the rollout since
+ * its last completion.
+ */
 function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   const completedMs = completedAtMs(rollout, atMs);
   const since = rollout.upgrades.filter((one) => one.atMs < atMs && one.atMs >= completedMs);
@@ -88,7 +94,7 @@ function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   return scopes;
 }
 
-/** Time of the last completion before a POST; 0 when there is none. Each completion begins a new tally. */
+/** Time of the rollout's last completion before a POST; 0 when there is none. After each completion, a new tally begins. */
 function completedAtMs({ writes }: Rollout, atMs: number): number {
   const textOf = (write: LedgerWrite | undefined) => `${write?.completedAtMs}/${write?.tally.number}`;
   const isCompletion = (index: number) =>
@@ -96,14 +102,14 @@ function completedAtMs({ writes }: Rollout, atMs: number): number {
   return writes.findLast((write, index) => write.atMs < atMs && isCompletion(index))?.atMs ?? 0;
 }
 
-/** Time in ms from evidence to the decision that follows. */
+/** Time in ms until a process that received an outcome has evaluated it. */
 const decidedMs = 10;
-/** Time in ms after which received evidence is in the ledger, unless the process ended. */
+/** Time in ms after which a received outcome is in the ledger, unless the process ended. */
 const writtenMs = 20_000;
-/** Time in ms by which a retry of a person may be noticed. The failures that are known by then are forgiven. */
+/** Maximum time in ms until a process notices a user's retry. Failures that are known by then no longer count. */
 const forgivenMs = 60_000;
 
-/** Known outcomes of earlier attempts when a POST left. */
+/** Counts the outcomes of earlier attempts that a process knew when it sent a POST. */
 function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, posts: readonly RolloutPost[]) {
   const retries = retriesOf(record, rollout).filter((atMs) => atMs <= post.atMs);
   const forgivenUntilMs = Math.max(0, ...retries.map((atMs) => atMs + forgivenMs));
@@ -120,19 +126,22 @@ function outcomesOf(record: HistoryRecord, rollout: Rollout, post: RolloutPost, 
   return { failed, succeeded, known: posts.length };
 }
 
-/** A removed collector does not count, nor does one that reached the target after its time-out (U6). */
+/**
+ * Whether the attempt of a collector counts. It does not count if the policy no longer selects the collector, or if the collector
+ * reached the target after the time-out (U6).
+ */
 function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, task: TaskState): boolean {
   const { endTime, collectorEndTime, fromVersion: version } = task;
   if (plan.fleet.touched.has(name) || isSelected(plan, policy, { name, version }) !== true) return false;
   return endTime === null || collectorEndTime === null || collectorEndTime <= endTime;
 }
 
-/** Time in ms for the listing that decides on an attempt without an end, and for the decision. */
+/** Time in ms for the listing that shows whether an unfinished attempt has timed out, and for the evaluation of the listing. */
 const examinedMs = 10_000;
 
 /**
- * Time at which the process of both POSTs knew that an attempt had no end within the limit of U5; undefined when it did not know. Only
- * certain cases count: the process lived all the time, and received a row with another version after the limit.
+ * Time at which the process knew that an earlier attempt had timed out (U5); undefined if this is not certain. It is certain if
+ * the same process sent both POSTs, lived all the time, and received a row with another version after the time limit.
  */
 function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost): number | undefined {
   const { plan, disturbances, sightings } = record;
@@ -146,7 +155,10 @@ function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost
   return seen.sentAtMs + examinedMs < post.atMs ? seen.sentAtMs : undefined;
 }
 
-/** Whether the process of a POST knew an outcome: it received the outcome itself, or another process had time to write it. */
+/**
+ * Whether the process of a POST knew an outcome. Either the process received the outcome itself, or another process had enough
+ * time to write it to the ledger.
+ */
 function isKnown({ plan, disturbances }: HistoryRecord, post: RolloutPost, { process, atMs }: TaskNews): boolean {
   if (process === post.process) return atMs < post.atMs - decidedMs;
   if (plan.apiFaults.requests > 0 || atMs >= post.atMs - writtenMs) return false;

@@ -1,6 +1,6 @@
 /**
- * Command that runs simulated histories. For each history that broke a rule, it prints how to replay the history. With a single seed it
- * replays that history, and `--trace` prints the steps.
+ * Command that runs simulated histories. For each history that broke a rule, the command prints how to replay the history. With a
+ * single seed, it replays that history, and `--trace` prints the steps.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -12,7 +12,7 @@ export interface HistoryKind {
   readonly program: string;
   /** Path of the program that worker threads run. */
   readonly worker: URL;
-  /** Runs one history on the main thread. `figures` is a text for people. */
+  /** Runs one history on the main thread. `figures` is a text with numbers about the history, for people. */
   readonly replay: (
     seed: number,
     directions: string | undefined,

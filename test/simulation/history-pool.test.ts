@@ -1,8 +1,11 @@
-/** Tests that a worker thread that dies ends only one history. The pool reports the seed of that history and continues. */
+/**
+ * Tests that the death of a worker thread ends only one simulated history. The pool reports the seed of that history, and
+ * continues with the others.
+ */
 import { expect, test } from 'vitest';
 import { countFrom, HistoryPool } from './history-pool.ts';
 
-/** Program of a worker thread that dies in the history of seed 2. */
+/** Program of a worker thread that dies when it runs the history with seed 2. */
 function workerThat(dies: string): URL {
   const program = `
     import { parentPort } from 'node:worker_threads';

@@ -15,9 +15,12 @@ export interface HistoryBatch {
   readonly onReply?: (reply: WorkerReply) => boolean;
 }
 
-/** Maximum processor time of a history in ms. A history that takes longer loops for ever. Other work on the machine does not count. */
+/**
+ * Maximum processor time of a history in ms. A history that takes longer is stuck in an endless loop. Processor time is used
+ * because it does not depend on other work on the machine.
+ */
 const usualProcessorMs = 30_000;
-/** Maximum real time of a history in ms. A history that waits for ever takes no processor time. */
+/** Maximum real time of a history in ms, for a history that waits forever and so takes no processor time. */
 const longestMs = 5 * 60_000;
 /** Interval in ms at which the processor time of a thread is read. */
 const readEveryMs = 500;
@@ -31,14 +34,14 @@ export interface HistoryPoolOptions {
   readonly longestProcessorMs?: number;
 }
 
-/** Programs of worker threads: for histories of upgrades and of exports. */
+/** Programs of the worker threads: one for histories of upgrades, one for histories of exports. */
 export const upgradeHistories = new URL('./history-worker.ts', import.meta.url);
 export const exportHistories = new URL('./exports/history-worker.ts', import.meta.url);
 
 export class HistoryPool {
   readonly #threads: readonly HistoryThread[];
 
-  /** A pool for the unchanged program, or for a mutant when `mutations` are given. */
+  /** Creates a pool for the unchanged program, or for a mutant (the program with one rule broken) when `mutations` are given. */
   constructor({ threads, mutations = [], worker, longestProcessorMs = usualProcessorMs }: HistoryPoolOptions) {
     this.#threads = Array.from({ length: threads }, () => new HistoryThread(worker, { mutations }, longestProcessorMs));
   }
@@ -64,7 +67,9 @@ export class HistoryPool {
   }
 }
 
-/** A worker thread. It starts with its first history, and again after a history that ended the thread or was given up. */
+/**
+ * A worker thread. It is started for its first history, and again after a history that ended the thread or that the pool gave up.
+ */
 class HistoryThread {
   readonly #program: URL;
   readonly #data: WorkerData;
@@ -111,7 +116,7 @@ class HistoryThread {
 export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistories });
 export const exportPool = new HistoryPool({ threads: 2, worker: exportHistories });
 
-/** The reply of a thread, or the reason why there is none. */
+/** Reply of a worker thread about a history, or the reason why there is no reply. */
 function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number): Promise<WorkerReply | string> {
   return new Promise((resolve) => {
     const stopGuard = guard(worker, longestProcessorMs, (why) => end(why));
@@ -147,7 +152,7 @@ function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) =
   return () => clearInterval(timer);
 }
 
-/** Processor time of a thread so far in ms; undefined when the thread does not run. */
+/** Processor time in ms that a thread has used so far; undefined when the thread does not run. */
 async function processorMs(worker: Worker): Promise<number | undefined> {
   try {
     const { user, system } = await worker.cpuUsage();

@@ -1,4 +1,7 @@
-/** Worker thread that runs histories by seed, with the unchanged program or with a mutant. */
+/**
+ * Worker thread that runs histories of upgrades by seed, with the unchanged program or with a mutant (the program with one rule
+ * broken).
+ */
 import { enableCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { compileCache } from '../support/compile-cache.ts';

@@ -13,13 +13,13 @@ import { SimulationWorld } from './simulation-world.ts';
 /** Maximum time in ms from the end of all faults until the history converges. */
 const convergeWithinMs = 90 * 60_000;
 const lookEveryMs = 5_000;
-/** Time in ms for which the history must stay converged. */
+/** Time in ms for which a history must stay converged, which means that all policies are complete or report why not. */
 const restMs = 90_000;
 
 export interface HistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
-  /** Digest of all requests that the service and the API server received. */
+  /** Hash of all requests that the service and the API server received. Two runs with the same hash were the same. */
   readonly digest: string;
   readonly record: HistoryRecord;
 }
@@ -38,9 +38,9 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 }
 
 /**
- * Lets time pass until the history has converged, and then checks that it stays converged. Some histories may leave the converged state and
- * reach it again, for two reasons. Rare sweeps show changes by other tools late (U9), and a policy that waits for offline collectors looks
- * converged until they return.
+ * Lets time pass until the history has converged, and then checks that it stays converged. Some histories may leave the converged
+ * state and reach it again, for two reasons. Changes by other tools are noticed late, at the next sweep (pass over the collector
+ * list; U9). And a policy that waits for offline collectors looks converged until they return.
  */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
@@ -67,7 +67,10 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
   }
 }
 
-/** Whether an upgrade may succeed long after its time-out (U6). The collector's new version may then give it to another policy. */
+/**
+ * Whether an upgrade may succeed long after its time-out (U6). The collector's new version may then make another policy its
+ * owner.
+ */
 function mayPassOn({ policies, scenario }: HistoryPlan): boolean {
   const outcomes = Object.values(scenario.groups ?? {}).flatMap((group) => group?.upgrade?.outcomes ?? []);
   return policies.length > 1 && outcomes.some(({ end, duration }) => end === 'succeed' && duration !== undefined);

@@ -1,17 +1,18 @@
 /**
- * Oracle for `strategy.maxInProgress`: no POST leaves while this number of upgrades of the policy run at the service. Tasks of collectors
- * that already ran the target do not count, because a listing shows their success at once.
+ * Checks (oracle) that the operator keeps `strategy.maxInProgress`: it starts no upgrade while this number of the policy's
+ * upgrades run at the service. Tasks of collectors that already ran the target do not count, because a listing shows their
+ * success at once.
  */
 import type { HistoryRecord, PostRecord } from './record.ts';
 import { textsAt } from './rollouts.ts';
 import { isSelected, shareOf } from './wanted.ts';
 
 export function inProgressViolations(record: HistoryRecord): string[] {
-  // A ledger that was restored from a backup does not know all running upgrades.
+  // A ledger that was restored from a backup does not have all running upgrades.
   if (record.plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const byPolicy = Map.groupBy(record.posts, ({ intent }) => intent?.policy);
   return [...byPolicy].flatMap(([policy, posts]) =>
-    // A probe repeats the POST of an attempt, so it counts in place of the attempt.
+    // A probe repeats the POST of an attempt, so it is not counted in addition to the attempt.
     policy === undefined
       ? []
       : posts.flatMap((post) => (post.intent?.probe ? [] : tooMany(record, policy, posts, post))),

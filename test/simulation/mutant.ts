@@ -1,4 +1,7 @@
-/** A mutant is the program with one rule broken. `whyUnseen` checks that simulated histories detect the mutant. */
+/**
+ * A mutant is the program with one rule broken. `whyUnseen` checks that simulated histories (runs of the program with faults)
+ * detect the mutant.
+ */
 import { countFrom, HistoryPool } from './history-pool.ts';
 import type { Mutation } from './mutated-sources.ts';
 
@@ -27,7 +30,10 @@ export function mutant(
 
 const mostTold = 3;
 
-/** Runs histories until one detects the mutant. Returns undefined then; otherwise a message with the other violations. */
+/**
+ * Runs histories until one detects the mutant. Returns undefined if a history does, and otherwise a message with the violations
+ * of other rules.
+ */
 export async function whyUnseen(
   { rule, directions, mutations, shows = `${rule}:` }: Mutant,
   worker: URL,

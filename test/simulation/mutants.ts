@@ -1,6 +1,7 @@
 /**
- * Mutants of the upgrade rules. Each mutant changes one expression of one source file and so breaks one rule, to show that the oracles
- * detect it. A mutation throws when its text is not found exactly once, so that no mutant is lost when the code changes.
+ * Mutants of the upgrade rules. Each mutant changes one expression of one source file and so breaks one rule, to show that the
+ * oracles (checks of histories) detect the error. A mutation throws if the text that it replaces does not occur exactly once, so
+ * that no mutant is lost when the code changes.
  */
 import { type Mutant, mutant } from './mutant.ts';
 
@@ -503,7 +504,7 @@ export const mutants: readonly Mutant[] = [
         find: 'return { ...withNewTally(next), completedAtMs: wallMs, history };',
         replace: 'return { ...next, completedAtMs: wallMs, history };',
       },
-      // The next decision after the collector reached the target also begins a new tally.
+      // A new tally also begins with the next decision after the collector reached the target.
       {
         file: 'policy/ledger/rollout-header.ts',
         find: 'isAtTarget && header.tally.finished > 0',

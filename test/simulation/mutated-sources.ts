@@ -1,4 +1,4 @@
-/** Changes source texts while they are loaded, to build a mutant of the program. */
+/** Changes source files while they are loaded, to build a mutant (the program with one rule broken). */
 import { registerHooks } from 'node:module';
 
 export interface Mutation {
@@ -9,8 +9,8 @@ export interface Mutation {
 }
 
 /**
- * Applies the mutations to source files as they are loaded, so it must be called before the program is imported. Throws when a file does
- * not contain a text exactly once.
+ * Applies the mutations to source files as they are loaded, so it must be called before the program is imported. Throws when a
+ * file does not contain the text to replace exactly once.
  */
 export function applyMutations(mutations: readonly Mutation[]): void {
   registerHooks({

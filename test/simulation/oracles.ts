@@ -1,6 +1,6 @@
 /**
- * The oracles judge a simulated history by what the service, the API server and the connections saw, without the state of the operator.
- * Each violation begins with the name of the broken rule.
+ * All oracles (checks) of a simulated history. They use only what the service, the API server and the connections received, and
+ * not the state of the operator. Each violation begins with the name of the broken rule.
  */
 import { maxShardBytes } from '../../src/host/host.ts';
 import { budgetViolations } from './budget-oracle.ts';

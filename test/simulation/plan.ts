@@ -1,9 +1,9 @@
 /**
- * Plan of one simulated history, drawn from a seed. It has the fleet, policies, replicas, faults of both APIs, and actions of people and
- * machines. A plan is plain data and does not depend on the operator.
+ * Plan of one simulated history, drawn from a seed. It has the fleet, policies, replicas, faults of both APIs, and actions of
+ * people and machines. A plan is plain data and does not depend on the operator.
  *
- * Upgrades and protocol times run ten times as fast as in reality; rate limits, leases and deadlines do not. Faults happen only before
- * `calmAtMs`.
+ * Upgrades and the time settings of the protocol are ten times as fast as in reality; rate limits, leases and deadlines are not.
+ * Faults happen only before `calmAtMs`.
  */
 
 import type { Scenario } from '../../simulator/scenario.ts';
@@ -25,7 +25,7 @@ import {
 
 export const pace = 10;
 
-/** Time settings of the protocol, for upgrades that run ten times as fast. */
+/** Time settings of the protocol, for upgrades that run ten times as fast as in reality. */
 export const fastSettings: Partial<PolicySettings> = {
   graceMs: 60_000 / pace,
   openLimitMs: (35 * 60_000) / pace,
@@ -70,7 +70,7 @@ export interface HistoryPlan {
   /** Collectors that go offline after their upgrade. */
   readonly deaths: readonly DeathPlan[];
   readonly apiFaults: ApiFaultPlan;
-  /** Ratio of status requests for upgrade tasks that are answered with the status of another task. */
+  /** Ratio (0 to 1) of status requests for upgrade tasks that are answered with the status of another task. */
   readonly mixedUpTasks: number;
   readonly replicas: number;
   readonly leaderElection: boolean;

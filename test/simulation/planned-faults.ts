@@ -1,8 +1,10 @@
-/** Plans the faults of the service and of the API server. They end when the history becomes calm. */
+/**
+ * Plans the faults of the service and of the API server. All faults end at a given time of the history, so that it can converge.
+ */
 import type { FaultScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
 
-/** Ratios of API requests and of watch events that have a fault. */
+/** Ratios (0 to 1) of requests to the API server and of watch events that have a fault. */
 export interface ApiFaultPlan {
   readonly untilMs: number;
   readonly requests: number;

@@ -26,8 +26,8 @@ export interface FleetPlan {
   readonly groups: readonly GroupPlan[];
   readonly builds: readonly string[];
   /**
-   * Builds that the service offers. `plain`: no collector runs some of the builds. `everyBuildRun`: collectors run each build. `single`:
-   * the service offers only the target.
+   * Kind of the list of offered builds. `plain`: some builds run on no collector. `everyBuildRun`: each build runs on some
+   * collector. `single`: the service offers only the target.
    */
   readonly offer: 'plain' | 'everyBuildRun' | 'single';
   /** True when every upgrade succeeds before its time-out. */
@@ -80,7 +80,7 @@ export function planFleet(chance: Chance, calmAtMs: number): FleetPlan {
       builds,
       upgrade: {
         duration: chance.one(['3m', ['1m', '4m'], '8m'] as const),
-        // The delay is far below the grace period after which a listing must show an upgrade.
+        // The delay of lists is far below the grace period, after which a listing must show an upgrade.
         lockDelay: chance.one(['0s', '0s', '2s', '4s']),
         toRunningVersion: chance.one(['accept', 'accept', 'refuse']),
       },
@@ -108,7 +108,9 @@ function planList(chance: Chance): ListScenario {
   };
 }
 
-/** Outcomes of upgrades. Their durations are those before scaling, like the time-out of 30 minutes. */
+/**
+ * Outcomes of upgrades. Their durations are the real ones, like the time-out of 30 minutes; the history runs ten times as fast.
+ */
 function planOutcomes(chance: Chance): readonly OutcomeScenario[] {
   const kinds: readonly OutcomeScenario[] = [
     { share: chance.between(0.1, 1), end: 'fail', message: 'Not enough disk space.' },

@@ -47,7 +47,7 @@ function planPolicy(chance: Chance, fleet: FleetPlan, name: string): PolicySpec 
       paused: chance.happens(0.05),
       resyncInterval: chance.one(['20s', '60s']),
       strategy: {
-        // More upgrades run at a time when upgrades may hang, because one at a time would take too long.
+        // When upgrades may hang, several run at a time, because one at a time would take too long.
         maxInProgress: chance.one(fleet.cannotFail ? [1, 3, 10, '10%'] : [5, 10, 1_000, '50%']),
         order: chance.one(['OldestVersionFirst', 'NewestVersionFirst', 'Name']),
       },

@@ -1,6 +1,6 @@
 /**
- * Plans the rollouts of a history: stages, failure policies, windows, changes of them, and collectors that go offline after an upgrade. The
- * plans are added to policies and a fleet that were drawn before.
+ * Plans the rollouts of a history: stages, failure policies, maintenance windows, changes of these fields, and collectors that go
+ * offline after an upgrade. The plans are added to policies and a fleet that were drawn before.
  */
 import type { CollectorGroup, OutcomeScenario } from '../../simulator/scenario.ts';
 import type { Chance } from './chance.ts';
@@ -17,10 +17,10 @@ export interface DeathPlan {
 /** Wall time in ms at which the virtual clock begins. */
 export const epochMs = Date.UTC(2026, 10, 1);
 
-/** Time zones whose offsets differ by parts of an hour, so that even windows every few minutes differ. */
+/** Time zones whose offsets differ by parts of an hour. So even windows that open every few minutes open at different times. */
 const zones = ['Europe/Berlin', 'Asia/Kathmandu', 'Asia/Kolkata', 'America/New_York'] as const;
 
-/** The same fleet with a time zone for each group. Some groups have an unreadable zone. */
+/** Returns the fleet with a time zone for each group of collectors. Some groups get an invalid time zone. */
 export function withZones(chance: Chance, fleet: FleetPlan): FleetPlan {
   const zoneOf = new Map(
     fleet.groups.map(({ name }) => [name, chance.happens(0.1) ? 'Nowhere/Land' : chance.one(zones)] as const),
@@ -36,7 +36,7 @@ export function withZones(chance: Chance, fleet: FleetPlan): FleetPlan {
   };
 }
 
-/** The same fleet with a newest build that fails on some collectors, always or only at the first attempt. */
+/** Returns the fleet with a newest build whose upgrade fails on some collectors, always or only at the first attempt. */
 export function withBadBuild(chance: Chance, fleet: FleetPlan): FleetPlan {
   if (fleet.cannotFail || !chance.happens(0.6)) return fleet;
   const bad: OutcomeScenario = {
@@ -66,7 +66,10 @@ export function planDeaths(chance: Chance, { groups, cannotFail }: FleetPlan): D
 
 type Strategy = { readonly maxInProgress?: number | string; readonly stages?: readonly object[] };
 
-/** The same strategy with at least five upgrades at a time. With fewer, the windows of a history would not suffice for all collectors. */
+/**
+ * Returns the strategy with at least five upgrades at a time. With fewer, the maintenance windows of a history would be too short
+ * for all collectors.
+ */
 function widened({ stages, ...strategy }: Strategy): Strategy {
   const widen = <T extends Strategy>(one: T): T =>
     typeof one.maxInProgress === 'number' ? { ...one, maxInProgress: Math.max(5, one.maxInProgress) } : one;

@@ -1,4 +1,7 @@
-/** Oracle for POSTs: each POST was still wanted by its policy when the POST left its process (U2, U11, U13). */
+/**
+ * Checks (oracle) each POST that starts an upgrade: its policy still wanted the upgrade when the process sent the POST (U2, U11,
+ * U13).
+ */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { settledAfterChangeMs } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -8,7 +11,7 @@ export function postViolations(record: HistoryRecord): string[] {
   const names = new Map(record.state.collectors.map(({ id, name }) => [id, name]));
   return record.posts.flatMap((post) => {
     const name = names.get(post.collectorId);
-    // The final state of the service does not have the name of a removed collector.
+    // The name of a removed collector is unknown, because it is not in the final state of the service.
     const what = name === undefined ? undefined : unwanted(record, post, name);
     return what === undefined
       ? []
@@ -21,9 +24,9 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (plan.leaderElection && !post.leaseHolder?.startsWith(`${post.process}_`)) return 'U2: sent without the lease';
   const subject = { name, version: post.truth?.version ?? '' };
   if (isHosted(subject)) return 'U11: a hosted collector';
-  // Rollback attempts are left out, because another oracle checks them.
+  // Rollback attempts are left out, because `rollback-oracle.ts` checks them.
   if (post.intent?.back) return undefined;
-  // The check uses the policies as the process knew them.
+  // The check uses the policies as the process knew them when it sent the POST.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no active policy has this target';
   const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false);
@@ -34,7 +37,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   return ranTargetForLong(record, post) ? 'U7: the collector has run this version for long' : undefined;
 }
 
-/** Whether the process certainly knew that another policy owns the collector and has another target. */
+/** Whether the process must have known that another policy owns the collector and has another target. */
 function goesFirst(
   { plan, policyChanges }: HistoryRecord,
   post: PostRecord,
@@ -44,7 +47,7 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // An attempt that was written to the ledger before the other policy existed keeps its owner.
+      // A collector whose attempt was written to the ledger before the other policy existed keeps its owner.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
       ) &&
@@ -68,7 +71,7 @@ function isDowngrade({ truth, toVersion }: PostRecord, policy: CollectorVersionP
   );
 }
 
-/** Maximum age in ms of the listing on which a POST relies. */
+/** Maximum age in ms of the collector listing on which a POST is based. */
 const longMs = 240_000;
 
 function ranTargetForLong({ disturbances }: HistoryRecord, { truth, toVersion, atMs }: PostRecord): boolean {

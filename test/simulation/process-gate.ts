@@ -32,8 +32,8 @@ export class ProcessGate {
 }
 
 /**
- * Shortest delay of a timer in ms. Rounding would lose a shorter delay when it is added to the time of day, so virtual time would stand
- * still.
+ * Shortest delay of a timer in ms. A shorter delay would be lost by rounding when it is added to the time of day, and virtual
+ * time would stand still.
  */
 const finestMs = 0.001;
 

@@ -10,7 +10,10 @@ import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { RequestRecord } from '../support/memory-api-server.ts';
 import type { HistoryPlan } from './plan.ts';
 
-/** Interval in ms at which the versions of collectors are recorded. A recorded version may be this much older than its time. */
+/**
+ * Interval in ms at which the versions of collectors are recorded. A recorded version may be older than the time for which it is
+ * recorded, by up to this interval.
+ */
 export const versionLookMs = 5_000;
 
 /** A POST that creates an upgrade task, at the time when it left its process. */
@@ -19,11 +22,11 @@ export interface PostRecord {
   readonly process: string;
   readonly collectorId: string;
   readonly toVersion: string;
-  /** Policies as the process knew them when it sent the POST. */
+  /** All policies as the process knew them when it sent the POST. */
   readonly known: readonly CollectorVersionPolicy[];
   /** Holder of the lease in the API server when the POST left; undefined without leader election. */
   readonly leaseHolder: string | undefined;
-  /** Version that the collector ran when the POST left, and the time since when it ran it. */
+  /** Version that the collector really ran when the POST was sent, and the time at which it began to run this version. */
   readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
   /** True if an earlier POST named the same collector and version. */
   readonly repeats: boolean;
@@ -43,7 +46,7 @@ export interface Intent {
   readonly policy: string;
   readonly rolloutId: string;
   readonly target: string;
-  /** True if the attempt is posted again because the outcome of its first POST is unknown (U3). */
+  /** True if the POST repeats an earlier POST of the attempt, whose outcome is unknown (U3). */
   readonly probe: boolean;
   /** True if the attempt returns a collector to its former version in a rollback. */
   readonly back: boolean;
@@ -60,13 +63,16 @@ export interface Tally {
 /** A started stage, as the header of a ledger records it. */
 export interface RecordedStage {
   readonly name: string;
-  /** Ids of the frozen members; undefined for a last stage that has no list. */
+  /** Ids of the stage's members; undefined for a last stage without a member list, which takes all remaining collectors. */
   readonly members: readonly string[] | undefined;
   readonly maxFailures?: number | string;
   readonly maxInProgress?: number | string;
   readonly soakMs: number;
   readonly tally: Tally;
-  /** Wall time in ms at which the stage started. It distinguishes the stage from one of the same name that a retry starts again. */
+  /**
+   * Wall time in ms at which the stage started. The time distinguishes the stage from a stage of the same name that a retry
+   * starts again.
+   */
   readonly startedAtMs: number;
   /** Wall time in ms at which the last member reached the target; undefined until then. */
   readonly updatedAtMs?: number;
@@ -74,7 +80,7 @@ export interface RecordedStage {
   readonly endedAtMs?: number;
 }
 
-/** A write of a ledger whose header differs from the previous header. */
+/** A write that changed the header of a ledger. */
 export interface LedgerWrite {
   readonly atMs: number;
   /** Uid of the policy whose ledger was written. */
@@ -82,7 +88,7 @@ export interface LedgerWrite {
   readonly rolloutId: string;
   readonly target: string;
   readonly stop: Intent['stop'];
-  /** Number of collectors to which percentages of stages refer. */
+  /** Number of collectors on which percentages in stages are based. */
   readonly selected: number | undefined;
   readonly tally: Tally & { readonly number: number };
   /** Number of upgrade attempts in the ledger so far, including those of former rollouts. */
@@ -105,7 +111,7 @@ export interface TaskNews {
 export interface Death {
   readonly name: string;
   readonly atMs: number;
-  /** Time at which the collector returned; Infinity if it never did. */
+  /** Time at which the collector came back online; Infinity if it never did. */
   readonly untilMs: number;
 }
 

@@ -1,7 +1,8 @@
 /**
- * Reads ledgers as the API server stores them, for the oracles: the upgrade attempt of a POST (U2), and the stages of a rollout.
+ * Reads ledgers (stored upgrade attempts) from the API server, for the oracles that check a history. It finds the upgrade attempt
+ * of a POST (U2), and the stages of a rollout.
  *
- * This second reader of the format shares no code with the operator.
+ * The file shares no code with the operator's own reader of the format.
  */
 import type { Intent, LedgerWrite, RecordedStage } from './record.ts';
 
@@ -11,7 +12,7 @@ export type Shards = ReadonlyMap<string, string>;
 /** Fields of the ledger's header shard that the oracles read. Ledger entries are packed arrays. */
 interface Head {
   readonly header: Header;
-  /** Number of shards that hold the members of each started stage. */
+  /** For each started stage, the number of ledger shards (parts) that hold its members. */
   readonly memberShards: readonly number[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
 }
@@ -28,15 +29,24 @@ interface Header {
 }
 
 interface Stage extends Omit<RecordedStage, 'members'> {
-  /** Number of members; absent for a stage without a member list. */
+  /** Number of members of the stage; absent for a stage without a member list. */
   readonly members?: number;
 }
 
-/** Packed end of a ledger entry: tally that counts it, stage that counts it, and flag of a rollback attempt. */
+/**
+ * Last fields of a packed ledger entry: the tally that counts the attempt, the stage that counts it, and 1 for a rollback
+ * attempt.
+ */
 type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
-/** Packed ledger entry: collector, version before, attempts used, drifts, ending, and other fields. */
+/**
+ * Packed ledger entry: collector, version before the upgrade, number of attempts, number of drifts, kind of ending, and further
+ * fields.
+ */
 type PackedEntry = readonly [string, unknown, unknown, unknown, unknown?, PackedRest?];
-/** Packed upgrade attempt: number, target, state, task id, whether the task is the operator's, and whether it is a probe. */
+/**
+ * Packed upgrade attempt: number, target version, state, task id, 1 if logfleet started the task, and 1 for a probe (repeated
+ * POST).
+ */
 type PackedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
 
 /** State of an upgrade attempt that was written to the ledger and not yet sent. */
@@ -100,5 +110,5 @@ function membersOf(shards: Shards, stage: number, count: number): readonly strin
   );
 }
 
-/** Id that stands for the members of a shard when the header names the shard but the store lacks it. */
+/** Id that replaces the members of a ledger shard that the header names but the store does not have. */
 export const missingMember = 'missing shard';

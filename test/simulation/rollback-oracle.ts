@@ -1,6 +1,6 @@
 /**
- * Oracle for rollbacks (U14, R7). A rollback returns only collectors that this rollout upgraded, and only to their former versions. After
- * the rollback, none of these collectors runs the target.
+ * Checks (oracle) rollbacks (U14, R7). A rollback returns only collectors that this rollout upgraded, and only to their former
+ * versions. After the rollback, none of these collectors runs the target.
  */
 import { isByZone } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -18,7 +18,9 @@ export function rollbackViolations(record: HistoryRecord): string[] {
   ]);
 }
 
-/** Finds collectors that still run the target after a rollback, in a history whose only policy no user changed. */
+/**
+ * Finds collectors that still run the target after a rollback. Checks only histories with a single policy that no user changed.
+ */
 function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }: Rollout): string[] {
   const { plan, convergedAtMs, statuses, state } = record;
   const texts = textsOf(record, policy);
@@ -52,7 +54,7 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
   const upgrade = firstUpgrade(record, post);
   if (!upgrade) return 'the rollout never upgraded it';
   if (isUnsteady(record, name)) return undefined;
-  // A lagging list may have shown an older version than the collector ran.
+  // A delayed list may have shown an older version than the one that the collector ran.
   const former = record.versions.get(collectorId)?.filter(({ sinceMs }) => sinceMs <= upgrade.atMs) ?? [];
   if (!former.some(({ version }) => version === toVersion)) return `its former version was ${former.at(-1)?.version}`;
   const hasReached = record.versions
@@ -62,8 +64,9 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
 }
 
 /**
- * Upgrade that a rollback attempt undoes. When another rollout begins meanwhile, an attempt in flight to its target belongs to that
- * rollout. When the process died, an attempt with an unknown outcome may belong to another policy (U3).
+ * Upgrade that a rollback attempt undoes. The upgrade may belong to another rollout: when a new rollout begins, attempts in
+ * flight to its target become part of it. After the death of a process, an attempt with an unknown outcome may belong to another
+ * policy (U3).
  */
 function firstUpgrade({ posts, disturbances }: HistoryRecord, post: RolloutPost): PostRecord | undefined {
   const { intent, collectorId, atMs } = post;

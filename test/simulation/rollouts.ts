@@ -1,4 +1,4 @@
-/** Rollouts of a simulated history: their POSTs with the outcomes, and their stages as the ledger recorded them. */
+/** Collects the rollouts of a simulated history: their POSTs with the outcomes, and their stages as the ledger recorded them. */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { annotations, parseApproval } from '../../src/api/annotations.ts';
@@ -24,7 +24,7 @@ export interface RolloutPost extends PostRecord {
   readonly task: TaskState | undefined;
   /** Final statuses of the POST's task that processes received. */
   readonly news: readonly TaskNews[];
-  /** The policy as the process knew it when it sent the POST. */
+  /** Policy of the rollout, as the process knew it when it sent the POST. */
   readonly policy: CollectorVersionPolicy;
 }
 
@@ -37,7 +37,7 @@ export interface StageRun {
   readonly endAtMs: number | undefined;
 }
 
-/** All rollouts that the ledgers of a history recorded. POSTs without a known rollout are left out. */
+/** All rollouts that the ledgers of a history recorded. POSTs whose rollout is unknown are left out. */
 export function rolloutsOf(record: HistoryRecord): readonly Rollout[] {
   const posts = Map.groupBy(rolloutPosts(record), ({ intent }) => keyOf(intent));
   const writes = Map.groupBy(record.ledgerWrites, keyOf);
@@ -91,7 +91,7 @@ export function stagesAt({ writes }: Rollout, atMs: number): readonly RecordedSt
   return writes.findLast((write) => write.atMs <= atMs)?.stages ?? [];
 }
 
-/** Stage of a collector: the stage that lists the collector, or else a last stage without a member list. */
+/** Stage to which a collector belongs: the stage that lists the collector, or else a last stage without a member list. */
 export function stageOf(stages: readonly RecordedStage[], collectorId: string): RecordedStage | undefined {
   return stages.find(({ members }) => members?.includes(collectorId)) ?? stages.find(({ members }) => !members);
 }
@@ -119,7 +119,7 @@ export function wasApproved(
   });
 }
 
-/** Whether this value of the approval annotation approves this stage of this rollout. */
+/** Whether the value of an approval annotation approves the given stage of the given rollout. */
 export function isApproval(
   value: string | undefined,
   rolloutId: string | undefined,
@@ -132,7 +132,10 @@ export function isApproval(
 /** Maximum time in ms after a change of a policy until a process acts on the change, even if watches fail. */
 const heardMs = 60_000;
 
-/** Versions of a policy on which a process may have acted at this time: the newest one, and those shortly before it. */
+/**
+ * Versions of a policy's manifest on which a process may have acted at this time: the newest one, and those that were replaced
+ * shortly before.
+ */
 export function textsAt(
   { policyChanges }: HistoryRecord,
   uid: string,
@@ -155,16 +158,16 @@ export function versionAt({ versions }: HistoryRecord, id: string, atMs: number)
 }
 
 /**
- * Whether anything but its own upgrades may change the collector during the history: another tool, an outage, or an event that adds or
- * removes collectors.
+ * Whether anything except the operator's upgrades may change the collector during the history: another tool, an outage, or an
+ * event that adds or removes collectors.
  */
 export function isUnsteady(record: HistoryRecord, name: string): boolean {
   return record.plan.deaths.some((death) => death.name === name) || isTouched(record, name);
 }
 
 /**
- * Whether an event or another tool changes the collector during the history. Unlike `isUnsteady`, planned deaths after an upgrade do not
- * count.
+ * Whether an event or another tool changes the collector during the history. Planned outages of a collector after its upgrade do
+ * not count here, but count for `isUnsteady`.
  */
 export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
   if (fleet.touched.has(name) || name.startsWith('edge-')) return true;

@@ -28,7 +28,10 @@ import type { MemoryApiClient, MemoryApiServer } from '../support/memory-api-ser
 import { serviceOrigin } from '../support/world.ts';
 import { isDead, never, ProcessClock, ProcessGate } from './process-gate.ts';
 
-/** Observer of the requests of a simulated process. It is called in the turn of the event loop in which a request is sent or answered. */
+/**
+ * Observer of the requests of a simulated process. The observer is called in the same turn of the event loop in which a request
+ * is sent or answered.
+ */
 export interface ProcessObserver {
   /** Called right before the request is sent. The request is not sent when the observer kills the process. */
   sending(process: SimulatedProcess, request: Sending): void;
@@ -56,7 +59,7 @@ export interface SimulatedProcessOptions {
   /** Offset of the process's wall clock in ms. */
   readonly skewMs: number;
   readonly log?: Logger;
-  /** Connections to the destinations of exports, which end with the process. */
+  /** Connections to the destinations of exports. They are closed when the process ends. */
   readonly exports?: (gate: ProcessGate) => NonNullable<OperatorOptions['exports']>;
 }
 
@@ -135,7 +138,7 @@ export class SimulatedProcess {
     this.#gate.open();
   }
 
-  /** Stops the process, like SIGTERM: the operator shuts down, then the process ends. */
+  /** Stops the process as SIGTERM does: the operator shuts down, and then the process ends. */
   async stop(): Promise<void> {
     await this.#operator.stop();
     await this.host.stop();

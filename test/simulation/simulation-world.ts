@@ -44,7 +44,7 @@ const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
 const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 const upgradesPath = '/v1/collectors/upgrades';
-/** Time in ms after which a process may have given up a request that has no answer yet. */
+/** Time in ms after which a process may have given up waiting for the answer to a request. */
 const heardWithinMs = 2_000;
 
 interface StoredLedger {
@@ -139,14 +139,17 @@ export class SimulationWorld {
     if (this.api.get(`${policiesPath}/${name}`)) this.api.patch(`${policiesPath}/${name}`, patch);
   }
 
-  /** Annotates the policy as a user does, for the rollout that its status shows. Does nothing when the status shows no rollout. */
+  /**
+   * Sets an annotation of the policy, as a user does, for the rollout that the policy's status shows. Does nothing when the
+   * status shows no rollout.
+   */
   annotateRollout(name: string, annotation: string, what: string): void {
     const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
     const id = policy?.status?.rollout?.id;
     if (id !== undefined) this.patchPolicy(name, { metadata: { annotations: { [annotation]: `${id}/${what}` } } });
   }
 
-  /** Acts as a user that checks the policy every `everyMs`, and approves a stage that waits for approval or is inconclusive. */
+  /** Acts as a user who checks the policy every `everyMs`, and approves a stage that waits for approval or is inconclusive. */
   approve(name: string, everyMs: number): void {
     const policy = this.api.get(`${policiesPath}/${name}`) as CollectorVersionPolicy | undefined;
     const { stages, rollout } = policy?.status ?? {};
@@ -433,7 +436,9 @@ export class SimulationWorld {
     this.#countsDown(process, sending, 'after');
   }
 
-  /** Counts down the requests until the planned kill of the process. Returns true when this request killed the process. */
+  /**
+   * Counts a request of a process that is to be killed at its n-th request. Returns true when this request killed the process.
+   */
   #countsDown(process: SimulatedProcess, sending: Sending, when: 'before' | 'after'): boolean {
     const due = this.#dueKills.get(process);
     if (!due || due.when !== when || (sending.to === 'api' && sending.request.path.includes('/leases'))) return false;
@@ -476,7 +481,7 @@ export class SimulationWorld {
   #answered(process: SimulatedProcess, { atMs, request }: Sending, answer: TransportResponse): void {
     const post = this.#pendingPosts.get(request as TransportRequest);
     if (post) {
-      // A POST that is answered with 202 but without a task id has no known outcome.
+      // The outcome of a POST is unknown if the answer has status 202 but no task id.
       const understood = answer.status !== 202 || Buffer.from(answer.body).includes('"id"');
       const taskId =
         answer.status === 202 ? /"id":"(\d+)"/.exec(Buffer.from(answer.body).toString('utf8'))?.[1] : undefined;

@@ -1,6 +1,6 @@
 /**
- * Random histories of the whole operator with faults. No fault makes the operator break a rule, and each history converges. `make soak`
- * runs more of them.
+ * Tests the whole operator with random histories: simulated runs with faults. No fault makes the operator break a rule, and each
+ * history converges. `make soak` runs more histories.
  */
 import { expect, test } from 'vitest';
 import { runHistory } from './history.ts';

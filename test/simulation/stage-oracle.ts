@@ -1,5 +1,5 @@
 /**
- * Oracle for stages. It checks these rules of rollouts:
+ * Checks (oracle) that the stages of rollouts follow these rules:
  *
  * - The members of a stage are chosen once, when the stage starts. No collector belongs to two stages.
  * - A stage starts when the previous stage has ended and its own approval was given. A user approves an empty stage to skip it.
@@ -47,7 +47,7 @@ export function stageViolations(record: HistoryRecord): string[] {
   });
 }
 
-/** A rollout together with the previous rollout of its policy to the same target. */
+/** A rollout, together with the previous rollout of the same policy to the same target. */
 interface ProvenRollout extends Rollout {
   readonly former: Rollout | undefined;
 }
@@ -85,8 +85,8 @@ function frozenText({ members, maxFailures, maxInProgress, soakMs }: RecordedSta
 }
 
 /**
- * Checks the approval of a stage and the choice of its members. At least one version of the policy that the process may have known must
- * allow both.
+ * Checks the approval of a stage and the choice of its members. At least one version of the policy's manifest that the process
+ * may have known must allow both.
  */
 function wrongStart(record: HistoryRecord, rollout: Rollout, run: StageRun): string[] {
   const { stage, startAtMs } = run;
@@ -158,7 +158,7 @@ function isUpgradable(
   return wasThere && isOlder && isSelected(record.plan, text, subject) === true;
 }
 
-/** Whether several policies select the same fleet. Then a collector may change its owner. */
+/** Whether several policies select the same fleet, so that a collector may change its owner (the policy that upgrades it). */
 function isShared({ policyChanges }: HistoryRecord): boolean {
   return new Set(policyChanges.map(({ policy }) => policy.metadata.name)).size > 1;
 }
@@ -179,8 +179,8 @@ function wrongEnd(record: HistoryRecord, rollout: ProvenRollout, run: StageRun, 
 }
 
 /**
- * Finds a member that is neither at the target, nor removed, nor failed. Only a member whose POSTs all have a known outcome can prove a
- * violation.
+ * Finds a member that still needs an upgrade when its stage ends: it is neither at the target, nor removed, nor failed. Members
+ * with a POST of unknown outcome are not checked.
  */
 function unfinished(
   record: HistoryRecord,
@@ -219,7 +219,8 @@ function unsoaked(
   members: readonly string[],
 ): string | undefined {
   const { plan, deaths, sightings } = record;
-  // A process that takes over the lease has another wall clock, so the measured soak may differ by the skew.
+  // A process that takes over the lease has another wall clock, so the measured soak may be wrong by the difference between the
+  // two clocks.
   const soakMs = stage.soakMs - 2 * Math.abs(plan.skewMs);
   const fromMs = soakFromMs(record, rollout, members, { startAtMs, endAtMs });
   if (soakMs <= 0 || fromMs === undefined) return undefined;
@@ -274,7 +275,9 @@ function soakFromMs(
   return isUnproven(rollout) ? startAtMs : undefined;
 }
 
-/** Whether the previous rollout to this target was stopped (R6). Then a stage soaks even if no upgrade happened in it. */
+/**
+ * Whether the previous rollout to this target was stopped (R6). In this case, a stage soaks even if no upgrade happened in it.
+ */
 function isUnproven({ former }: ProvenRollout): boolean {
   return former?.writes.at(-1)?.stop !== undefined;
 }
@@ -283,7 +286,7 @@ function isBetween(atMs: number, fromMs: number, untilMs: number): boolean {
   return atMs >= fromMs && atMs <= untilMs;
 }
 
-/** Time at which a collector first ran a version; undefined when it never did. */
+/** Time at which a collector first ran the given version; undefined when it never did. */
 function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, version: string): number | undefined {
   const tasks = state.tasks.filter(
     ({ collectorId, toVersion, status }) =>
@@ -295,7 +298,7 @@ function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, ve
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Maximum time in ms until a listing shows a change of a collector. */
+/** Maximum time in ms until a listing of collectors shows a change of a collector. */
 const listedMs = 6_000;
 
 /** Time in ms from the last heartbeat of a collector until the operator knows that the collector is offline. */
@@ -303,7 +306,10 @@ function deathSeenAfterMs({ plan }: HistoryRecord): number {
   return (parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0) + listedMs;
 }
 
-/** Whether one collector that goes offline neither holds the stage nor stops the rollout. */
+/**
+ * Whether the failure policy tolerates that one collector goes offline, so that neither the stage waits for it nor the rollout
+ * stops.
+ */
 function toleratesDeath(record: HistoryRecord, { policy }: Rollout, { maxFailures }: RecordedStage, atMs: number) {
   return textsAt(record, policy, atMs).some(({ spec: { failurePolicy } }) => {
     if (failurePolicy?.action === 'Continue') return true;

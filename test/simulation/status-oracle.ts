@@ -1,4 +1,4 @@
-/** Oracle for the status of policies: a status never claims a state that did not occur (U4, U7, U10). */
+/** Checks (oracle) that the status of a policy never shows a state that did not occur (U4, U7, U10). */
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { type HistoryRecord, type StatusRecord, versionLookMs } from './record.ts';
 import { isUnsteady } from './rollouts.ts';
@@ -7,7 +7,10 @@ import { isPaused } from './wanted.ts';
 export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
   const found: string[] = [];
-  /** Last figures of each policy's status, and their target. The figures stay unchanged while the fleet cannot be read. */
+  /**
+   * Last numbers of collectors in each policy's status, with the target that they refer to. The numbers stay unchanged while the
+   * fleet cannot be read.
+   */
   const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {
     const text = JSON.stringify([status.status.collectors, status.status.versions]);
@@ -26,7 +29,10 @@ export function statusViolations(record: HistoryRecord): string[] {
   return found;
 }
 
-/** Checks each upgrade that a status shows as succeeded: the service reports its success, or the collector ran the target. */
+/**
+ * Checks each upgrade that a status shows as succeeded: the service must report the success of the task, or the collector must
+ * have run the target.
+ */
 function falseSuccesses(
   record: HistoryRecord,
   { atMs, policy, status }: StatusRecord,
@@ -56,7 +62,7 @@ function tooManyUpdated(
   return updated > most ? [`U7: ${policy} shows at ${atMs} that ${updated} run ${target}, ${most} ever did`] : [];
 }
 
-/** Checks that the status counts every updated collector at the target version as well. */
+/** Checks that the number of updated collectors in the status agrees with the number of collectors at the target version. */
 function versionsApart({ atMs, policy, status }: StatusRecord, target: string | undefined): string[] {
   const { collectors, versions = [] } = status;
   if (target === undefined || !collectors) return [];
@@ -66,7 +72,7 @@ function versionsApart({ atMs, policy, status }: StatusRecord, target: string | 
     : [];
 }
 
-/** Checks that the message of condition `Ready` has the same figures as the status (H3). */
+/** Checks that the message of condition `Ready` has the same numbers of collectors as the rest of the status (H3). */
 function messageApart({ atMs, policy, status }: StatusRecord): string[] {
   const { collectors, conditions = [] } = status;
   const message = conditions.find(({ type }) => type === 'Ready')?.message ?? '';
@@ -91,7 +97,8 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   // (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
-  // An aborted rollout sends no probe, and a restored ledger has attempts without their outcome. Both kinds of attempts may time out.
+  // Attempts may also time out if the rollout is aborted, because no probe is sent then, or if a restored ledger lacks their
+  // outcome.
   const said = record.plan.actions.filter((action) => action.atMs < atMs).map(({ kind }) => kind);
   if (said.includes('abort') && said.includes('restore')) return [];
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));

@@ -1,6 +1,6 @@
 /**
- * Oracle for stopped rollouts (U1, U2, R6). After a pause, an abort, too many failures or an inconclusive stage, no upgrade starts until a
- * user continues the rollout. A rollout to a target whose last rollout was stopped starts as stopped.
+ * Checks (oracle) stopped rollouts (U1, U2, R6). After a pause, an abort, too many failures or an inconclusive stage, no upgrade
+ * starts until a user continues the rollout. A rollout to a target whose last rollout was stopped starts as stopped.
  */
 import { annotations } from '../../src/api/annotations.ts';
 import type { HistoryRecord, Intent, PostRecord, StatusRecord } from './record.ts';
@@ -28,14 +28,17 @@ function stoppedBy(record: HistoryRecord, post: PostRecord): string | undefined 
   return wasShownAsStopped(record, intent, post.atMs) ? 'U1: status showed the rollout as stopped' : undefined;
 }
 
-/** Whether the process knew that a user aborted the rollout. No history has an abort and a retry of the same rollout at one time. */
+/**
+ * Whether the process knew that a user aborted the rollout. No history has an abort and a retry of the same rollout at the same
+ * time.
+ */
 function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent): boolean {
   const set = known.find(({ metadata }) => metadata.uid === policy)?.metadata.annotations;
   const isOfRollout = (value: string | undefined) => value?.startsWith(`${rolloutId}/`) ?? false;
   return isOfRollout(set?.[annotations.abort]) && !isOfRollout(set?.[annotations.retry]);
 }
 
-/** Whether the kill switch has been set for so long that the process must know it, and no fault hid it. */
+/** Whether the kill switch has been set for so long that the process must know about it. False if a fault may have hidden it. */
 function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord, { atMs }: PostRecord): boolean {
   if (plan.apiFaults.watches > 0 || plan.apiFaults.requests > 0) return false;
   const last = settingsChanges.findLast((change) => change.atMs < atMs);
@@ -45,7 +48,7 @@ function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord,
 
 const heardWithinMs = 1_000;
 
-/** Time in ms before the status shows a stop in which a user may already have retried the rollout. */
+/** Time in ms before the status shows a stop. A retry by a user within this time may already belong to the stop. */
 const unheardMs = 40_000;
 
 /** Whether the status showed the rollout as stopped, and no user continued the rollout since then. */
@@ -72,7 +75,10 @@ function stoppedBefore(record: HistoryRecord, rollouts: readonly Rollout[], { in
   return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;
 }
 
-/** Whether the spec had another target before this rollout. If it had not, the rollout began anew because its ledger was lost. */
+/**
+ * Whether the spec had another target before this rollout. Otherwise, this rollout began because the ledger of the rollout before
+ * it was lost.
+ */
 function wasAway({ plan, policyChanges }: HistoryRecord, { policy, target }: Intent): boolean {
   return policyChanges.some(
     (change) => change.policy.metadata.uid === policy && targetOf(plan, change.policy) !== target,

@@ -1,4 +1,4 @@
-/** Oracle for the guarantees about upgrade tasks (U15), from the tasks that the service accepted. */
+/** Checks (oracle) the guarantees about upgrade tasks (U15), by the tasks that the service accepted. */
 
 import type { Scenario } from '../../simulator/scenario.ts';
 import type { TaskState } from '../../simulator/snapshot.ts';
@@ -12,8 +12,8 @@ export function taskViolations(record: HistoryRecord): string[] {
 }
 
 /**
- * Checks that no collector ever has two running upgrades of the operator. An upgrade that hangs runs until its time-out. So does the
- * upgrade of a collector that went offline, because after the time-out the service accepts another task for it.
+ * Checks that no collector ever has two running upgrades of the operator. An upgrade that hangs, or whose collector went offline,
+ * counts as running until its time-out, after which the service accepts another task for the collector.
  */
 function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
   const { startMs, plan, state } = record;
@@ -84,7 +84,7 @@ function rolloutsTowards(
   return { rollouts, limit };
 }
 
-/** Number of times that rollouts began again: after a retry, after a rollback, or with a restored ledger. */
+/** Number of times that upgrades may have begun again: after a retry, after a rollback, or with a restored ledger. */
 function renewals({ plan, policyChanges, posts, disturbances }: HistoryRecord): number {
   const retries = new Set(policyChanges.map(({ policy }) => policy.metadata.annotations[annotations.retry])).size - 1;
   const back = new Set(posts.filter(({ intent }) => intent?.back).map(({ intent }) => intent?.rolloutId)).size;
@@ -105,7 +105,7 @@ function interventions({ plan, state }: HistoryRecord, id: string): number {
 /** Time in ms before and after a disturbance, such as a kill, in which the outcome of a request may be lost. */
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 
-/** Whether the outcome of the POST may be unknown to the processes. */
+/** Whether the operator's processes may not know the outcome of the POST. */
 export function isUnknown({ disturbances }: HistoryRecord, { atMs, answer }: PostRecord): boolean {
   if (answer === undefined || (answer.status !== 202 && Math.floor(answer.status / 100) !== 4)) return true;
   return disturbances.some(

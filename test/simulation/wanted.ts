@@ -1,6 +1,6 @@
 /**
- * Independent model of what policies ask for: selected collectors, owners, and wanted versions, from the specs and the true state of
- * collectors. The oracles use this model instead of the operator's code.
+ * Computes what policies ask for, from their specs and the true state of collectors: the selected collectors, their owners, and
+ * their wanted versions. The oracles (checks of histories) use this file instead of the operator's code.
  */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryPlan } from './plan.ts';
@@ -11,7 +11,7 @@ export interface Subject {
   readonly version: string;
 }
 
-/** Group of a collector, by the part of its name before the number. */
+/** Group of a collector: the part of its name before the number. */
 export function groupOf(plan: HistoryPlan, { name }: Subject) {
   return plan.fleet.groups.find((group) => name.startsWith(`${group.name}-`));
 }
@@ -21,8 +21,8 @@ export function isHosted(subject: Subject): boolean {
 }
 
 /**
- * Whether the policy selects the collector. Undefined where this depends on the version, which may have been another when the operator
- * listed the collector.
+ * Whether the policy selects the collector. Undefined if this depends on the version, because the collector may have had another
+ * version when the operator listed it.
  */
 export function isSelected(plan: HistoryPlan, policy: CollectorVersionPolicy, subject: Subject): boolean | undefined {
   const { selector, exclude = [] } = policy.spec;
@@ -76,7 +76,7 @@ export function shareOf(share: number | string, of: number): number {
   return typeof share === 'number' ? share : Math.max(1, Math.ceil((Number(share.slice(0, -1)) * of) / 100));
 }
 
-/** Whether a stage's selector matches the collector; false for a stage without a selector. */
+/** Whether the selector of a stage matches the collector. False for a stage without a selector. */
 export function isInSelector(plan: HistoryPlan, selector: SelectorSpec | undefined, subject: Subject): boolean {
   if (!selector) return false;
   const { matchNames, matchFields } = selector;
@@ -89,7 +89,7 @@ export function acts(policy: CollectorVersionPolicy): boolean {
   return policy.spec.mode === 'Enforce' && !isPaused(policy) && policy.metadata.deletionTimestamp === undefined;
 }
 
-/** Compares the ranks of two policies. Negative when `left` takes precedence (U13). */
+/** Compares two policies that select the same collector. Negative when `left` takes precedence (U13). */
 export function compareRank(left: CollectorVersionPolicy, right: CollectorVersionPolicy): number {
   if (left.spec.mode !== right.spec.mode) return left.spec.mode === 'Enforce' ? -1 : 1;
   if (left.spec.priority !== right.spec.priority) return right.spec.priority - left.spec.priority;

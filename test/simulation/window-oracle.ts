@@ -1,6 +1,6 @@
 /**
- * Oracle for maintenance windows (R8). Each POST leaves while a window is open, by the clock of its process and the time zone of its
- * collector. The oracle shares no code with the operator's calendar.
+ * Checks (oracle) maintenance windows (R8). Each POST that starts an upgrade is sent while a window is open, by the clock of its
+ * process and the time zone of its collector. The check shares no code with the operator's calendar.
  */
 import type { Maintenance, MaintenanceWindow } from '../../src/api/generated/collector-version-policy.ts';
 import { parseDuration } from '../../src/base/duration.ts';
@@ -24,8 +24,8 @@ export function windowViolations({ plan, posts, state }: HistoryRecord): string[
 }
 
 /**
- * Whether a window is open at this time and stays open during the whole cutoff. Checks each second, because windows begin and end on full
- * seconds.
+ * Whether a window is open at this time and stays open during the whole cutoff (time that an upgrade needs before the window
+ * ends). Each second is checked, because windows begin and end on full seconds.
  */
 export function isStartable(maintenance: Maintenance, wallMs: number, zone: string | undefined): boolean {
   const untilMs = wallMs + (parseDuration(maintenance.cutoff ?? '30m') ?? 0);
@@ -43,7 +43,7 @@ function isOpen({ windows = [], exclusions = [] }: Maintenance, wallMs: number, 
   return windows.length === 0 || windows.some((window) => isWindowOpen(window, wallMs, zone));
 }
 
-/** Whether a window is open at this time. No time zone changes its clocks during a history. */
+/** Whether a window is open at this time. Clock changes are ignored, because no time zone has one during a history. */
 function isWindowOpen(
   { schedule, duration, timeZone, timeZoneSource }: MaintenanceWindow,
   wallMs: number,

@@ -1,4 +1,4 @@
-/** Random histories of message analyses, beyond those that `make test` runs. */
+/** Tests message analyses with more random histories (simulated runs) than `make test`. */
 import { expect, test } from 'vitest';
 import { planAnalysis, runAnalysis } from '../simulation/analysis/analysis-history.ts';
 

@@ -1,9 +1,12 @@
-/** Kills exports at each boundary alone, with both kinds of destination (E3, E15). */
+/**
+ * Kills the process of an export once at each of its steps, with a directory and with an object store as destination (E3, E15).
+ */
 import { afterAll, vi } from 'vitest';
 import { placeKinds, testExportCrashes } from '../e2e/support/export-crashes.ts';
 import { stopGateway } from '../e2e/support/exports.ts';
 
-// Each test keeps a processor busy. More tests at once would delay requests, so that too many come in one second.
+// Each test keeps a processor core busy. With more concurrent tests, requests would be delayed, and too many of them would arrive
+// in one second.
 vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
 
 afterAll(() => stopGateway());

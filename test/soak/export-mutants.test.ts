@@ -1,4 +1,7 @@
-/** Shows that the oracles of exports work: for nearly every rule from E3 to E15, and for limits, they detect a program that breaks it. */
+/**
+ * Shows that the oracles (checks of simulated export histories) work. For nearly every rule from E3 to E15, and for limits, they
+ * detect a program that breaks the rule.
+ */
 import { expect, test } from 'vitest';
 import { exportMutants } from '../simulation/exports/mutants.ts';
 import { exportHistories } from '../simulation/history-pool.ts';
@@ -11,7 +14,8 @@ test.concurrent.each(exportMutants)('$rule: $name', { timeout: 600_000 }, async 
 });
 
 test('each rule has a mutant', () => {
-  // Histories cover neither the time of reading (E7) nor local times (E12) nor a deployment that moves (E14).
+  // Histories do not cover the time at which pages are read (E7), local times (E12), and a deployment that moves to another
+  // address (E14).
   const numbered = [3, 4, 5, 6, 8, 9, 10, 11, 13, 15].map((number) => `E${number}`);
   expect([...new Set(exportMutants.map(({ rule }) => rule))]).toEqual(expect.arrayContaining(numbered));
 });

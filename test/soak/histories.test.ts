@@ -1,4 +1,4 @@
-/** Seeded histories of the whole operator, beyond the first share that `make test` runs. */
+/** Tests the whole operator with more random histories (simulated runs by seed) than `make test`. */
 import { describe, expect, test } from 'vitest';
 import { directionNames } from '../simulation/exports/directed-plans.ts';
 import { countFrom, exportPool, upgradePool } from '../simulation/history-pool.ts';

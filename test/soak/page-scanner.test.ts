@@ -1,4 +1,4 @@
-/** Random pages beyond the first share that `make test` reads, and proof that they detect wrong scanners. */
+/** Tests the page scanner with more random pages than `make test`, and shows that random pages detect scanners with an error. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

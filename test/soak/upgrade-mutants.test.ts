@@ -1,4 +1,7 @@
-/** Shows that the oracles of upgrades work: for each rule from U1 to U14, and for rollouts, they detect a program that breaks it. */
+/**
+ * Shows that the oracles (checks of simulated histories of upgrades) work. For each rule from U1 to U14, and for rules of
+ * rollouts, they detect a program that breaks the rule.
+ */
 import { expect, test } from 'vitest';
 import { upgradeHistories } from '../simulation/history-pool.ts';
 import { whyUnseen } from '../simulation/mutant.ts';

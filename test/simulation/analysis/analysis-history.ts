@@ -1,6 +1,7 @@
 /**
- * Random histories of a staged rollout with a message analysis: builds that break shipping, faults of searches, kills of the process.
- * The judgement is compared with the truth, which follows from the scenario.
+ * Runs random histories (simulated runs) of a staged rollout with a message analysis. Builds stop collectors from shipping
+ * messages, searches have faults, and the process is killed. The judgement of the analysis is compared with the truth, which
+ * follows from the scenario.
  */
 import { drawFor } from '../../../simulator/chance.ts';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
@@ -46,7 +47,8 @@ export function planAnalysis(seed: number): AnalysisPlan {
   const baseline = pick(['BeforeUpgrade', 'DayBefore', 'WeekBefore'] as const);
   const fault = isChosen(0.5) ? pick(faults) : undefined;
   const messagesPerMinute = pick([1, 5, 20, 100]);
-  // Only baselines at the same time of day are right for traffic with a rhythm. In each half hour, the traffic is enough to be judged.
+  // The number of messages varies with the time of day, so only baselines at the same time of day are right. Each half hour has
+  // enough messages for a judgement.
   const rhythms = [0, 0.5, 0.9].filter(
     (rhythm) => messagesPerMinute * durationMinutes * (1 - rhythm) > 2 * minMessages,
   );
@@ -67,7 +69,7 @@ function pickWith(random: Random) {
   return <T>(of: readonly T[]): T => of[Math.floor(random.next() * of.length)] as T;
 }
 
-/** Runs a history. Returns a sentence for each violation, none for a history that kept the rules. */
+/** Runs one history, and returns a sentence for each rule that was broken. */
 export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]> {
   const world = worldOf(plan);
   const snapshot = () => world.model.snapshot(world.service.nowMs());
@@ -113,7 +115,7 @@ export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]
   return violations;
 }
 
-/** Number of members that can be judged, and of those that went quiet, as the scenario says. */
+/** True number of stage members that can be judged, and of members that stopped shipping messages, computed from the scenario. */
 function truthOf(plan: AnalysisPlan, ids: readonly string[]): { readonly judged: number; readonly quiet: number } {
   if (plan.messagesPerMinute * durationMinutes < minMessages) return { judged: 0, quiet: 0 };
   const ratio = 1 - plan.drops;

@@ -1,4 +1,7 @@
-/** Random histories of message analyses. No judgement is wrong, and no judgement is counted twice. `make soak` runs more of them. */
+/**
+ * Tests message analyses with random histories (simulated runs): no judgement is wrong, and no judgement is counted twice. `make
+ * soak` runs more histories.
+ */
 import { expect, test } from 'vitest';
 import { planAnalysis, runAnalysis } from './analysis-history.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Oracle for the records of an aggregation. It compares the exported files with the aggregate of the messages that were searchable when the
+ * Checks (oracle) the exported records of an aggregation. The records must be those of the messages that were searchable when the
  * search ended (E5, E6, E8, E13).
  */
 import { expectedRecords } from './expected-records.ts';
@@ -43,14 +43,14 @@ function standingViolations(
     : [`E11: ${where} lack messages that were there in time`];
 }
 
-/** True if the search covered its whole range and a client received its results. */
+/** True if the search covered its whole time range, and a client received its results. */
 function isDone(search: LiveSearch): boolean {
   return search.expected(search.range) !== undefined && (search.isRead || search.passed.length === 0);
 }
 
 /**
- * Expected records of a search. They include messages at the end of the range, because records do not show whether the service treats this
- * end as inclusive (E10).
+ * Expected records of a search. They count messages at the exact end of the range, because the service may treat the end as
+ * inclusive, and records do not show this (E10).
  */
 function recordsOf(search: LiveSearch, aggregation: AggregationPlan): string[] {
   return expectedRecords(

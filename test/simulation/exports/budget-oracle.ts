@@ -1,4 +1,7 @@
-/** Oracle for the request budget as the server measures it (B1), and for search jobs that were lost without a reason (B4). */
+/**
+ * Checks (oracle) that an export history kept the request limits, counted when requests arrive at the service (B1), and that no
+ * search job was lost without a reason (B4).
+ */
 import { busiest } from '../../support/world.ts';
 import type { ExportHistoryRecord } from './record.ts';
 
@@ -7,7 +10,8 @@ const mostAtOnce = 10;
 
 export function budgetViolations({ plan, journal, counters, disturbances, startMs }: ExportHistoryRecord): string[] {
   const found: string[] = [];
-  // A thawed process sends requests together with those that it sent before the freeze, so the budget cannot be checked.
+  // After a freeze, a process sends requests at the same time as requests that it had sent before the freeze arrive. So the
+  // limits cannot be checked.
   if (disturbances.some((what) => what.startsWith('freeze'))) return found;
   const { faults = {} } = plan.scenario;
   const isLate = Object.values(faults).some(({ kind }) => kind === 'stall' || kind === 'delay');

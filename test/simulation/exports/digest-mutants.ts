@@ -1,6 +1,6 @@
 /**
- * Mutants of the export rules for digests, which are aggregations that check the exported rows (E6). `mutants.ts` explains what a mutant
- * is.
+ * Mutants (programs with one rule broken) for the export rules about digests, which are aggregations that check the exported rows
+ * (E6).
  */
 import { type Mutant, mutant } from '../mutant.ts';
 

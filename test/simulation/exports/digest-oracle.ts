@@ -1,6 +1,6 @@
 /**
- * Oracle for digests: compares the ranges that a manifest declares proven with an aggregation that began after the last search of the range
- * (E6).
+ * Checks (oracle) the ranges that a manifest declares proven. For each such range there must be an equal digest, an aggregation
+ * that began after the last search of the range (E6).
  */
 import { createHash } from 'node:crypto';
 import { decodeManifest } from '../../../src/destination/manifest.ts';
@@ -33,7 +33,10 @@ function sameInterval(left: StandingRecord['record'], right: StandingRecord['rec
   return left.segment === right.segment && left.toMs === right.toMs;
 }
 
-/** Returns whether a digest that began after the record was written had as many different rows of the interval in the same slices. */
+/**
+ * Returns whether a digest that began after the record was written counted the same number of different rows in each time slice
+ * of the interval.
+ */
 function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRecord): boolean {
   return digests.some((search) => {
     const expected = search.beganAtMs >= atMs ? search.expected(record) : undefined;
@@ -45,7 +48,10 @@ function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRec
 
 type Index = 1 | 2 | 3 | 4;
 
-/** Returns whether the count, oldest time, newest time and sum of times of each slice match the given times. */
+/**
+ * Returns whether the digest agrees with the given row times: in each time slice, the count, the oldest time, the newest time and
+ * the sum of the times must be equal.
+ */
 function areTimesOf(
   { lengthMs, shared, whole }: SliceSummary,
   { fromMs, toMs }: StandingRecord['record'],

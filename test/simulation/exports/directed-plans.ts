@@ -1,6 +1,6 @@
 /**
- * Histories of exports that lead directly to the situation that one rule governs. A few such histories detect a program that breaks the
- * rule.
+ * Plans of directed export histories (simulated runs). Each kind leads directly to situations to which one rule applies, so that
+ * a few histories detect a program that breaks the rule.
  */
 import type { SearchScenario } from '../../../simulator/search/search-scenario.ts';
 import { Chance } from '../chance.ts';
@@ -117,14 +117,18 @@ const directions: Readonly<Record<string, Direction>> = {
     messages: (chance) => received(chance, plain(chance, 100)),
     more: () => ({ proof: 'Digest', byReceiptTime: true }),
   },
-  /** Some milliseconds have so many messages that the service's row limit falls within one of them. Only the rows show in which one. */
+  /**
+   * Some milliseconds have so many messages that the service's row limit falls within one of them. Only the rows themselves show
+   * in which millisecond.
+   */
   crowded: {
     messages: (chance) => plain(chance, 300, 40),
     search: { status: { bucketLength: '3h' } },
     more: (_, plan) => withLowerLimit(plan),
   },
   /**
-   * Some milliseconds have more rows than one search returns. Dividing their ids by the last digits still leaves groups that are too large.
+   * Some milliseconds have more rows than one search returns. Even if they are divided by the last digits of their ids, some
+   * groups are too large.
    */
   dense: {
     messages: (chance) => plain(chance, 1_600, 0),
@@ -219,7 +223,10 @@ const directions: Readonly<Record<string, Direction>> = {
   },
   limited: { more: (chance) => withQueryLimit(chance.whole(45, 120)) },
   doubled: { messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.one([1, 1, 2]) })) },
-  /** Three messages share an id, because the program handles the first message of a millisecond separately. */
+  /**
+   * Three messages share an id: two would not be enough, because the program handles the first message of a millisecond
+   * separately.
+   */
   sharedIds: {
     messages: (chance) =>
       plain(chance, 200).map((each, index, all) => {
@@ -316,7 +323,7 @@ export function directed(name: string, seed: number): ExportHistoryPlan {
   return { ...plan, ...more(chance, plan) };
 }
 
-/** The same plan with a service that lowers its row limit after the export was planned. */
+/** Returns the plan with a service that lowers its row limit after the export was planned. */
 function withLowerLimit({ scenario }: ExportHistoryPlan): Partial<ExportHistoryPlan> {
   const messageLimit = 17;
   const events = { limit: { at: '7s', patch: { search: { messageLimit } } } };
@@ -337,8 +344,8 @@ function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpu
 }
 
 /**
- * Messages at random times of the range. With `moments`, the messages are on that number of milliseconds, which include both ends of the
- * range.
+ * Returns messages at random times of the range. With `moments`, the messages are in this number of different milliseconds, which
+ * include both ends of the range.
  */
 function plain(chance: Chance, count: number, moments?: number): readonly PlannedMessage[] {
   const places =

@@ -1,4 +1,7 @@
-/** Directed export histories, each of which leads to a situation that one rule governs. `make soak` runs more of each kind. */
+/**
+ * Tests exports with directed histories: simulated runs that lead to situations to which one rule applies. `make soak` runs more
+ * histories of each kind.
+ */
 import { expect, test } from 'vitest';
 import { countFrom, exportPool } from '../history-pool.ts';
 import { exportProgram, violationsTold } from '../replay.ts';

@@ -1,6 +1,6 @@
 /**
- * Oracle for the end of an export history. The export is complete or failed for a true reason, and no search jobs or temporary files remain
- * (E3, E15).
+ * Checks (oracle) the end of an export history. The export is complete or has failed for a true reason, and no search jobs or
+ * temporary files remain (E3, E15).
  */
 
 import { allSegmentsOf } from '../../../src/destination/coverage.ts';
@@ -25,7 +25,7 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   return [...found, ...manifestViolations(record)];
 }
 
-/** Reasons for which no process can ever export all rows of this history. */
+/** Reasons for which no program could export all rows of this history. */
 function lastingReasons({ plan, task }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;
@@ -58,7 +58,7 @@ function flagViolations({ plan, records }: ExportHistoryRecord, lasting: Readonl
   );
 }
 
-/** Returns whether a repeated search may find other rows, or another number of rows. */
+/** Returns whether two searches of the same range may find different rows, or different numbers of rows. */
 function mayDiffer({ flaws, corpus, scenario }: ExportHistoryPlan): boolean {
   const isFlawed = flaws.missShard > 0 || flaws.holes > 0 || flaws.forget > 0;
   const isGrowing = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
@@ -66,7 +66,8 @@ function mayDiffer({ flaws, corpus, scenario }: ExportHistoryPlan): boolean {
 }
 
 /**
- * Finds temporary files that remain. The program removes discarded files at once, or at the latest on completion or when it starts again.
+ * Finds temporary files that remain at the end. The program removes a discarded file at once, or at the latest when the export
+ * completes or a process starts.
  */
 function leftovers({ task, store, counters, told }: ExportHistoryRecord): string[] {
   const found: string[] = [];

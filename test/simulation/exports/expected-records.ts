@@ -2,7 +2,7 @@
 import type { AggregationPlan, Figure, GroupKey } from './planned-aggregation.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
-/** Records that the aggregation of these messages should give, as texts in the form of `recordText` and in no order. */
+/** Expected records of the aggregation of these messages, as texts in the form of `recordText`, in any order. */
 export function expectedRecords(plan: AggregationPlan, messages: readonly PlannedMessage[]): string[] {
   const groups = new Map<string, PlannedMessage[]>();
   for (const message of messages) {
@@ -25,7 +25,7 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
 /** Canonical text of a record: numbers and times in any notation are equal, and members without a value are omitted. */
 export function recordText(members: Readonly<Record<string, unknown>>): string {
   const { _rest: rest, ...others } = members;
-  // This member of a Parquet row holds values that do not fit into their column.
+  // In a Parquet file, this member of a row contains the values that do not fit into their columns.
   const all = typeof rest === 'string' && rest !== '' ? { ...others, ...(JSON.parse(rest) as object) } : others;
   return Object.entries(all)
     .map(([name, value]) => [name, plainText(value)])

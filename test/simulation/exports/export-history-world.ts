@@ -144,7 +144,7 @@ export class ExportHistoryWorld {
       strike: (call, object) => this.#strike(call, object),
     };
     const resource = this.#resource;
-    // Without leader election only the first process counts as the leader.
+    // Without leader election, only the first process counts as the leader.
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
       ...{ ...common, observer, task: this.task },
@@ -247,7 +247,10 @@ export class ExportHistoryWorld {
     };
   }
 
-  /** Teaches the client the service's row limit from earlier searches when no answer of the service shows this limit. */
+  /**
+   * Tells the client the service's row limit, as if it had learned the limit from earlier searches. Needed when no answer of the
+   * service shows the limit.
+   */
   #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
     const texts = { texts: [], isCut: false };
@@ -291,7 +294,7 @@ export class ExportHistoryWorld {
     if (!this.#chance.happens(share)) return until;
     const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
     const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
-    // A caller that receives "exists" for a repeated write already succeeded with its first write.
+    // If a repeated write fails because the object exists, the first write has already succeeded.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
     if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);
@@ -306,7 +309,7 @@ export class ExportHistoryWorld {
     );
   }
 
-  /** Notes each object of the store when it is first written. */
+  /** Records the first write of each object in the store. */
   #followStore(): void {
     const { objects } = this.store;
     const set = objects.set.bind(objects);

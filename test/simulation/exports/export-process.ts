@@ -38,7 +38,7 @@ export interface ExportProcessOptions {
   readonly store: MemoryStore;
   readonly task: ExportTask;
   readonly observer: DestinationObserver;
-  /** Limits of the export from the latest spec that the process knows. */
+  /** Limits of the export (rows, time, scanned bytes) in the latest spec that the process knows. */
   readonly limits: () => WorkLimits;
   readonly seed: number;
   readonly skewMs: number;

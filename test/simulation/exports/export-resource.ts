@@ -83,12 +83,12 @@ export class ExportResource {
     this.api.patch(path, { spec: { paused } });
   }
 
-  /** Annotates the Export as a user does, to request a check of everything. */
+  /** Annotates the Export as a user does who requests that all exported data is checked again. */
   askAgain(): void {
     this.api.patch(path, { metadata: { annotations: { [annotations.requestedAt]: `time ${++this.#requests}` } } });
   }
 
-  /** True if the operator has handled the latest request of a user. */
+  /** True if the operator has handled the user's latest request for a check. */
   get isHeard(): boolean {
     const asked = this.#resource.metadata.annotations?.[annotations.requestedAt];
     return asked === this.#resource.status?.lastHandledReconcileAt;

@@ -1,12 +1,12 @@
 /**
- * Reads the rows of exported files without code of the program. The text of a message is `<id> <text>`; that of a record has the form of
- * `recordText`.
+ * Reads the rows of exported files without code of the program. Each row is returned as a text: `<id> <text>` for a message, and
+ * the form of `recordText` for a record.
  */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { recordText } from './expected-records.ts';
 
-/** Rows of all objects that contain rows, by object name. */
+/** Rows of all data files at the destination, by object name. */
 export async function rowsOfFiles(
   objects: ReadonlyMap<string, Uint8Array>,
   results: 'Messages' | 'Records',
@@ -19,7 +19,7 @@ export async function rowsOfFiles(
   return rows;
 }
 
-/** Rows of one object. A file that cannot be read gives a single row with the error. */
+/** Rows of one data file. A file that cannot be read gives a single row with the error message. */
 async function rowsIn(name: string, content: Uint8Array, textOf: (row: Members) => string): Promise<readonly string[]> {
   try {
     return (await membersOf(name, content)).map(textOf);

@@ -1,4 +1,4 @@
-/** The destination as seen by one simulated process. Calls to it can be cut off, delayed or made to fail. */
+/** Connection of one simulated process to the destination. Calls to the destination can be cut off, delayed or made to fail. */
 import {
   type DestinationCall,
   type DestinationFault,

@@ -1,4 +1,4 @@
-/** A process of a history: either the work alone or a whole operator. */
+/** A simulated process of an export history. It runs either only the export's work or a whole operator. */
 import type { Seat } from './planned-actions.ts';
 
 export interface HistoryProcess {
@@ -13,7 +13,7 @@ export interface HistoryProcess {
   tell(isToTryAgain: boolean): void;
   /** Kills the process, like SIGKILL. */
   kill(): void;
-  /** Freezes and thaws the process, like SIGSTOP and SIGCONT. */
+  /** Freezes or thaws the process, as SIGSTOP and SIGCONT do. */
   freeze(): void;
   thaw(): void;
   /** Ends the process in order, like SIGTERM. */
@@ -24,7 +24,7 @@ export interface ToldState {
   readonly isComplete: boolean;
   /** True if the export cannot continue until a user acts. */
   readonly isStalled: boolean;
-  /** Intervals that are not proven complete: reason and message of each. */
+  /** Intervals that are not proven complete, each with the reason and the message. */
   readonly unproven: readonly { readonly reason: string; readonly message: string }[];
   /** State of the export in words, for people. */
   readonly text: string;

@@ -13,15 +13,15 @@ import type { ExportHistoryRecord } from './record.ts';
 
 const lookEveryMs = 5_000;
 const steadyLooks = 3;
-/** Maximum number of checks that users request after faults end. */
+/** Maximum number of checks of the exported data that users request after all faults have ended. */
 const mostAsked = 2;
-/** Time in ms after which all work has ended, including search jobs that no process deleted. */
+/** Time in ms after which all work has certainly ended, and search jobs that no process deleted have expired. */
 const restMs = 90_000;
 
 export interface ExportHistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
-  /** Hash of all requests to the service and of the destination's content. */
+  /** Hash of all requests to the service and of the destination's content. Two runs with the same hash were the same. */
   readonly digest: string;
   readonly record: ExportHistoryRecord;
 }

@@ -1,4 +1,4 @@
-/** Oracle for the limits of an export until a user raises them: rows, time, and scanned bytes. */
+/** Checks (oracle) that an export keeps its limits on rows, time and scanned bytes until a user raises them. */
 import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord } from './record.ts';
 import { countingRecords } from './standing-verdicts.ts';
@@ -6,13 +6,14 @@ import { countingRecords } from './standing-verdicts.ts';
 /** Maximum time in ms between the moment when a process sends a request and the moment when the service receives it. */
 const underWayMs = 1_000;
 /**
- * Maximum time in ms from the moment when a limit is reached until all searches stop. The process learns within a second that the limit is
- * reached, and may send one more request before that.
+ * Maximum time in ms from the moment when a limit is reached until all searches stop. The process notices within a second that
+ * the limit is reached, and may send one further request before that.
  */
 const stoppedWithinMs = 1_000 + 2 * underWayMs;
 
 export function limitViolations(history: ExportHistoryRecord): string[] {
-  // A second process does not know the searches of the first one, so it cannot keep limits that cover both. Such histories are not checked.
+  // A second process does not know the searches of the first process, so it cannot keep limits that apply to both together. Such
+  // histories are not checked.
   if (history.plan.actions.some(({ kind }) => kind === 'start')) return [];
   return [...rowLimitViolations(history), ...deadlineViolations(history), ...scanViolations(history)];
 }
@@ -28,8 +29,8 @@ function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls 
   // returns. Such histories are not checked.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
-  // A record (commit file of an interval) whose write succeeded but was answered with an error does not count yet. The process learns of
-  // the record when it lists the records again.
+  // A record (commit file of an interval) whose write succeeded but was answered with an error does not count yet, because the
+  // process learns of the record only when it lists the records again.
   const isUnheardOf = (name: string) => unheardCalls.some((call) => call.startsWith('create ') && call.endsWith(name));
   const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
@@ -55,7 +56,10 @@ function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHist
   return late.map(({ at }) => `limits: a search was begun ${at - startMs} ms after the begin, when time was over`);
 }
 
-/** Checks the limit of scanned bytes separately for each process, because a process knows only the search jobs that it created itself. */
+/**
+ * Checks the limit of scanned bytes. Each process is checked separately, because a process knows only the search jobs that it
+ * created itself.
+ */
 function scanViolations({ plan, searches, startMs, starts, disturbances }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
@@ -83,7 +87,10 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   });
 }
 
-/** Time at which the statuses of all search jobs together had reported this number of scanned bytes; infinite if they never did. */
+/**
+ * Time at which the statuses of all search jobs together had reported at least this number of scanned bytes; infinite if they
+ * never did.
+ */
 function scannedOutAtMs(searches: readonly LiveSearch[], most: number): number {
   const heard = searches.flatMap((search) => search.heard.map((status) => ({ ...status, search })));
   const scanned = new Map<LiveSearch, number>();

@@ -1,8 +1,10 @@
 /**
- * Messages for simulated searches. Further messages become searchable during a search, and the service makes errors: a search may miss a
- * shard and report it once, lack a message where the row limit cuts it off, or return pages that end too early.
+ * Messages for simulated searches. Further messages become searchable while a search runs, and the service makes errors. A search
+ * may miss a shard (part of the service's data) and report this once, leave out a message at its row limit, or return pages that
+ * end too early.
  *
- * Each search stores what it should have shown: the messages that were searchable when the search ended. Oracles need not guess.
+ * For the oracles (checks of the history), each search stores the result that it should have had: the messages that were
+ * searchable when the search ended.
  */
 import type { LogData, MatchListener, MessagePage, Search, SearchRange } from '../../../simulator/log-data/log-data.ts';
 import { messageFields } from '../../../simulator/query/message-fields.ts';
@@ -12,8 +14,8 @@ import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 /** Errors that the simulated service makes in one search. */
 export interface SearchFlaws {
   /**
-   * Shard of the service whose messages the search does not find, reported in one status of the job; undefined for a search without this
-   * error.
+   * Shard (part of the service's data) whose messages the search does not find. One status of the job reports this error.
+   * Undefined for a search without the error.
    */
   readonly missedShard: number | undefined;
   /** True if the search leaves out one message when it has more messages than it may return. */
@@ -36,8 +38,8 @@ export interface LiveDataOptions {
   /** True if the service computes the histogram of a job by a separate search. */
   readonly histogramFirst: boolean;
   /**
-   * True if a search by receipt time returns its first rows in page order. Beyond the row limit, rows of any receipt time may then be
-   * missing.
+   * True if a search by receipt time returns the first rows in the order of its pages, which is by message time. If the search
+   * exceeds its row limit, rows of any receipt time may then be missing.
    */
   readonly cutsByPage: boolean;
 }
@@ -82,7 +84,8 @@ export class LiveData implements LogData {
     const inside = slice(messages, timeOf, range);
     const search = new LiveSearch({
       ...{ inside, timeOf, range, filter, nowMs, lateJoin, cutsByPage: cutsByPage && range.byReceiptTime },
-      // The separate search for a histogram misses the same shard as the main search and has no other error.
+      // The separate search for a histogram misses the same shard (part of the service's data) as the main search, and has no
+      // other error.
       flaws: of ? { ...noFlaws, missedShard: of.flaws.missedShard } : flaws(),
     });
     if (!of) this.searches.push(search);
@@ -113,7 +116,7 @@ export class LiveSearch implements Search {
   hasTold = false;
   /** Query of the search job; undefined if no client received the id of the job. */
   query: string | undefined;
-  /** Scanned bytes that statuses of the search job reported to clients, with times in ms since the epoch. */
+  /** Numbers of scanned bytes that statuses of the search job reported to clients, each with its time in ms since the epoch. */
   readonly heard: { readonly atMs: number; readonly bytes: number }[] = [];
   /** Number of records of the search's aggregation, from its latest status. */
   records = 0;
@@ -122,9 +125,12 @@ export class LiveSearch implements Search {
   scannedBytes = 0;
   reachedMs: number;
   readonly #options: LiveSearchOptions;
-  /** Number of messages that the search has not reached yet. The newest of them is last. */
+  /**
+   * Number of messages that the search has not reached yet. They are the first ones in the list of messages, and the newest of
+   * them is last.
+   */
   #left: number;
-  /** Messages that were not yet searchable when the search passed their time. */
+  /** Messages that became searchable only after the search had passed their time. */
   #unseen: StoredMessage[] = [];
   /** Messages that the search found, in page order. */
   #found: StoredMessage[] = [];
@@ -160,14 +166,14 @@ export class LiveSearch implements Search {
     return this.reachedMs + (this.#isCutWithin ? 1 : 0);
   }
 
-  /** Messages that the search passed, including those that it did not return. */
+  /** Messages whose time the search has passed, including messages that it did not return. */
   get passed(): readonly StoredMessage[] {
     return [...this.#expected];
   }
 
   /**
-   * Messages of an interval that the search should show. Undefined if the search did not reach the whole interval, or not as much of it as
-   * the query requests.
+   * Messages of an interval that the search should show. Undefined if the search did not reach the whole interval, or not the
+   * part of it that the query requests.
    */
   expected(
     { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
@@ -219,7 +225,8 @@ export class LiveSearch implements Search {
   }
 
   /**
-   * A search leaves out a message only when it exceeds the row limit. In a complete search, no program could detect the missing message.
+   * A search leaves out a message only when it exceeds the row limit. If a complete search lacked a message, no program could
+   * detect it.
    */
   #begin(mostMatches: number): void {
     if (this.#hasBegun) return;

@@ -1,6 +1,7 @@
 /**
- * Mutants of the rules of exports. Each mutant breaks one rule by changing one expression of one source file, and the oracles must detect
- * it. A mutation throws when its text is not found exactly once, so that no mutant is lost when the code changes.
+ * Mutants for the rules of exports. A mutant is the program with one rule broken: one expression of a source file is replaced.
+ * The oracles (checks of histories) must detect each mutant. A mutation throws if the text that it replaces does not occur
+ * exactly once, so that no mutant is lost when the code changes.
  */
 
 import { type Mutant, mutant } from '../mutant.ts';

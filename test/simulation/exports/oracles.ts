@@ -1,6 +1,6 @@
 /**
- * All oracles of an export history. They check its invariants against the service's observations and the destination's content. Each
- * violation begins with the name of the rule that it breaks.
+ * All oracles (checks) of an export history. They compare what the program did with the requests that the service received and
+ * with the content of the destination. Each violation begins with the name of the broken rule.
  */
 import { aggregateViolations } from './aggregate-oracle.ts';
 import { budgetViolations } from './budget-oracle.ts';

@@ -1,9 +1,9 @@
 /**
- * Replaces the compression threads of `node:zlib` in simulated histories. Streams run the same code with the same bytes, but on the main
- * thread, and finish at times of a virtual clock. Real threads do not follow virtual time and end in varying order.
+ * Replaces the compression threads of `node:zlib` in simulated histories. Streams process the same bytes with the same code, but
+ * on the main thread, and finish at times of a virtual clock. Real threads do not follow virtual time, and end in varying order.
  *
- * Assumptions about zlib: a stream passes each piece of work to `write` of its handle and continues in the function given to `init`.
- * Synchronous work by `writeSync` is unchanged.
+ * Assumptions about zlib: a stream passes each piece of work to `write` of its handle and continues in the function given to
+ * `init`. Synchronous work by `writeSync` is unchanged.
  */
 import { createGzip, createZstdCompress, type Gzip, type ZstdCompress } from 'node:zlib';
 

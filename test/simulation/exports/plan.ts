@@ -17,7 +17,7 @@ export interface ExportHistoryPlan {
   readonly query: string;
   /** Part of the export's query that selects messages. */
   readonly scope: Scope;
-  /** Aggregation of an export that writes records; undefined for an export of messages. */
+  /** Aggregation whose records the export writes; undefined for an export of messages. */
   readonly aggregation: AggregationPlan | undefined;
   /** Row limit that the query itself contains. The program cannot split such a query into intervals (E8). */
   readonly queryLimit: number | undefined;
@@ -28,7 +28,7 @@ export interface ExportHistoryPlan {
   readonly settleMs: number;
   readonly corpus: CorpusPlan;
   readonly scenario: Scenario;
-  /** The smallest row limit per search that the service has during this history. */
+  /** Smallest row limit per search that the service has during this history. */
   readonly smallestLimit: number;
   /** True if no answer of the service shows that a search reached the row limit. The program then knows the limit from earlier searches. */
   readonly isLimitSilent: boolean;
@@ -54,14 +54,14 @@ export interface ExportHistoryPlan {
   readonly completeWithinMs: number;
 }
 
-/** For each kind of error, the ratio of searches that have the error. */
+/** Ratio of searches, from 0 to 1, that have each kind of error. */
 export interface FlawPlan {
   readonly missShard: number;
   readonly holes: number;
   readonly forget: number;
 }
 
-/** Limits of the export that apply until faults end. A simulated user then raises the limits. */
+/** Limits of the export until all faults end. A simulated user then raises the limits. */
 export interface LimitPlan {
   readonly maxMessages?: number;
   readonly deadlineAfterMs?: number;
@@ -84,7 +84,9 @@ export const historyStartMs = Date.UTC(2026, 10, 1);
 const minuteMs = 60_000;
 
 export const plainOutput: OutputPlan = { format: 'NDJSON', compression: 'None' };
-/** Outputs whose files are compressed as a whole. Parquet compresses its contents internally. */
+/**
+ * Output formats whose files are compressed as a whole. Parquet files are not, because the format compresses its content itself.
+ */
 export const packedOutputs: readonly OutputPlan[] = [
   { format: 'NDJSON', compression: 'Gzip' },
   { format: 'NDJSON', compression: 'Zstd' },
@@ -106,11 +108,11 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const calmAtMs = chance.whole(1, 12) * minuteMs;
   const spanMs = chance.one([50, 20_000, 60 * minuteMs, 7 * 24 * 60 * minuteMs]);
   const settleMs = chance.one([0, 60_000, 180_000]);
-  // The range of most histories is long past. The range of some histories ends in the future.
+  // In most histories, the time range of the export is long past. In some, it ends in the future.
   const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
   const toMs = historyStartMs - endsBeforeMs;
   const fromMs = toMs - spanMs;
-  // A program accepts an unannounced row limit only if the limit is a round number of at least ten thousand.
+  // The program recognizes a row limit that the service does not announce only if it is a round number of at least ten thousand.
   const limit = isLarge ? chance.one([10_000, 11_000, 12_000]) : chance.whole(4, 120);
   const search = planSearch(chance, { limit, spanMs, isLarge, isWhole });
   const limits = planLimitChanges(chance, limit, calmAtMs, isLarge);
@@ -118,7 +120,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const queryLimit = chance.happens(0.12) ? chance.whole(1, 2 * limit) : undefined;
   const corpusOptions = { fromMs, toMs, startMs: historyStartMs, settleMs, limit, isLarge };
   const corpus = planCorpus(chance, { ...corpusOptions, calmAtMs: historyStartMs + calmAtMs });
-  // Time in ms after which neither faults nor actions occur.
+  // Time in ms after which the history has neither faults nor actions of users.
   const lastMs = Math.max(0, ...corpus.messages.map(({ searchableMs }) => searchableMs - historyStartMs));
   const hasLate = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
   const apiFaults = isQuiet ? { untilMs: 0, requests: 0, watches: 0 } : planApiFaults(chance, calmAtMs);
@@ -166,7 +168,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     maxPartBytes: isLarge ? 300_000 : chance.one([3_000, 20_000, 10 ** 9, 10 ** 9, 10 ** 9, 10 ** 9]),
     skewMs: chance.one([0, 0, 0, 90_000]),
     latencyMs: chance.one([1, 20, 150]),
-    // More API requests than the client expects would exceed the request budget of its first second.
+    // With more API requests, the client would exceed its request budget in its first second.
     jitterMs: chance.one([0, 10]),
     actions: planActions(chance, calmAtMs),
     calmAtMs: Math.max(calmAtMs, lastMs + 1_000),
@@ -187,7 +189,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   return { ...whole, proof: chance.happens(0.7) ? 'Digest' : 'Count' };
 }
 
-/** The same plan for an export of the records of an aggregation. */
+/** Returns the plan for an export that writes the records of an aggregation. */
 export function aggregated(chance: Chance, plan: ExportHistoryPlan): ExportHistoryPlan {
   const { scope, scenario, fromMs, toMs } = plan;
   const aggregation = planAggregation(chance, toMs - fromMs);

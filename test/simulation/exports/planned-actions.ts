@@ -1,4 +1,4 @@
-/** Planned faults of processes in an export history, and planned actions of users. */
+/** Plans for an export history: the faults of its processes, and the actions of users. */
 import type { Chance } from '../chance.ts';
 
 /** Name of one of the two processes that may work on the export. */
@@ -9,8 +9,8 @@ export type ExportAction =
   | { readonly kind: 'start'; readonly atMs: number; readonly seat: Seat }
   | { readonly kind: 'kill' | 'stop'; readonly atMs: number; readonly seat: Seat; readonly againAfterMs: number }
   /**
-   * Fault of a process at its n-th effect from then on. An effect is a request or a destination call; with `named`, only effects of this
-   * name count.
+   * Fault of a process at its n-th effect after the given time. An effect is a request or a call to the destination. With
+   * `named`, only effects of this name count.
    */
   | {
       readonly kind: 'killAtEffect';

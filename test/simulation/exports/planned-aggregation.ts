@@ -1,11 +1,14 @@
-/** Groups and figures of an export that writes records. The query of the export is rendered from them. */
+/**
+ * Plans the aggregation of an export that writes records: its groups, and the numbers that it computes. The query of the export
+ * is built from this plan.
+ */
 import type { Chance } from '../chance.ts';
 
 export interface AggregationPlan {
   /** Keys by which messages are grouped. Without keys, all messages form one group. */
   readonly keys: readonly GroupKey[];
   readonly figures: readonly Figure[];
-  /** Length of the slices of message time in ms, for an aggregation that groups by slice. */
+  /** Length in ms of the time slices by which the aggregation groups messages. */
   readonly sliceMs: number;
   /** Lower bound for the size of a group. Only groups with more messages than this give a record. */
   readonly moreThan: number | undefined;
@@ -17,7 +20,7 @@ export interface AggregationPlan {
  */
 export type GroupKey = 'kind' | 'digit' | 'slice' | '_size' | '_messageid';
 
-/** Figure that an aggregation computes for each group, besides the group's keys. Each record has the number of messages. */
+/** Number that an aggregation computes for each group. Each record has the number of messages and may have others. */
 export type Figure = 'messages' | 'bytes' | 'mean' | 'first' | 'last' | 'ids';
 
 const groupKeys: readonly GroupKey[] = ['kind', 'digit', 'slice', '_size', '_messageid'];
@@ -39,7 +42,7 @@ export function planAggregation(chance: Chance, spanMs: number): AggregationPlan
   };
 }
 
-/** Operators that follow the search in the query, each after a pipe. */
+/** Operators of the query that follow the search, each after a pipe. */
 export function operatorsOf({ keys, figures, sliceMs, moreThan }: AggregationPlan): string {
   const operators = keys.flatMap((key) => {
     if (key === 'kind') return ['parse regex "^(?<kind>app|db) " nodrop'];

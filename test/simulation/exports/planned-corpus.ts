@@ -1,4 +1,4 @@
-/** The messages of an export history: their number, density and delay, and the errors of the service. */
+/** Plans the messages of an export history: their number, density and delay, and the errors that the service makes. */
 import type { Chance } from '../chance.ts';
 
 /** Messages that an export selects. */
@@ -7,7 +7,7 @@ export type Scope = '*' | 'app' | '* | where _size > 12';
 export interface CorpusPlan {
   /** Messages of the history, in no order. */
   readonly messages: readonly PlannedMessage[];
-  /** Spelling of field names in result pages: `_messagetime` or `_messageTime`. */
+  /** Spelling of field names in result pages, for example `_messagetime` or `_messageTime`. */
   readonly fieldCase: 'lower' | 'camel';
   /** True if some messages are out of time order. */
   readonly isDisordered: boolean;
@@ -17,13 +17,13 @@ export interface PlannedMessage {
   /** Message time in ms since the epoch. */
   readonly atMs: number;
   readonly receivedMs: number;
-  /** Time from which on searches find the message. A message from before the history can be found from the start of the history. */
+  /** Time from which on searches find the message. Messages that are older than the history can be found from its start on. */
   readonly searchableMs: number;
   readonly id: string;
   readonly raw: string;
   /** Number of times that a search finds the message. */
   readonly copies: 1 | 2;
-  /** Difference in ms between the message's time and its position in the result pages. */
+  /** Difference in ms between the message's time and the time by which result pages sort the message. */
   readonly displacedMs: number;
 }
 
@@ -56,8 +56,8 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const atMs = isDense ? chance.one(denseAt) : momentOf(chance, shape, centers, options);
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
-    // A dense millisecond gets neither late messages nor copies. Its rows come from several searches, so that a late message and a copy
-    // could give the same count unnoticed.
+    // A dense millisecond gets neither late messages nor copies of messages. Its rows come from several searches, so a missing
+    // late message and an additional copy could cancel out in the row count.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,

@@ -1,10 +1,10 @@
-/** Mutants of the export rules for commit records and limits. `mutants.ts` explains what a mutant is. */
+/** Mutants (programs with one rule broken) for the export rules about commit records and limits. */
 import { type Mutant, mutant } from '../mutant.ts';
 import type { Mutation } from '../mutated-sources.ts';
 
 const othersRows = 'rows:';
 
-/** Mutation for a service whose result pages have fewer rows than its search job counts. */
+/** Mutation that needs a service whose result pages have fewer rows than the search job counts. */
 export const fewerThanCounted: readonly Mutation[] = [
   {
     file: 'export/search/search-verdict.ts',

@@ -1,4 +1,4 @@
-/** Observations of a finished export history, for the oracles. */
+/** Observations of a finished export history, which the oracles check. */
 
 import type { JournalEntry } from '../../../simulator/journal.ts';
 import type { Counters } from '../../../simulator/snapshot.ts';
@@ -21,7 +21,7 @@ export interface StandingRecord {
 
 export interface ExportHistoryRecord {
   readonly plan: ExportHistoryPlan;
-  /** Commit records that a digest made void. The oracles check neither these records nor their files. */
+  /** Commit records that a digest (check of exported rows) made void. The oracles check neither these records nor their files. */
   readonly voided: ReadonlySet<CommitRecord>;
   readonly task: ExportTask;
   readonly startMs: number;
@@ -36,11 +36,11 @@ export interface ExportHistoryRecord {
   readonly disturbances: readonly string[];
   /** Start times of processes, in ms since the epoch. */
   readonly starts: readonly number[];
-  /** Destination calls that took effect although the caller received an error. */
+  /** Calls to the destination that took effect although the caller received an error. */
   readonly unheardCalls: readonly string[];
   /** Time at which all processes had reported the export as complete; undefined if they never did. */
   readonly completeAtMs: number | undefined;
-  /** Last reports of the processes that exist at the end of the history. */
+  /** Last state that each process reported, for the processes that exist at the end of the history. */
   readonly told: readonly ToldState[];
   /** Every status that an operator wrote. Empty in histories without whole operators. */
   readonly statuses: readonly ExportStatusRecord[];

@@ -1,6 +1,6 @@
 /**
- * Oracle for the rows of an export. It compares the files of each commit record, row by row, with the messages that were searchable when
- * the search of the interval ended (E4 to E11).
+ * Checks (oracle) the rows of an export. The files of each commit record are compared, row by row, with the messages that were
+ * searchable when the search of the interval ended (E4 to E11).
  */
 import { createHash } from 'node:crypto';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
@@ -40,7 +40,7 @@ function recordViolations(
   const whole = searches.filter((search) => search.query === query).toReversed();
   let nearest: Difference | undefined;
   for (const search of whole) {
-    // A count may show that a part of the interval is empty, so the program need not search that part.
+    // If a count shows that a part of the interval is empty, the program need not search that part.
     const isEmpty = count.source === 'Aggregate' && isCountedEmpty(searches, fromMs, search.wholeFromMs);
     const expected = search.expected({ fromMs: isEmpty ? search.wholeFromMs : fromMs, toMs }, queryLimit);
     if (!expected || !isHad(search, expected)) continue;
@@ -55,12 +55,12 @@ function recordViolations(
 }
 
 /**
- * Returns whether a record may come from a search. The client must know the search job, the search must have ended before the record was
- * written, and both must end at the same time.
+ * Returns whether a record may come from a search. The client must know the search job, the search must have finished before the
+ * record was written, and the search and the record must have the same end of their time ranges.
  */
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;
-  // If the service treats the end of a range as inclusive, the search ends one millisecond later than the interval.
+  // If the service treats the end of a range as inclusive, it finds messages up to one millisecond after the interval.
   return search.range.toMs === toMs || search.range.toMs === toMs + 1;
 }
 
@@ -68,14 +68,14 @@ function isCountedEmpty(searches: readonly LiveSearch[], fromMs: number, toMs: n
   return fromMs < toMs && searches.some((search) => search.expected({ fromMs, toMs })?.length === 0);
 }
 
-/** Returns whether a process can have received these rows from the search. */
+/** Returns whether these rows can be the result of the search that a process received. */
 function isHad({ isRead }: LiveSearch, rows: readonly StoredMessage[]): boolean {
   return isRead || rows.length === 0;
 }
 
 /**
- * Returns whether the rows of a dense millisecond come from several searches, divided by the last digits of message ids (E4). The rows with
- * one ending must match one search, or be divided by a further digit.
+ * Returns whether the rows of a dense millisecond can come from several searches that are divided by the last digits of message
+ * ids (E4). The rows whose ids have the same last digits must match one search, or be divided by a further digit.
  */
 function isDivided(
   searches: readonly LiveSearch[],
@@ -103,8 +103,8 @@ interface Difference {
 }
 
 /**
- * Compares the exported rows of a record with the expected rows. Undefined if the export has each expected row exactly once and no other
- * row.
+ * Compares the exported rows of a record with the expected rows. Returns a text about the difference, or undefined if the record
+ * has each expected row exactly once and no other row.
  */
 function differenceOf(expected: readonly StoredMessage[], rows: readonly string[]): Difference | undefined {
   const wanted = new Set(expected.map(keyOf));

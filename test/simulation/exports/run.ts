@@ -1,4 +1,6 @@
-/** Runs histories of exports: `node test/simulation/exports/run.ts`; see `../history-command.ts`. */
+/**
+ * Command that runs export histories: `node test/simulation/exports/run.ts`. Its flags are defined in `../history-command.ts`.
+ */
 import { runHistories } from '../history-command.ts';
 import { exportHistories } from '../history-pool.ts';
 import { exportProgram } from '../replay.ts';

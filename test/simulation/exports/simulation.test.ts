@@ -1,6 +1,6 @@
 /**
- * Random export histories by seed. Despite all faults, each commit record has the rows that existed, and in the end all rows are exported.
- * `make soak` runs more histories.
+ * Tests exports with random histories. Despite all faults, each commit record has exactly the rows that existed, and in the end
+ * all rows are exported. `make soak` runs more histories.
  */
 import { expect, test } from 'vitest';
 import { countFrom, exportPool } from '../history-pool.ts';

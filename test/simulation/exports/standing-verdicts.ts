@@ -15,7 +15,7 @@ interface Standing {
   readonly store: MemoryStore;
 }
 
-/** Verdicts at the destination, in the order of their proof rounds. */
+/** Verdicts at the destination, in the order of the proof rounds that wrote them. */
 export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] {
   const verdicts: DigestVerdict[] = [];
   for (let round = 1; ; round++) {
@@ -37,8 +37,8 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
 }
 
 /**
- * Commit records that the export used before the proof and after each round of the proof. A round only adds records, so each list holds all
- * records that the export used in its round.
+ * Commit records that the export used before the proof and after each round of the proof. A round only adds records, so each list
+ * has all records that the export used in its round.
  */
 export function countingRecords(
   standing: Standing,

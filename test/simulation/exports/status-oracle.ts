@@ -1,4 +1,7 @@
-/** Oracle for the status of an export: it says complete exactly when the manifest exists, and its progress figures are consistent. */
+/**
+ * Checks (oracle) the status of an export. The status says complete if and only if the manifest exists, and its progress numbers
+ * agree with each other.
+ */
 import { findCondition } from '../../../src/api/conditions.ts';
 import { decodeManifest } from '../../../src/destination/manifest.ts';
 import type { ExportHistoryRecord } from './record.ts';

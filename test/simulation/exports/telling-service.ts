@@ -47,7 +47,7 @@ export class TellingService extends InProcessService {
     }
   }
 
-  /** Adds the report of a search's error to one status: the final status or an earlier one. */
+  /** Adds the report of a search's error to one status of the search job: the final status or an earlier one. */
   #told(request: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
     const search = this.#untold(request);
     const isStatus = answer.status === 200 && answer.body.includes('"pendingErrors":[');
@@ -73,7 +73,7 @@ export class TellingService extends InProcessService {
     return { ...answer, body: JSON.stringify({ ...page, records: page['records'].slice(0, left) }) };
   }
 
-  /** Notes what the status in this answer told a client about a search. */
+  /** Records what the status in this answer reported to a client about its search. */
   #noteStatus({ method, path }: InProcessRequest, answer: InProcessAnswer): void {
     const [, id] = /\/jobs\/([0-9A-F]{16})$/.exec(path) ?? [];
     const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
@@ -84,14 +84,14 @@ export class TellingService extends InProcessService {
     if (bytes !== undefined) search.heard.push({ atMs: this.nowMs(), bytes });
   }
 
-  /** Notes the query of a search job when a client receives the job's id. A client without the id reads no results. */
+  /** Records the query of a search job when a client receives the job's id, because without the id no client can read results. */
   #noteQuery({ method, body = '' }: InProcessRequest, answer: InProcessAnswer): void {
     if (method !== 'POST' || answer.status !== 202) return;
     const search = this.#searchOf(/"([0-9A-F]{16})"/.exec(answer.body)?.[1]);
     if (search) search.query = (JSON.parse(body) as { readonly query: string }).query;
   }
 
-  /** Search of a status request whose error no status has reported yet; undefined if there is none. */
+  /** Search to which a status request belongs, if no status has reported the search's error yet. Otherwise undefined. */
   #untold({ method, path }: InProcessRequest): LiveSearch | undefined {
     const search = this.#searchOf(method === 'GET' ? /\/jobs\/([0-9A-F]{16})$/.exec(path)?.[1] : undefined);
     return search?.flaws.missedShard === undefined || search.hasTold ? undefined : search;
@@ -109,7 +109,7 @@ interface StatusDocument {
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** Parses the JSON object of an answer. Undefined for an answer that is no JSON object, such as a fault. */
+/** Parses the JSON object of an answer. Undefined for an answer that is not a JSON object, for example after a fault. */
 function documentOf({ body }: InProcessAnswer): Readonly<Record<string, unknown>> | undefined {
   try {
     const document: unknown = JSON.parse(body);
