@@ -144,13 +144,17 @@ function renderCounts(stage: StageStatus): string {
 }
 
 /**
- * Renders the failures of a stage, such as `2 failed`. Upgrades of one collector can fail repeatedly; if there are more failed attempts
- * than failed collectors, the number of attempts is added. Undefined without failures.
+ * Renders the failures of a stage, such as `2 failed, 3 went quiet`. Upgrades of one collector can fail repeatedly; if there are more
+ * failed attempts than failed collectors, the number of attempts is added. Undefined without failures.
  */
-function renderFailures({ failed, failedAttempts = 0 }: StageStatus): string | undefined {
-  if (failedAttempts <= failed) return failed === 0 ? undefined : `${failed} failed`;
-  const attempts = counted(failedAttempts, 'attempt');
-  return failed === 0 ? `${attempts} failed` : `${failed} failed (${attempts})`;
+function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = { state: 'Pending' } }: StageStatus) {
+  // Quiet members count as failures of the stage although their upgrades succeeded.
+  const attempts = failedAttempts - quiet;
+  const text = counted(attempts, 'attempt');
+  const failures =
+    attempts <= failed ? `${failed} failed` : failed === 0 ? `${text} failed` : `${failed} failed (${text})`;
+  const texts = [...(Math.max(failed, attempts) > 0 ? [failures] : []), ...(quiet > 0 ? [`${quiet} went quiet`] : [])];
+  return texts.length === 0 ? undefined : texts.join(', ');
 }
 
 /** States of a stage in which it starts no more upgrades. Its remaining collectors are offline, hosted or omitted for another reason. */

@@ -122,27 +122,25 @@ class CounterRun {
       },
     );
     if (aggregated?.kind === 'errors') throw notCounted(`the search reported errors: ${aggregated.errors.join('; ')}`);
-    const counts = aggregated && countsOf(aggregated.records, aggregated.messageCount);
-    if (!counts) throw notCounted('answers were lost, or the result was cut');
-    return counts;
+    if (!aggregated) throw notCounted('answers were lost, or the result was cut');
+    return countsOf(aggregated.records, aggregated.messageCount);
   }
 }
 
-/** Counts by collector; undefined when the records do not account for all messages that the service counted. */
-function countsOf(
-  records: readonly ReadonlyMap<string, string>[],
-  messageCount: number,
-): Map<string, number> | undefined {
+/** Counts by collector. Throws when the records do not account for all messages that the service counted. */
+function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount: number): Map<string, number> {
   const counts = new Map<string, number>();
   let total = 0;
   for (const record of records) {
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
-    if (count === undefined || counts.has(id)) return undefined;
+    if (count === undefined) throw notCounted('a record has no count');
+    if (counts.has(id)) throw notCounted(`two records are about collector ${id}`);
     counts.set(id, count);
     total += count;
   }
-  return total === messageCount ? counts : undefined;
+  if (total === messageCount) return counts;
+  throw notCounted(`the search found ${messageCount} messages, and its records have ${total}`);
 }
 
 function notCounted(problem: string): LogfleetError {

@@ -5,9 +5,17 @@
  */
 import { annotationWriter } from '../../api/annotation-writers.ts';
 import { annotations, parseApproval, parseRolloutRequest } from '../../api/annotations.ts';
+import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy, ObjectMeta } from '../../api/kinds.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
-import { type ActionRecord, type LedgerHeader, withNewTally } from '../ledger/ledger.ts';
+import { analysisAtStart } from '../analysis/message-analysis.ts';
+import {
+  type ActionRecord,
+  type LedgerHeader,
+  type StageAnalysis,
+  type StageRecord,
+  withNewTally,
+} from '../ledger/ledger.ts';
 
 const maxActions = 20;
 
@@ -60,7 +68,7 @@ export function applyAnnotations(
     if (retry === undefined) return before;
     const lifted = before.stop === undefined ? {} : { liftedAtMs: before.stop.atMs };
     const after = { ...note(before, 'Retry', annotations.retry), handled: { ...before.handled, retry, ...lifted } };
-    return withNewTally(withoutStop(retried(after, approves, wallMs)));
+    return withNewTally(withoutStop(retried(after, policy, wallMs)));
   };
   header = isRetryLast(retry, abort) ? goingOn(aborted(header)) : aborted(goingOn(header));
   return { header, retried: retry !== undefined };
@@ -150,20 +158,34 @@ function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHe
 }
 
 /** Returns the ledger header with the stages from which the rollout continues after a person's retry. */
-function retried(header: LedgerHeader, approve: string | undefined, wallMs: number): LedgerHeader {
+function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolicy, wallMs: number): LedgerHeader {
   const { stop, stages = [] } = header;
-  if (stop?.kind === 'rollback') return fromTheStart(header, approve);
-  // If the stage had a message analysis, its messages are compared again with the same baseline
-  // (the messages before the upgrade).
+  if (stop?.kind === 'rollback') return fromTheStart(header, metadata.annotations[annotations.approve]);
   const last = stages.at(-1);
-  if (last?.analysis?.outcome && last.endedAtMs === undefined) {
-    const { outcome: _, ...analysis } = last.analysis;
-    return { ...header, stages: stages.with(-1, { ...last, analysis: { ...analysis, fromMs: wallMs } }) };
+  const isSoaked = last?.endedAtMs === undefined && wallMs >= (last?.updatedAtMs ?? Infinity) + (last?.soakMs ?? 0);
+  if (last?.analysis && isSoaked && (last.analysis.outcome || stop?.kind !== 'inconclusive')) {
+    return { ...header, stages: stages.with(-1, analyzedAgain(last, last.analysis, spec, wallMs)) };
   }
   // An inconclusive stage is the last stage that has started. After the retry it starts again and chooses new members.
   return stop?.kind === 'inconclusive'
     ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }
     : header;
+}
+
+/**
+ * Stage whose messages are counted again from now on. The analysis takes the present settings of the spec, so that a person can correct
+ * or remove it. The settings of a stage that the spec no longer has are kept.
+ */
+function analyzedAgain(
+  { analysis: _, ...stage }: StageRecord,
+  { outcome: __, ...former }: StageAnalysis,
+  { strategy }: CollectorVersionPolicySpec,
+  wallMs: number,
+): StageRecord {
+  const wanted = strategy.stages?.find(({ name }) => name === stage.name);
+  if (wanted && !wanted.analysis) return stage;
+  const settings = wanted?.analysis ? analysisAtStart(wanted.analysis.messages, former.baselineBeforeMs) : former;
+  return { ...stage, analysis: { ...settings, fromMs: wallMs } };
 }
 
 function withoutStop({ stop: _, ...header }: LedgerHeader): LedgerHeader {

@@ -70,7 +70,7 @@ const checks: readonly Check[] = [
   rollingBack,
   observing,
   heldByFailures,
-  analysisRefused,
+  analysisUnavailable,
   rollingOut,
   soaking,
   downgradeNeeded,
@@ -223,11 +223,15 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 
 const observesOnly = 'spec.mode is Observe, so no upgrade is started.';
 
-/** Reports a stalled rollout when the service refuses the searches of a stage's analysis, for example without permission. */
-function analysisRefused({ state }: HealthInput): Health | undefined {
+/**
+ * Reports that the searches of a stage's analysis give no counts. A person must act when the service refuses them, for example without
+ * permission; otherwise, it is an outage (H2).
+ */
+function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
-  if (gate?.reason !== reasons.analysisUnavailable || !gate.byPerson) return undefined;
-  return { ...stalled, reason: gate.reason, message: `Waiting for ${gate.waitsFor}.` };
+  if (!fleet || gate?.reason !== reasons.analysisUnavailable) return undefined;
+  const message = `${progressText(fleet, targetVersion)}; waiting for ${gate.waitsFor}.`;
+  return { ...(gate.byPerson ? stalled : { ...atWork, outage: true }), reason: gate.reason, message };
 }
 
 /**

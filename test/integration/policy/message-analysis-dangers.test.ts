@@ -177,3 +177,73 @@ test('an inconclusive analysis says what a retry does', async () => {
   expect(await untilReason('StageInconclusive')).toBe(true);
   expect(world.ready('production')?.message).toContain('count their messages again');
 });
+
+describe('a retry takes the present settings of the analysis', () => {
+  const retryWith = async (change: object | undefined) => {
+    const analysis = analyzed({ build: { drops: 0.6 } });
+    const { world, untilReason, patch, annotate, status } = analysis;
+    world.start();
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    const [canary, rest] = world.policy('production')?.spec.strategy.stages ?? [];
+    const messages = { ...canary?.analysis?.messages, ...change };
+    patch({ spec: { strategy: { stages: [{ ...canary, analysis: change && { messages } }, rest] } } });
+    await world.clock.advance(hourMs);
+    expect(world.ready('production')?.reason).toBe('RolloutStopped');
+    await annotate(annotations.retry, status()?.rollout?.id ?? '');
+    return analysis;
+  };
+
+  test('with a lower ratio, the rollout continues', async () => {
+    const { untilReason, analysisNow } = await retryWith({ minRatio: '30%' });
+    expect(await untilReason('AllUpdated', 5 * hourMs)).toBe(true);
+    expect(analysisNow()).toMatchObject({ state: 'Passed', judged: 20 });
+  });
+
+  test('without an analysis, the stage ends', async () => {
+    const { untilReason, analysisNow } = await retryWith(undefined);
+    expect(await untilReason('AllUpdated', 5 * hourMs)).toBe(true);
+    expect(analysisNow()).toBeUndefined();
+  });
+});
+
+test('a corrected scope and a retry end the wait for a query that the service refuses', async () => {
+  const { world, untilReason, analysisNow, patch, annotate, status } = analyzed({ analysis: { scope: '((' } });
+  world.start();
+  expect(await untilReason('AnalysisUnavailable')).toBe(true);
+  const [canary, rest] = world.policy('production')?.spec.strategy.stages ?? [];
+  const messages = { ...canary?.analysis?.messages, scope: '*' };
+  patch({ spec: { strategy: { stages: [{ ...canary, analysis: { messages } }, rest] } } });
+  await annotate(annotations.retry, status()?.rollout?.id ?? '');
+  expect(await untilReason('AllUpdated', 5 * hourMs)).toBe(true);
+  expect(analysisNow()).toMatchObject({ state: 'Passed', judged: 20 });
+});
+
+test('a retry measures from its time on, also when a restored ledger lacks the judgement', async () => {
+  const { world, untilReason, analysisNow, annotate, status, at } = analyzed({ build: silencing });
+  const first = world.start();
+  await world.until(() => analysisNow() !== undefined, 2 * hourMs);
+  await world.clock.advance(10 * minuteMs);
+  const backup = new Backup(world);
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  first.kill();
+  backup.restoreLedgers();
+  world.start();
+  await world.clock.advance(hourMs);
+  expect(world.ready('production')?.reason).toBe('RolloutStopped');
+  expect(at(target)).toBe(20);
+  world.model.patch({ builds: [before, middle, target] }, world.service.nowMs());
+  await annotate(annotations.retry, status()?.rollout?.id ?? '');
+  expect(await untilReason('AllUpdated', 5 * hourMs), world.ready('production')?.message).toBe(true);
+});
+
+test('searches that fail for more than ten minutes are an outage', async () => {
+  const faults = { search: { kind: 'status', status: 503, operations: ['createJob'] as const, times: 30 } } as const;
+  const { world, untilReason, status } = analyzed({ scenario: { faults } });
+  world.start();
+  expect(await untilReason('AnalysisUnavailable')).toBe(true);
+  expect(status()?.outageStartTime).toBeDefined();
+  await world.clock.advance(15 * minuteMs);
+  expect(status()?.conditions?.find(({ type }) => type === 'Outage')?.status).toBe('True');
+  expect(await untilReason('AllUpdated', 10 * hourMs)).toBe(true);
+  expect(status()?.outageStartTime).toBeUndefined();
+});
