@@ -1,6 +1,7 @@
 /**
  * Applies the decision about a policy: stores its ledger changes, sends its upgrade requests (POSTs), requests its reads, and
- * writes the policy's status when that is due. A POST is sent only after its upgrade attempt has been stored in the ledger (U2).
+ * writes the policy's status when a write is due. A POST is sent only after its upgrade attempt has been stored in the ledger
+ * (U2).
  */
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -27,7 +28,7 @@ export class Applier {
   }
 
   /**
-   * Whether the status of the policy is out of date, because the last decision left the update of the status to the next decision
+   * Whether the status of the policy is outdated because the last decision left the write of the status to the next decision
    * (H3).
    */
   get isOutdated(): boolean {
@@ -54,7 +55,7 @@ export class Applier {
       decidedAtMs: input.now.monotonicMs,
       moreWait,
     });
-    // A rollout without anything to upgrade publishes no Event for its start. The transition to `AllUpdated` reports this
+    // A rollout without anything to upgrade publishes no Event for its start. The Event `AllUpdated` reports such a
     // rollout.
     if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
@@ -62,27 +63,27 @@ export class Applier {
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
     const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    // A policy at rest whose status is already correct needs no timer. A change of the owner of one of its collectors triggers
+    // A policy at rest whose status is already correct needs no timer. A new owner of one of its collectors triggers
     // the next decision (U9).
     const confirmedMs = keepsShown && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
       if (keepsShown) return requeue(requeueAfterMs, false);
     }
-    // The status may now show outdated counts of collectors. The next decision counts the
-    // collectors again and has no changes to store, so its counts are correct.
+    // The stored changes may have made the counts of collectors outdated. The next decision counts
+    // the collectors again and changes nothing in the ledger, so its counts are correct.
     this.#isOutdated = !areCountsCurrent(input, decision);
     if (this.#isOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
     // A directory run that is about to end writes the status of its policies without delay, so that
-    // it shows the last counts.
+    // the final counts are shown.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(nextBuild));
     return requeue(delayMs, settled && statusDelayMs === Number.POSITIVE_INFINITY);
   }
 
   /**
-   * Writes a status when the collectors are unknown or the service is unreachable. The counts of
-   * the previous status stay.
+   * Writes the status of a policy whose collectors are unknown or whose service is unreachable. The status
+   * keeps its previous counts.
    */
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
     this.#isOutdated = false;
@@ -108,8 +109,8 @@ export class Applier {
     if (soFar && stillHolds(policy, health, soFar)) return this.#keep(policy);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
     const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.nextBuild));
-    // A build may need days to reach its minimum age (`minAge`). A directory run may end before then, and the next run continues
-    // to wait.
+    // A build may need days to reach its minimum age (`minAge`). A directory run may end before that time; the next run
+    // waits further.
     return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
   }
 
@@ -135,7 +136,7 @@ export class Applier {
     try {
       await kept.write(decision, ownership);
     } catch (error) {
-      // The outcome of the ledger write is unknown. The attempts are withdrawn, because their
+      // It is unknown whether the ledger was written. The attempts are withdrawn, because their
       // upgrade requests were certainly not sent.
       posting.withdraw(post);
       throw error;
@@ -168,10 +169,11 @@ function waitingForAge(message: string): Health {
   return { ready: 'False', reason: reasons.waitingForBuildAge, message, reconciling: true, stalled: false };
 }
 
-/** Milliseconds until the next evaluation of a policy that waits for a change that may come without an event. */
+/** Milliseconds until a policy is evaluated again that waits for a change of which logfleet may not be notified. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // A problem with a Secret needs no timer, because the watch of Secrets reports the change (C2).
+  // A problem with a Secret needs no timer, because the policy is notified when the Secret changes
+  // (C2).
   if (problem?.code.startsWith('secret.')) return Number.POSITIVE_INFINITY;
   return health.stalled || problem ? stallRetryMs : Number.POSITIVE_INFINITY;
 }

@@ -1,4 +1,7 @@
-/** Input of `decide`: everything that is known about a policy at one moment. */
+/**
+ * Input of `decide`, the function that decides about a policy: everything that is known about the policy at
+ * one moment.
+ */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
@@ -29,18 +32,21 @@ export interface Observation {
   readonly notOffered: string | undefined;
   /** Whether a newer build becomes the target as soon as it reaches the minimum age (`minAge`). */
   readonly awaitsBuild?: boolean;
-  /** Outcomes of upgrade POSTs since the last stored decision, by collector. */
+  /** Answers to upgrade POSTs since the last stored decision, by collector: accepted, refused or unknown. */
   readonly posted: ReadonlyMap<string, PostOutcome>;
   /** Statuses of upgrade tasks that were read since the last stored decision, by collector. */
   readonly tasks: ReadonlyMap<string, TaskReading>;
   readonly reads: ReadonlyMap<string, TaskReads>;
-  /** Newest counts of messages for the analysis of a stage, or the error of the last search; undefined when there are none. */
+  /**
+   * Newest counts of messages for the message analysis of a stage, or the error of the last search; undefined when no search
+   * has ended.
+   */
   readonly messages: AnalysisReading | undefined;
-  /** Collectors whose upgrade POST of this process is not answered yet. */
+  /** Collectors whose upgrade POST was sent by this process and is not answered yet. */
   readonly inFlight: ReadonlySet<string>;
   /**
-   * Number of attempts that are stored in the ledger and not sent. When the policy may start no
-   * upgrade any more, these attempts are withdrawn.
+   * Number of attempts that are stored in the ledger and not sent yet. They are withdrawn if the policy may
+   * not start upgrades any more.
    */
   readonly unsent: number;
   /** Number of attempts that this decision may start. */
@@ -50,10 +56,7 @@ export interface Observation {
   /** Error that prevents the use of the service or its credentials; undefined when there is none. */
   readonly problem: LogfleetError | undefined;
   readonly ledgerFull: boolean;
-  /**
-   * Whether a ledger of this policy was ever stored. If so, every change of the ledger is stored,
-   * too.
-   */
+  /** Whether a ledger of this policy was ever stored. From then on, every change of the ledger is stored. */
   readonly isLedgerWritten: boolean;
   readonly typicalMs: number | undefined;
   readonly overlap: Overlap | undefined;

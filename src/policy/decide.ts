@@ -53,13 +53,13 @@ export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
   /**
-   * Whether the changes of this decision must be stored in a ledger. As long as a policy has no
-   * stored ledger, its status shows everything that a later process must know (U1).
+   * Whether the changes of this decision must be stored in a ledger. As long as no ledger of the policy is
+   * stored, its status shows everything that a later process must know (U1).
    */
   readonly needsLedger: boolean;
   /** Ledger entries whose attempts are posted to the service after `changes` have been stored (U2). */
   readonly post: readonly Entry[];
-  /** Pages of the collector list and upgrade tasks that must be read next. */
+  /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
   readonly watch: ReadPlan;
   /** State of the rollout, with the ledger header that this decision stores. */
   readonly state: RolloutState;
@@ -78,8 +78,8 @@ export interface Decision extends LedgerChange {
   readonly requeueAfterMs: number;
   readonly settled: boolean;
   /**
-   * Whether the policy needs no further decision until `requeueAfterMs` or until something changes. A sweep of the collector list
-   * that shows nothing new then triggers no decision.
+   * Whether the policy needs no decision before `requeueAfterMs` unless something changes. A sweep of the collector list that
+   * shows nothing new then triggers no decision.
    */
   readonly isAtRest: boolean;
 }
@@ -135,8 +135,8 @@ export function decide(input: DecideInput): Decision {
 }
 
 /**
- * Computes the counts, the samples and the estimated end for the policy's status. Called only when a status is due, because the
- * computation reads the whole ledger. The result is the same before and after the decision was stored.
+ * Computes the counts, the lists of samples and the estimated end for the policy's status. Called only when a status is due,
+ * because the computation reads the whole ledger. The result is the same before and after the decision was stored.
  */
 export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
   const { policy, ledger, memberIndex } = input;
@@ -157,7 +157,7 @@ export function areCountsCurrent({ ledger, memberIndex }: DecideInput, { changes
   return now.matched === fleet.matched && sameValue(now.counts(), fleet.counts);
 }
 
-/** Results of the decision so far, with the changes of the ledger that they cause. */
+/** Results of the decision so far, with the ledger changes that follow from them. */
 interface Found extends DecisionSoFar {
   readonly watch: ReadPlan;
 }
@@ -233,7 +233,7 @@ function headerOf(
   });
 }
 
-/** Milliseconds until the next decision of the policy, when no event triggers an earlier one. */
+/** Milliseconds until the next decision of the policy, unless an event triggers an earlier one. */
 function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: NextWindow | undefined): number {
   const nextMs = Math.min(found.watch.nextMs, nextStartMs(found)) - now.monotonicMs;
   if (!policy.spec.maintenance) return nextMs;
@@ -241,9 +241,9 @@ function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: Next
 }
 
 /**
- * Whether the next decision would store the same ledger header (the part of the ledger about the
- * rollout). When a policy has stages and the header changed, another decision must follow, because
- * one decision advances a stage by one step at most.
+ * Whether the next decision would store the same ledger header (the part of the ledger about the rollout). If
+ * a policy has stages and the header changed, another decision must follow, because one decision starts at
+ * most one stage.
  */
 function isSettledHeader({ ledger, policy }: DecideInput, header: LedgerHeader): boolean {
   return header === ledger.header || (policy.spec.strategy.stages ?? []).length === 0;
@@ -265,9 +265,9 @@ function isQuiet(
 }
 
 /**
- * Estimated wall time in ms at which the remaining collectors are upgraded, derived from the measured throughput.
- * Without a measured throughput, the estimate in status stays until its time has passed (H1). Undefined while the rollout waits
- * for a person.
+ * Estimated wall time in ms at which the remaining collectors are upgraded, derived from the measured throughput (upgrades per
+ * time). If the throughput is unknown, status keeps its former estimate until that time has passed (H1). Undefined while the
+ * rollout waits for a person.
  */
 function estimateEndMs(
   { policy, now: { wallMs } }: DecideInput,
@@ -306,11 +306,11 @@ function admissionInput(input: DecideInput, pending: PendingChanges, state: Roll
 
 /** Whether only a person can change the state of the policy. A directory run may then end. */
 function isSettled({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
-  // A directory run need not wait for attempts in flight while the service cannot be used, because
-  // no evidence about them can arrive.
+  // While the service cannot be used, a directory run does not wait for upgrades in flight, because
+  // it cannot learn how they end.
   if (observation.problem && health.stalled) return true;
-  // A build may need days to reach its minimum age (`minAge`). A directory run ends before then, and the next run continues to
-  // wait.
+  // A build may need days to reach its minimum age (`minAge`). A directory run ends before that time; the next run
+  // waits further.
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;
   if (open > 0 || health.reconciling) return false;
   return health.ready === 'Unknown' || health.stalled || policy.spec.mode === 'Observe' || outstanding(counts) === 0;

@@ -43,7 +43,7 @@ export interface Ready {
   readonly bound: Bound;
   readonly ledger: Ledger;
   readonly memberIndex: PolicyMemberIndex;
-  /** Whether a new rollout of the policy begins with this decision. */
+  /** Whether this decision begins a new rollout of the policy. */
   readonly began: boolean;
   /**
    * Whether other policies of the service have not claimed their collectors yet. Until then, this
@@ -51,7 +51,10 @@ export interface Ready {
    */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
-  /** Evidence that the decision uses. The evidence is kept until the decision was stored. */
+  /**
+   * Evidence (answers to POSTs, statuses of tasks) that the decision uses. It is kept until the decision was
+   * stored.
+   */
   readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
     readonly tasks: ReadonlyMap<string, TaskReading>;
@@ -70,7 +73,7 @@ export class Gatherer {
   #handledRequest: string | undefined;
 
   /**
-   * Creates the collector of knowledge for one policy.
+   * Creates the object that collects the input of decisions about one policy.
    * @param policy the policy when the runtime began; its annotations at that time count as applied
    */
   constructor(parts: RuntimeParts, policy: CollectorVersionPolicy) {
@@ -123,9 +126,9 @@ export class Gatherer {
   }
 
   /**
-   * Reads the ledger when it is not in memory or may be outdated, and forgets the task statuses of
-   * attempts that are not open in the ledger (U3). @returns the problem that a person must solve
-   * before the ledger can be read, or undefined
+   * Reads the ledger unless a current copy is in memory. Afterwards forgets the statuses of tasks that are
+   * not open in the ledger (U3).
+   * @returns the problem that a person must solve before the ledger can be read, or undefined
    */
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<LogfleetError | undefined> {
     const { kept, tasks } = this.#parts;
@@ -207,7 +210,10 @@ export class Gatherer {
     return { kind: 'ready', ...found, awaitsClaims: claims !== undefined, input, received };
   }
 
-  /** Result for a policy whose collectors are not known yet. A rollback does not need the target to be offered (R7). */
+  /**
+   * Result for a policy whose collectors are not known yet. A rollback continues even if the service does not offer the
+   * target (R7).
+   */
   #unread(
     { account, listing }: Bound,
     target: string | undefined,
@@ -272,8 +278,8 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { kept, memberIndex } = this.#parts;
     const before = kept.known;
-    // Final counts of the former rollout, which ends here. They are computed even when this process
-    // has not evaluated that rollout yet.
+    // Final counts of the former rollout, which ends here. This process may not have evaluated that
+    // rollout, so they are computed now.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
     memberIndex.forget();
@@ -297,7 +303,7 @@ function whyNotOffered(verdict: TargetVerdict, target: string | undefined): stri
   }
 }
 
-/** Description of the version that a policy without a target waits for. */
+/** Text that names the version for which a policy without a target waits. */
 function wantedBy(verdict: TargetVerdict): string | undefined {
   switch (verdict.kind) {
     case 'offered':
@@ -312,8 +318,8 @@ function wantedBy(verdict: TargetVerdict): string | undefined {
 }
 
 /**
- * Outcomes of POSTs whose attempts are still open in the ledger. Other outcomes are left out,
- * because the ledger may have been read again since these POSTs were sent.
+ * Answers to POSTs whose attempts are still open in the ledger. Other answers are left out, because the
+ * ledger may have been read again after these POSTs were sent.
  */
 function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();

@@ -1,6 +1,6 @@
 /**
- * Reconciler of CollectorVersionPolicy resources. Each policy has one runtime in memory. The runtime is discarded when the
- * resource was replaced or this process has lost leadership since.
+ * Reconciler of CollectorVersionPolicy resources. Each policy has one runtime (its state in memory). A new runtime is
+ * created when the resource was replaced, or when this process has lost leadership since.
  */
 
 import type { Accounts } from '../account/accounts.ts';
@@ -31,7 +31,7 @@ export interface PolicyReconcilerOptions {
   readonly settings?: Partial<PolicySettings>;
   /** Requests another reconcile of this policy from the controller. */
   readonly enqueue: (key: ResourceKey) => void;
-  /** Set to observe policies: what is known about a policy is reported, and no decision is applied. */
+  /** Set when this process only observes policies: it reports what it knows about a policy, and applies no decision. */
   readonly onlyLook?: OnlyLook;
 }
 

@@ -28,12 +28,14 @@ import { KeptCalendar } from './schedule/maintenance-calendar.ts';
 import { type Bound, ServiceBinding } from './service-binding.ts';
 import { StatusPublisher } from './status/status-publisher.ts';
 
-/** Receives what is known about a policy in place of a decision. The runtime then sends no POST and writes nothing. */
+/**
+ * Called instead of applying a decision, with what is known about the policy. The runtime then sends no POST and
+ * writes nothing.
+ */
 export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
 /**
- * Interval in ms between the reports of an observer. An observer writes nothing, so it receives fewer events that would trigger a
- * report.
+ * Interval in ms between the reports of a process that only observes. It writes nothing, so fewer events trigger its reports.
  */
 const lookAgainMs = 1_000;
 /** Time in ms for which outcomes of POSTs are collected before they are stored together, unless another step waits for them. */
@@ -95,7 +97,10 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
     return this.#tasks;
   }
 
-  /** Frees the parts that only upgrades need, unless their requests are in flight. They are created again when they are used. */
+  /**
+   * Releases the memory of objects that only upgrades need, unless their requests are in flight. They are created again when
+   * needed.
+   */
   rest(): void {
     if (this.#posting?.isIdle) this.#posting = undefined;
     if (this.#tasks?.isIdle) this.#tasks = undefined;
@@ -116,7 +121,8 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
   }
 
   /**
-   * Stops the runtime. The ownership table keeps the policy's attempts in flight and drops attempts that were never sent (U13).
+   * Stops the runtime. The ownership table still knows the policy's attempts in flight afterwards, and drops attempts that were
+   * never sent (U13).
    */
   close(): void {
     const { binding } = this;
@@ -169,8 +175,8 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // An attempt that was never sent is not in flight. So a policy with higher precedence that
-      // has appeared since the decision may take the collector at once (U13).
+      // An attempt that was never sent is not in flight. A policy with higher precedence may have
+      // appeared since the decision, and may take the collector immediately (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === owner.uid
     );
   }

@@ -45,8 +45,8 @@ export class ServiceBinding {
   #hold: Hold | undefined;
   #buildsDoubtedMs = Number.NEGATIVE_INFINITY;
   /**
-   * Number of consecutive failures of each kind of request. The delay before the next request grows
-   * with this number. A success of one kind does not reset the other kind.
+   * Number of consecutive failures of each kind of request. The delay before the next request grows with this
+   * number. A successful request resets only its own kind.
    */
   readonly #failures: Record<Asked, number> = { posts: 0, reads: 0 };
 
@@ -139,7 +139,7 @@ export class ServiceBinding {
     if (this.#hold && nowMs < this.#hold.untilMs) return;
     const delayMs = retryDelayMs(error, this.#failures[asked]++);
     this.#hold = { error, untilMs: nowMs + delayMs };
-    // A 429 is harmless: the service says when to continue.
+    // An answer 429 (too many requests) is no failure: the service says when to continue.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('requests to the service are sent again later', { namespace, policy, error, retryInMs: delayMs });
     this.#onNews();

@@ -5,14 +5,18 @@
 
 export interface PolicySettings {
   /**
-   * Grace period G in ms: the maximum time until an effect, such as a completed upgrade, shows in every listing of the service.
+   * Grace period G in ms: after this time, every listing of the service shows an effect such as a completed upgrade.
    */
   readonly graceMs: number;
-  /** Age in ms, since acceptance, adoption or takeover, at which a new listing decides how an open attempt has ended (U5). */
+  /**
+   * Age in ms of an open attempt at which a new listing decides how the attempt has ended (U5). The age counts from the
+   * acceptance of the attempt, from its adoption (logfleet found it running), or from the start of this process's
+   * leadership.
+   */
   readonly openLimitMs: number;
   /** Minimum interval in ms between the two listings that confirm that a collector left the target version (U8). */
   readonly driftConfirmMs: number;
-  /** Age in ms at which an attempt that is stored in the ledger and not sent yet is no longer posted (U2). */
+  /** Age in ms at which a stored attempt expires: its POST is not sent any more (U2). */
   readonly intentLifeMs: number;
   /** Maximum number of attempts that are stored in the ledger together before they are posted (U2). */
   readonly batchSize: number;
@@ -28,7 +32,9 @@ export interface PolicySettings {
    * unknown.
    */
   readonly firstReadMs: number;
-  /** Maximum time in ms for which a finished upgrade waits until other upgrades on its page of the collector list finish. */
+  /**
+   * Maximum time in ms for which the read of a page waits, so that one read shows the end of several upgrades on the page.
+   */
   readonly pageWaitMs: number;
 }
 

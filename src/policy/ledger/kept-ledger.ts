@@ -1,6 +1,6 @@
 /**
  * The ledger of one policy in this process. The ledger is read once, begins again with each rollout, and is stored with each
- * decision. The ownership table learns of new attempts before the write begins, because other policies decide at the same time
+ * decision. The ownership table learns of new attempts before they are stored, because other policies decide at the same time
  * (U13).
  *
  * Invariant: after a failed write, the ledger in memory may differ from the stored one. The caller that sees the failure calls
@@ -44,20 +44,20 @@ export class KeptLedger {
   }
 
   /**
-   * Whether a new rollout towards this target must begin, because the ledger has another target, or because status shows a later
-   * rollout than the ledger. In the second case the ledger is old, and the outcome of the later rollout is lost.
+   * Whether a new rollout towards this target must begin. This is so if the ledger has another target, or if status shows a
+   * later rollout than the ledger. In the second case the ledger is old, and the outcome of the later rollout is lost.
    */
   isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
     const { header } = this.#ledger ?? {};
     return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
   }
 
-  /** Whether the stored ledger belongs to this service; also true when no ledger is stored. */
+  /** Whether the stored ledger belongs to this service. Also true if no ledger is stored. */
   tellsOf(serviceId: string): boolean {
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }
 
-  /** Whether the ledger is too full for another batch of attempts (U1). */
+  /** Whether the ledger has no space left for another batch of attempts (U1). */
   get full(): boolean {
     return this.#file.full;
   }
@@ -78,7 +78,8 @@ export class KeptLedger {
    * Reads the stored ledger unless it is already in memory. Resolves to the problem that a person must solve first, or undefined.
    */
   async load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<LogfleetError | undefined> {
-    // Task ids of another service are meaningless, so a ledger of another service is dropped (U1).
+    // Task ids of another service are meaningless, so a ledger that belongs to another service is
+    // not used (U1).
     if (this.#ledger && this.#ledger.header.service !== account.serviceId) this.#ledger = undefined;
     if (this.#stored !== 'unread') return undefined;
     const { clock, owner } = this.#options;
@@ -90,7 +91,7 @@ export class KeptLedger {
       if (error instanceof LogfleetError && error.handling.kind === 'stall') return error;
       throw error;
     }
-    // A policy that has not needed a ledger so far continues from its status.
+    // If no ledger of the policy was ever needed, the rollout continues from the policy's status.
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
@@ -116,7 +117,7 @@ export class KeptLedger {
   ): Ledger {
     const { clock } = this.#options;
     const before = this.#ledger?.header;
-    // The previous ledger is useless when it belongs to another service, because status may describe that service, too.
+    // A previous ledger of another service is not used here, because status may describe that service, too.
     const isTold = before !== undefined || this.#stored === 'missing';
     const shown = isTold ? shownHistory(policy.status, before) : [];
     const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };
@@ -133,8 +134,8 @@ export class KeptLedger {
   }
 
   /**
-   * Takes over the ledger header of a decision in memory. Nothing is stored, because the policy's
-   * status shows everything that a later process must know (U1).
+   * Takes over the ledger header of a decision in memory only. Nothing is stored, because the policy's status
+   * shows everything that a later process must know (U1).
    */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
@@ -151,15 +152,16 @@ export class KeptLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // The write failed, so the ledger may not contain that this policy took over these attempts.
-      // The attempts count as in flight for their former policies again.
+      // The write failed, so it is unknown whether the ledger records that this policy took over
+      // attempts of deleted policies. These attempts count as attempts of their former policies
+      // again.
       for (const [id, flight] of adopted) ownership.began(id, flight);
       throw error;
     }
     this.#written = header;
   }
 
-  /** Attempts in flight that deleted policies left behind for the collectors of these changes. */
+  /** Returns attempts in flight that deleted policies left behind for the collectors of these changes. */
   #orphansAmong(changes: readonly EntryChange[], ownership: Ownership): readonly (readonly [string, Flight])[] {
     return changes.flatMap(({ collectorId }) => {
       const orphan = ownership.orphan(collectorId);

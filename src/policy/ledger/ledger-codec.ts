@@ -14,23 +14,23 @@ import { type Attempt, attemptStates, type Ending, type Entry, endingKinds, type
 const formatVersion = 4;
 
 /**
- * Packed end of an attempt: kind and end time (s). Unless the kind is `updated`, further fields
+ * End of an attempt in packed form: kind and end time (s). Unless the kind is `updated`, further fields
  * follow: task id, message, start time (s), last sign of life (ms), target version.
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, string?];
 /**
- * Packed rare fields of an entry: number of the tally and index of the stage that count the last attempt, rollback flag, flag of
- * a forgiven death.
+ * Rare fields of a ledger entry in packed form: number of the rollout's tally (count of attempts) and index of the stage that
+ * count the last attempt, whether the collector is rolled back, whether its death was forgiven.
  */
 type PackedRest = [number | null, (number | null)?, (0 | 1)?, (0 | 1)?];
 /**
- * Packed ledger entry of a collector: id, version before the rollout, number of attempts, number of
- * drifts, end of the last attempt, and the remaining fields when they are set.
+ * Ledger entry of a collector in packed form: id, version before the rollout, number of attempts, number of
+ * drifts, end of the last attempt, and the rare fields if any is set.
  */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, PackedRest?];
 /**
- * Packed open attempt: number, target version, state, task id, whether logfleet started it, whether it is a probe, start time
- * (ms).
+ * Open attempt in packed form: number, target version, state, task id, whether logfleet started it, whether it is a probe,
+ * start time (ms).
  */
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
@@ -80,7 +80,10 @@ export interface DecodedHead extends Pick<Head, 'header' | 'forgotten'> {
   readonly entries: readonly Entry[];
 }
 
-/** Encodes one ledger entry as text. An entry is encoded once per change, however often its shard is written. */
+/**
+ * Encodes one ledger entry as text. An entry is encoded once per change, although its shard may be written many
+ * times.
+ */
 export function encodeEntry(entry: Entry, target: string): string {
   const packed = packEntry(entry, target);
   return JSON.stringify(entry.open ? [packed, packAttempt(entry.open)] : packed);
@@ -88,7 +91,7 @@ export function encodeEntry(entry: Entry, target: string): string {
 
 /**
  * Encodes the head shard of the ledger.
- * @param open, ended texts of `encodeEntry` for open and for ended attempts
+ * @param open, ended entries with open attempts and with ended attempts, as texts of `encodeEntry`
  */
 export function encodeHead(
   header: LedgerHeader,
@@ -103,7 +106,7 @@ export function encodeHead(
 
 /**
  * Encodes a log shard, which holds older ended attempts.
- * @param ended texts of `encodeEntry`
+ * @param ended entries with ended attempts, as texts of `encodeEntry`
  */
 export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: number, ended: Iterable<string>): string {
   const start = { format: formatVersion, rolloutId, shardWrites, target };
@@ -185,8 +188,8 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
 }
 
 /**
- * Runs the decoding of a shard and reports unexpected content as an unreadable ledger. Valid JSON in an unexpected form means
- * that another program changed the shard.
+ * Runs the decoding of a shard, and reports unexpected content as an unreadable ledger. Valid JSON in an unexpected form
+ * means that another program has changed the shard.
  */
 function unpacked<T>(unpack: () => T): T {
   try {

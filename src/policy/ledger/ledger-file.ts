@@ -45,7 +45,10 @@ export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new SparseMap<string, string>();
-  /** Encoded entries of the head shard: open attempts, and ended attempts that no log shard contains in the same form. */
+  /**
+   * Encoded entries of the head shard: open attempts, and ended attempts that no log shard contains yet in their current
+   * form.
+   */
   readonly #open = new SparseMap<string, string>();
   readonly #ended = new SparseMap<string, string>();
   readonly #logged = new SparseSet<string>();
@@ -61,7 +64,7 @@ export class LedgerFile {
     this.#owner = owner;
   }
 
-  /** Whether the ledger has no space for another batch of attempts, as of the last read or write (U1). */
+  /** Whether the ledger has no space for another batch of attempts (U1). Updated with each read and write. */
   get full(): boolean {
     return this.#full;
   }
@@ -104,8 +107,8 @@ export class LedgerFile {
   }
 
   /**
-   * Stores the changes of the ledger. `ledger` already contains them. Throws `host.conflict` when another process has changed the
-   * stored ledger.
+   * Stores the changes of the ledger, which `ledger` already contains. Throws `host.conflict` when another process has changed
+   * the stored ledger.
    * @param changes entries that differ from the stored ledger
    * @param started members of a stage that starts with this write
    */
@@ -183,8 +186,8 @@ export class LedgerFile {
   }
 
   /**
-   * Reads shards that the head shard names. When the read fails because another process, such as a former leader, has written the
-   * ledger meanwhile, the thrown error says that.
+   * Reads shards that the head shard names. If the read fails because another process, such as a former leader, has written the
+   * ledger meanwhile, the thrown error names this cause.
    */
   async #unlessReplaced<T>(head: LedgerShard, read: () => Promise<T>): Promise<T> {
     try {
@@ -219,8 +222,8 @@ export class LedgerFile {
   }
 
   /**
-   * Writes log or member shards. A shard of the same name may exist from an earlier rollout, or from a process that stopped before it
-   * wrote the head shard. Such a shard is overwritten.
+   * Writes log or member shards. An existing shard of the same name is overwritten: it is from an earlier rollout, or from a
+   * process that stopped before it wrote the head shard.
    * @param before header that does not refer to these shards
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {

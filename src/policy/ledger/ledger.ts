@@ -1,6 +1,6 @@
 /**
- * The ledger of a policy in memory. The ledger holds what cannot be asked from the service (U1): for each collector that this
- * rollout has tried to upgrade, the open attempt or the end of the last one, the number of attempts, and the version before the
+ * The ledger of a policy in memory. The ledger holds what the service cannot return (U1): for each collector that this rollout
+ * has tried to upgrade, the open attempt or the end of the last one, the number of attempts, and the version before the
  * rollout.
  *
  * `ledger-codec.ts` converts the ledger to text and back, and `ledger-file.ts` stores it.
@@ -18,7 +18,7 @@ import { SparseMap } from '../../base/sparse.ts';
  * - `adopted`: the service reported a running upgrade without its task id (U3, U10).
  */
 export type AttemptState = (typeof attemptStates)[number];
-/** The ledger stores a state by its index in this list. */
+/** The stored ledger contains the index of a state in this list instead of the state's name. */
 export const attemptStates = ['intended', 'accepted', 'unknown', 'adopted'] as const;
 
 export interface Attempt {
@@ -28,7 +28,7 @@ export interface Attempt {
   readonly state: AttemptState;
   readonly taskId: string | undefined;
   /**
-   * Whether logfleet started the upgrade (U10). False for an upgrade by someone else, which counts neither as an attempt nor as a
+   * Whether logfleet started the upgrade (U10). An upgrade that logfleet did not start counts neither as an attempt nor as a
    * failure of this policy.
    */
   readonly ours: boolean;
@@ -37,13 +37,13 @@ export interface Attempt {
   /** Start of the upgrade attempt as wall time in ms, for display. */
   readonly startedAtMs: number;
   /**
-   * Monotonic time in ms from which the age of the attempt counts: its acceptance, its adoption, or the moment its outcome became
-   * unknown (U5). Not stored. A process that reads the ledger counts from that read.
+   * Monotonic time in ms from which the age of the attempt counts: when it was accepted, when it was first seen running, or when
+   * its outcome became unknown (U5). Not stored. A process that reads the ledger counts from that read.
    */
   readonly sinceMs: number;
   /**
-   * Whether only listings requested at least a grace period (`graceMs`) after `sinceMs` are evidence for this attempt. Not
-   * stored; true after another process took over.
+   * Whether a listing is evidence for this attempt only if it was requested at least a grace period (`graceMs`) after
+   * `sinceMs`. Not stored; true after another process took over.
    */
   readonly needsGrace: boolean;
   /**
@@ -52,8 +52,8 @@ export interface Attempt {
    */
   readonly probedAtMs?: number;
   /**
-   * Newest sign of life of the collector when a probe (a repeated POST) was refused because the collector is offline (U11). Not
-   * stored.
+   * Newest sign of life of the collector at the time when the service refused a probe (a repeated POST) because the collector
+   * is offline (U11). Not stored.
    */
   readonly silentSinceMs?: number;
 }
@@ -71,7 +71,7 @@ export interface Attempt {
  * - `left`: the collector reached the target and was seen at another version before its stage ended.
  */
 export type EndingKind = (typeof endingKinds)[number];
-/** The ledger stores a kind by its index in this list. */
+/** The stored ledger contains the index of a kind in this list instead of the kind's name. */
 export const endingKinds = [
   'updated',
   'failed',
@@ -96,15 +96,15 @@ export interface Ending {
   /** Monotonic time in ms at which the attempt ended or this process read the ledger. Not stored. */
   readonly sinceMs: number;
   /**
-   * Newest sign of life of an `offline` collector when its upgrade was refused. No attempt is posted until a newer sign of life
-   * arrives (U11).
+   * Newest sign of life of an `offline` collector at the time when its upgrade was refused. No attempt is posted until a newer
+   * sign of life arrives (U11).
    */
   readonly lastSeenAliveMs: number | undefined;
 }
 
 /** Tallies that count an ended attempt. */
 export interface Counted {
-  /** Number of the rollout's tally that includes the attempt. */
+  /** Number of the rollout's tally (count of ended and failed attempts) that includes the attempt. */
   readonly tally: number;
   /** Index of the stage whose tally also includes the attempt; undefined when the attempt belongs to no stage. */
   readonly stage: number | undefined;
@@ -114,23 +114,23 @@ export interface Entry {
   readonly collectorId: string;
   /** Version of the collector before its first attempt in this rollout (U14); undefined when no listing showed it. */
   readonly before: string | undefined;
-  /** Number of attempts of this policy in this rollout that the service may have accepted for the collector. */
+  /** Number of this policy's attempts for the collector in this rollout that the service may have accepted. */
   readonly used: number;
   /** Number of times that the collector left the target version in this rollout (U8). */
   readonly drifts: number;
   /**
-   * Tally that includes the last ended attempt of the collector; absent when none does. The field keeps an attempt from being
-   * counted twice.
+   * Tally (count of attempts) that includes the last ended attempt of the collector; absent when no tally includes it. An
+   * attempt is not counted twice.
    */
   readonly counted?: Counted;
   /**
-   * Set by a person's retry when the collector had died or left the target version. The same event is not counted as a failure
+   * Set by a person's retry if the collector had died or left the target version. That event is then not counted as a failure
    * again.
    */
   readonly forgiven?: true;
   /**
-   * Whether attempts for the collector go to its former version (`before`), because the rollout is rolled back. `used` then
-   * counts the rollback attempts.
+   * Whether the collector returns to its former version (`before`), because the rollout is rolled back. `used` then counts
+   * the rollback attempts.
    */
   readonly back: boolean;
   readonly open: Attempt | undefined;
@@ -147,13 +147,13 @@ export interface RolloutHistory {
   readonly failed: number;
   /** Actions of people in the rollout; absent in ledgers that an earlier version of logfleet wrote. */
   readonly actions?: readonly ActionRecord[];
-  /** Reason why the rollout was stopped; absent when it was not stopped at its end. */
+  /** Reason why the rollout was stopped; absent if the rollout ended without a stop. */
   readonly stop?: RolloutStop;
 }
 
 /**
- * Record of a stage of this rollout that has started. Its limits and its members are frozen: later edits of the spec do not
- * change them. All times are wall times in ms.
+ * Record of a stage of this rollout that has started. The record keeps its limits and its members even if the spec is
+ * edited later. All times are wall times in ms.
  */
 export interface StageRecord {
   readonly name: string;
@@ -167,7 +167,7 @@ export interface StageRecord {
    */
   readonly members?: number;
   readonly tally: Tally;
-  /** Set when an upgrade of this rollout succeeded in the stage. Only a stage with such an upgrade soaks. */
+  /** Set once an upgrade of this rollout has succeeded in the stage. Only such a stage soaks. */
   readonly upgraded?: true;
   /**
    * Time at which the last member of the stage reached the target version. The soak counts from this time and never starts again.
@@ -209,7 +209,7 @@ export interface AnalysisOutcome {
   readonly quietest: readonly QuietMember[];
 }
 
-/** Number of collectors or of attempts, or a percentage such as `10%`. */
+/** A number (of collectors or attempts), or a percentage such as `10%`. */
 export type Share = number | string;
 
 /** Number of ended upgrade attempts of a stage or of a rollout, and the number of failures among them. */
@@ -221,7 +221,8 @@ export interface Tally {
 export const emptyTally: Tally = { finished: 0, failed: 0 };
 
 /**
- * Failures of a stage or of a rollout that exceed the tolerance, with the number of ended attempts among which they were counted.
+ * Failures of a stage or rollout that exceed the tolerance, with the number of ended attempts among which the failures were
+ * counted.
  */
 export interface Exceeded extends Tally {
   readonly tolerated: Share;
@@ -231,13 +232,19 @@ export interface Exceeded extends Tally {
 /** Reason why a rollout was stopped before all its collectors were upgraded. */
 export interface RolloutStop {
   /**
-   * Kind of the stop. `failures`: stopped by the failure policy. `rollback`: stopped, and upgraded collectors are rolled back.
-   * `inconclusive`: no member of the stage reached the target version. `abort`: stopped by a person.
+   * Kind of the stop.
+   * - `failures`: the failure policy stopped the rollout.
+   * - `rollback`: the failure policy stopped the rollout, and its collectors are rolled back.
+   * - `inconclusive`: no member of the stage reached the target version.
+   * - `abort`: a person stopped the rollout.
    */
   readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
-  /** One sentence that names the exceeded tolerance at the time of the stop. */
+  /** One sentence that explains the stop, with the numbers at the time of the stop. */
   readonly message: string;
-  /** Figures that the message contains; absent when the stop was not caused by failures counted in this rollout. */
+  /**
+   * Numbers of failures and attempts in the message; absent if the stop was not caused by failures that were
+   * counted in this rollout.
+   */
   readonly exceeded?: Exceeded;
   /** Name of the stage in which the rollout was stopped. */
   readonly stage?: string;
@@ -267,13 +274,13 @@ export interface LedgerHeader {
    */
   readonly completedAtMs: number | undefined;
   /**
-   * Counter of ended and failed attempts of the whole rollout. A retry and each completion of the rollout start a new tally, also
-   * in the stages.
+   * Counts of ended and failed attempts of the whole rollout. After a retry and after each completion of the rollout, a new tally
+   * starts at zero, also in the stages.
    */
   readonly tally: Tally & { readonly number: number };
   /** Highest number of an upgrade attempt in this ledger so far. */
   readonly attempts: number;
-  /** Name of the selection for which the attempts were made (U12); absent until a decision was stored. */
+  /** Name of the selection of collectors for which the attempts were made (U12); absent until a decision was stored. */
   readonly selection?: string;
   /** Stages of the rollout that have started, in order. Only the last of them can still be active. */
   readonly stages?: readonly StageRecord[];
@@ -282,7 +289,7 @@ export interface LedgerHeader {
   /** Names of the stages that a person has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set when an earlier rollout to this version did not complete, or when its ledger was lost. Every stage then soaks, even a
+   * Set if an earlier rollout to this version did not complete, or if its ledger was lost. Every stage then soaks, even a
    * stage whose members already run the target version (R6).
    */
   readonly unproven?: true;
@@ -295,7 +302,7 @@ export interface LedgerHeader {
    * newest approval of each stage, and the newest pause or resume.
    */
   readonly actions?: readonly ActionRecord[];
-  /** Annotation values that were applied last, and the start of the newest stop that a person ended by an annotation. */
+  /** Annotation values of people that were applied last, and the start of the newest stop that a person has ended. */
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
@@ -324,8 +331,8 @@ export function wantedVersion({ before, back }: Entry, target: string): string {
 }
 
 /**
- * Whether attempts of this kind may still start. Upgrades start while the rollout is not stopped;
- * rollback attempts start while the rollout is rolled back.
+ * Whether attempts of this kind may still start. Upgrades start until the rollout is stopped. Rollback
+ * attempts start only while the rollout is rolled back.
  */
 export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): boolean {
   return back ? stop?.kind === 'rollback' : stop === undefined;
@@ -334,7 +341,7 @@ export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): b
 /** Change of one collector's ledger entry, returned by `decide`: the new entry, or undefined to delete the entry. */
 export type EntryChange = { readonly collectorId: string; readonly entry: Entry | undefined };
 
-/** All changes of the ledger that one decision makes. */
+/** Ledger changes that one decision makes. */
 export interface LedgerChange {
   readonly header: LedgerHeader;
   readonly changes: readonly EntryChange[];
@@ -346,7 +353,7 @@ export class Ledger {
   #header: LedgerHeader;
   readonly #entries = new SparseMap<string, Entry>();
   readonly #open = new SparseMap<string, Entry>();
-  /** Index of the started stage of each collector that is in a stage's list of members. */
+  /** Index of the started stage for each collector that a stage has chosen as a member. */
   readonly #members: SparseMap<string, number>;
 
   /**
@@ -380,14 +387,14 @@ export class Ledger {
     return this.#open;
   }
 
-  /** Index of the started stage whose list of members contains the collector; undefined when no list does. */
+  /** Index of the started stage that has chosen the collector as a member; undefined if no stage has. */
   listedIn(collectorId: string): number | undefined {
     return this.#members.get(collectorId);
   }
 
   /**
    * Replaces the header of the ledger.
-   * @param started members of the stage that the new header has in addition
+   * @param started members of the stage that started with the new header
    */
   setHeader(header: LedgerHeader, started: readonly string[] = []): void {
     this.#header = header;

@@ -38,17 +38,15 @@ export interface Beginning {
   readonly wallMs: number;
   /** Final counts of the rollout that ends now. */
   readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
-  /**
-   * Ended rollouts that the policy's status shows and the ledger does not contain, newest first.
-   */
+  /** Ended rollouts that the policy's status shows although the ledger does not contain them, newest first. */
   readonly shown?: readonly RolloutHistory[];
 }
 
 /**
  * Builds the ledger header of a rollout that begins now.
- * @param before header of the ledger, when a ledger for this service exists
- * @param status status that was shown last. After the ledger was lost or restored from an older backup, rollout numbers continue
- * from this status, so that no rollout id is used twice
+ * @param before header of the ledger, if a ledger for this service exists
+ * @param status status that was shown last. If the ledger was lost or restored from an older backup, rollout numbers continue
+ *   from this status, so that no rollout id is used twice
  */
 export function nextRollout(
   before: LedgerHeader | undefined,
@@ -65,7 +63,7 @@ export function nextRollout(
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
     // An attempt in flight may have been made for a former selection of collectors, so the name of
-    // that selection is kept (U12).
+    // that selection stays recorded (U12).
     ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
@@ -73,8 +71,9 @@ export function nextRollout(
 }
 
 /**
- * Takes over the result of the last rollout to the same target version. After a stopped rollout, the new rollout starts as
- * stopped until a person retries. After an incomplete rollout, the new rollout is unproven: every stage soaks again (R6).
+ * Takes over the result of the last rollout to the same target version. If that rollout was stopped, the new rollout
+ * begins stopped and waits for a person's retry. If it did not complete, the new rollout is unproven: every stage soaks
+ * again (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);
@@ -84,15 +83,15 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   return {
     ...header,
     ...(oldest && { unproven: true, unprovenSinceMs: oldest.startedAtMs }),
-    // The collectors to roll back and the inconclusive stage belonged to the former rollout, so the stop becomes an ordinary
-    // stop.
+    // The collectors to roll back, or the inconclusive stage, belonged to the former rollout. So the new rollout begins
+    // with an ordinary stop.
     ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),
   };
 }
 
 /**
- * Stop of an ended rollout, with a message for the new rollout that takes it over. A stop that is known only from status has
- * fewer details.
+ * Returns the stop of an ended rollout for a new rollout that takes the stop over, with a new message. If only status shows
+ * the stop, details are missing.
  */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
@@ -120,7 +119,7 @@ export interface Progress {
   readonly attempts: number;
   readonly selection: string;
   readonly counts: Counts;
-  /** Whether all collectors that count for the rollout run the target version, apart from tolerated failures. */
+  /** Whether all collectors that count for the rollout run the target version; tolerated failures are ignored. */
   readonly isUpdated: boolean;
   /**
    * Whether the rollout can be marked as completed: its stages have ended, no failure needs action, and a rollout without stages
@@ -130,7 +129,10 @@ export interface Progress {
   readonly wallMs: number;
 }
 
-/** Ledger header after a decision, with the new attempt numbers and with the completion of the rollout. */
+/**
+ * Returns the ledger header after a decision, with new attempt numbers and, if the rollout is complete, its
+ * completion.
+ */
 export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHeader {
   const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;
   const isSame = attempts === header.attempts && selection === header.selection;

@@ -1,7 +1,8 @@
 /**
- * Merges the status of a policy into its ledger after the ledger was read. Where the two contradict each other, the more cautious
- * one applies (U1).
- * An upgrade task counts as running when status shows it as running and the ledger contains no task of the collector or only an
+ * Adds facts from a policy's status to its ledger after the ledger was read. Where status and ledger contradict each other, the
+ * more cautious one applies (U1).
+ *
+ * An upgrade task counts as running if status shows it as running and the ledger contains no task of the collector or only an
  * older one. So a ledger that was restored from a backup starts no upgrade twice.
  */
 import { annotations } from '../../api/annotations.ts';
@@ -66,9 +67,9 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * Adds to the header what status shows about the rollout and the ledger does not contain.
- * A stopped rollout stays stopped when its ledger is restored (U1). Annotations that are already present count as applied and are
- * not applied again. The rollout becomes unproven when status shows a running stage that the ledger does not contain.
+ * Adds facts about the rollout to the header that status shows and the ledger does not contain. A stopped rollout stays stopped
+ * when its ledger is restored (U1). Present annotations count as already applied. The rollout becomes unproven if status shows a
+ * running stage that the ledger does not contain.
  * @param written header that this process stored last, if any; it records the applied annotations
  */
 export function adoptCourse(
@@ -86,10 +87,9 @@ export function adoptCourse(
 }
 
 /**
- * Header of a rollout that begins after the ledger was lost or restored from an older backup, while status shows a later rollout
- * towards the same target.
- * The new rollout has a new id, so no id is used twice. The new rollout is unproven, and it is stopped if the lost rollout was
- * stopped.
+ * Returns the header of a rollout that begins after the ledger was lost or restored from an older backup. Status shows a later
+ * rollout towards the same target. The new rollout has a new id, so no id is used twice. It is unproven, and it is stopped if
+ * the lost rollout was stopped.
  */
 export function adoptLostCourse(
   { status }: CollectorVersionPolicy,
@@ -100,7 +100,10 @@ export function adoptLostCourse(
   return status && isLost && status.targetVersion === header.target ? withShownState(status, header) : header;
 }
 
-/** Header with the stop and the lost stages that status shows. */
+/**
+ * Returns the header with the stop that status shows, and marked as unproven if status shows stages that the
+ * ledger does not contain.
+ */
 function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const stages = adoptStages(status, header);
   const stop = adoptStop(status, header);
@@ -116,8 +119,8 @@ export function shownHistory(
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // A restored ledger may lack the stop of its own rollout, so a rollout counts as missing in the
-  // ledger when its outcome in status is different, too.
+  // If a restored ledger lacks the stop of its own rollout, the outcome of this rollout in status
+  // is different. The rollout then counts as missing in the ledger.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isNews).map(endedRollout);
@@ -137,8 +140,8 @@ function adoptStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // A person ended this stop, and status has not been written since. The comparison allows for whole seconds, because status has
-  // no milliseconds.
+  // A person has ended this stop, but status has not been written since. Times in status are whole seconds, so an equal
+  // time counts as the same stop.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
@@ -155,9 +158,9 @@ function adoptStages({ stages = [], rollout }: CollectorVersionPolicyStatus, hea
   return { ...header, unproven: true, ...(rollout && { unprovenSinceMs: Date.parse(rollout.startTime) }) };
 }
 
-// Kinds of stops that are restored from status. A stop by an inconclusive stage becomes an ordinary
-// stop, because the restored ledger does not contain that stage. So only a person's retry ends the
-// stop.
+// Kinds of stops that are restored from status. The restored ledger does not contain an
+// inconclusive stage, so its stop becomes an ordinary stop. As a result, only a person's retry ends
+// it.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',
@@ -165,12 +168,12 @@ const stopKinds = {
   Aborted: 'abort',
 } as const satisfies Record<StoppedRollout['reason'], RolloutStop['kind']>;
 
-/** Placeholder for an unknown selection, which differs from the name of every real selection. */
+/** Placeholder for an unknown selection. No real selection has this name. */
 const unknownSelection = '';
 
 /**
- * Builds the ledger header of a policy that has not needed a stored ledger so far, from its status. Undefined when a ledger was
- * stored, or when status does not say so.
+ * Builds the ledger header from the status of a policy that has not needed a stored ledger so far. Undefined if status does not
+ * say that no ledger was needed.
  */
 export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number): LedgerHeader | undefined {
   const { metadata, status } = policy;
@@ -192,8 +195,8 @@ export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number)
     completedAtMs: own?.endedAtMs,
     attempts: 0,
     tally: { ...emptyTally, number: 0 },
-    // Another spec may select other collectors. The placeholder marks the selection as changed, so these collectors continue the
-    // completed rollout and do not count as late joiners.
+    // A changed spec may select other collectors. The placeholder marks the selection as changed, so these collectors
+    // continue the completed rollout and are not late joiners.
     ...(!isSameSpec && { selection: unknownSelection }),
     history,
   };

@@ -34,7 +34,7 @@ interface Known {
 }
 
 export interface ClaimTurnsOptions {
-  /** All policies in the cluster or directory, and a look-up of a single policy by key. */
+  /** Lists all policies in the cluster or directory. */
   readonly policies: () => Iterable<CollectorVersionPolicy>;
   readonly policy: (key: ResourceKey) => CollectorVersionPolicy | undefined;
   /** Enqueues a policy that waited for the claims of others and may now start upgrades. */
@@ -57,7 +57,7 @@ export class ClaimTurns {
    * the host name several times.
    */
   readonly #hosts = new Map<string, string>();
-  /** Whether `#policies` contains all policies of the cluster or directory. */
+  /** Whether the policies of the whole cluster or directory are already registered here. */
   #isListed = false;
 
   constructor(options: ClaimTurnsOptions) {
@@ -76,8 +76,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Records that the policy belongs to this service and will claim its collectors. An excused policy stays excused until
-   * `resumes` is called.
+   * Records that the policy belongs to this service and will claim its collectors. An excused policy (one that cannot
+   * claim because of a problem) stays excused until `resumes` is called.
    */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
     if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);
@@ -104,9 +104,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Excuses the policy from claiming while its text stays the same, so that other policies do not wait for it. Its earlier claims
-   * stay.
-   * @param listing collector listing whose recovery ends the excuse, when its failure is the reason
+   * Excuses the policy from claiming until its text changes, so that other policies do not wait for it. Its earlier claims stay.
+   * @param listing failing collector listing that is the reason, if any; the excuse ends when this listing works again
    */
   excuse({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
     const { uid, generation } = metadata;
@@ -121,8 +120,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Records that the policy can use its service again. Other excused policies may have recovered as well, so they get the chance
-   * to claim before any policy starts upgrades.
+   * Records that the policy can use its service again. Other excused policies (with problems of their own) may have recovered as
+   * well, so they can claim their collectors before any policy starts upgrades.
    */
   usable(uid: string): void {
     if (!this.#troubled.delete(uid)) return;
@@ -133,13 +132,16 @@ export class ClaimTurns {
     }
   }
 
-  /** Text that names the policies whose claims are still missing; undefined when there are none. */
+  /** Text that names a policy whose claims are still missing; undefined when no claims are missing. */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(this.#hostOf(serviceId));
     return awaited && `policy ${awaited.namespace}/${awaited.name} to claim its collectors first`;
   }
 
-  /** Enqueues the policy as soon as all policies of its service have claimed or are excused, possibly at once. */
+  /**
+   * Enqueues the policy when all policies of its service have claimed their collectors or are excused. This may
+   * be the case already.
+   */
   wait({ namespace, name }: ResourceKey, serviceId: string): void {
     const host = this.#hostOf(serviceId);
     const waiters = this.#waiters.get(host) ?? new Map<string, ResourceKey>();

@@ -12,8 +12,8 @@ export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
   readonly #options: MemberIndexOptions;
   /**
-   * Collectors that have a ledger entry and are not members of the policy now. Changes of their
-   * listing rows are observed, because these collectors may become members again.
+   * Collectors with a ledger entry that are not members of the policy now. Changes of their listing rows are
+   * observed, because these collectors may become members again.
    */
   readonly #former = new SparseSet<string>();
   #isNew = true;

@@ -17,9 +17,8 @@ type Spec = CollectorVersionPolicy['spec'];
 
 interface Kept {
   /**
-   * Set when the selection, target or ledger of this index of members was replaced. The index is
-   * then not used for decisions: it only observes changes and keeps the claims until the next index
-   * is built.
+   * Set when the selection, target or ledger of the policy has been replaced. This index is then not used for
+   * decisions. Until the next index is built, it observes changes and keeps the claims.
    */
   readonly isOutdated?: true;
   readonly members: ClaimedMembers;
@@ -66,8 +65,8 @@ export class KeptMemberIndex {
   }
 
   /**
-   * Claims the selected collectors of a policy without a rollout. The service does not offer the policy's build, and the policy
-   * never had another target (U13).
+   * Claims the selected collectors of a policy that has no rollout, because the service does not offer the policy's build and
+   * the policy never had another target (U13).
    */
   claim(policy: CollectorVersionPolicy, target: string, bound: Bound): void {
     if (this.#blank?.header.target !== target) {
@@ -77,7 +76,7 @@ export class KeptMemberIndex {
     this.current(policy, this.#blank, bound);
   }
 
-  /** Index of the collectors that the policy selects, with their states relative to the ledger's target version. */
+  /** Index of the collectors that the policy selects, with their states computed for the ledger's target version. */
   current({ spec }: CollectorVersionPolicy, ledger: Ledger, { listing, ownership }: Bound): PolicyMemberIndex {
     const { clock, settings } = this.#environment;
     const policy = this.#policy;
@@ -100,7 +99,8 @@ export class KeptMemberIndex {
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
-    // The other policies claim new collectors first, so that this policy does not take collectors that belong to them (U13).
+    // The other policies claim new collectors before this policy, so that it does not take collectors that belong to
+    // them (U13).
     ownership.catchUp(policy);
     kept.members.sync();
     ownership.announce();

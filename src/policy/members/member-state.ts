@@ -64,8 +64,8 @@ export interface MemberInput {
   /** Whether the collector ran the target version in this rollout and was then seen at another version (U8). */
   readonly drifted: boolean;
   /**
-   * Whether the policy has stages but no stage takes the collector: no started stage has the
-   * collector as a member, and no later stage selects it.
+   * Whether the policy has stages but no stage takes the collector: it is no member of a started stage, and
+   * no later stage selects it.
    */
   readonly unstaged: boolean;
   /** Whether maintenance windows use the collector's time zone and the collector reports no readable time zone. */
@@ -73,7 +73,7 @@ export interface MemberInput {
 }
 
 /**
- * Number of times per rollout that a collector is brought back to the target version after it left. One more drift makes the
+ * Number of times per rollout that a collector is upgraded again after it left the target version. One more drift makes the
  * collector `Contested` (U8).
  */
 const maxDrifts = 1;
@@ -91,7 +91,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   // A failed collector that reached the target later is no longer failed (U6). If this collector leaves the target again, it
   // drifts.
   if (entry && hasFailed(ending) && !input.drifted) {
-    // A collector that died already runs the target version, and the same upgrade could make it die again. So it counts as
+    // A dead collector already runs the target version, and the same upgrade could make it die again. So it counts as
     // failed.
     if (ending?.kind === 'died') return 'failed';
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
@@ -101,8 +101,8 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
 }
 
 /**
- * Whether a collector in this state can be upgraded or was upgraded. Only such a collector counts
- * as a member that proves its stage.
+ * Whether a collector in this state can be upgraded or was upgraded. Only such collectors count as members of
+ * a stage.
  */
 export function isEligible(
   memberState: MemberState,
@@ -159,8 +159,8 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
 }
 
 /**
- * Whether the collector waits for a listing that cannot show it. When the service offers a single build, no list shows the
- * collectors that run that build (U7).
+ * Whether no listing can show the collector for which the policy waits. If the service offers a single build, no list
+ * shows the collectors that run that build (U7).
  */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
   const ending = entry?.ending;
@@ -169,16 +169,17 @@ function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext
 
 function isUpdated(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
   if (row?.collector.collectorVersion === context.targetVersion) {
-    // A collector that died and is alive again counts as updated. The time of its listing row does
-    // not matter, because the row that shows the death may be as old as the recorded death.
+    // A collector that died and is alive again counts as updated. The age of the listing row is not
+    // checked, because the row that shows the death may be as old as the recorded death.
     if (ending?.kind === 'died') return row.collector.alive !== false;
-    // Only a listing row from after the failure can show that the collector reached the target.
+    // Only a listing row that was read after the failure can show that the collector reached the
+    // target.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
   }
   return wasUpdated(ending, context) && !isOffTarget(row, ending, context);
 }
 
-/** Whether the collector is not alive any more at the target version, after this rollout had upgraded it. */
+/** Whether the collector runs the target version and is not alive any more, after this rollout had upgraded it. */
 export function isSilent({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
   const ending = entry?.ending;
   if (!row || ending?.kind !== 'updated' || entry?.open || entry?.back || !isAtTarget(row, context)) return false;
@@ -186,8 +187,8 @@ export function isSilent({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, con
 }
 
 /**
- * Whether a failure of the collector is over: it runs the target version after a failed attempt (U6), is alive again, or returned
- * to the target. The collector is then no longer failed.
+ * Whether the collector no longer counts as failed: it reached the target version after a failed attempt (U6), is alive again, or
+ * returned to the target version.
  */
 export function isMended({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
   if (!entry || entry.open || entry.back || !isAtTarget(row, context)) return false;

@@ -1,6 +1,6 @@
 /**
- * Changes of the ledger that a decision has made and not stored yet. They form a layer over the ledger and the index of members,
- * which stay unchanged until the changes are stored. So `decide` stays pure, and a failed write needs no undo.
+ * Ledger changes of a decision that are not stored yet. They form a layer over the ledger and the index of members, which stay
+ * unchanged until the changes are stored. So `decide` has no side effects, and a failed write needs no undo.
  */
 import {
   type Entry,
@@ -29,8 +29,8 @@ export class PendingChanges {
   #openDelta = 0;
 
   /**
-   * Creates the layer of changes that are not stored yet. @param changes changes of an earlier
-   * decision; absent for a new decision
+   * Creates the layer of changes that are not stored yet.
+   * @param changes changes of an earlier decision; absent for a new decision
    */
   constructor(ledger: Ledger, memberIndex: PolicyMemberIndex, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
@@ -65,8 +65,8 @@ export class PendingChanges {
   }
 
   /**
-   * State of a member with the pending changes applied; undefined for a collector that is not a member, or is no member once its
-   * attempt is forgotten.
+   * State of a member with the pending changes applied; undefined for a collector that is not a member, or is not a member any
+   * more when these changes are stored.
    */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.stateNow(collectorId);
@@ -75,8 +75,8 @@ export class PendingChanges {
   }
 
   /**
-   * Adds ended attempts to the tally (counter of ended and failed attempts) of the rollout, and to the tally of the stage if one
-   * is given. A change without a failure means that an upgrade succeeded.
+   * Adds ended attempts to the tally (counter of ended and failed attempts) of the rollout and, if a stage is given, of the
+   * stage. A change without a failure means that an upgrade succeeded.
    */
   count(stage: number | undefined, change: Tally): void {
     if (change.finished >= 0 && change.failed <= 0) this.#upgraded.add(stage);
@@ -98,7 +98,7 @@ export class PendingChanges {
     return { ...header, tally: { ...header.tally, ...addTally(header.tally, change) }, ...(stages && { stages }) };
   }
 
-  /** Collectors among which a stage may choose its members: those that are in no started stage's list. */
+  /** Collectors among which a stage may choose its members: all that no started stage has chosen. */
   *candidates(): IterableIterator<StageCandidate> {
     for (const { id, collector } of this.#memberIndex.unlisted()) {
       const memberState = this.stateOf(id);

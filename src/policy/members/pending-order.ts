@@ -1,7 +1,7 @@
 /**
- * Order in which pending members of a policy are upgraded: by stage, then by the strategy, and collectors of the same version in
- * the order of the service's list (U9). The members are sorted once. A new order replaces this one when the inputs of the order
- * change, and not when a collector is upgraded.
+ * Order in which pending members of a policy are upgraded: by stage, then by the strategy; collectors of the same version follow
+ * the order of the service's list (U9). The members are sorted once. They are sorted again when the stages, the strategy or the
+ * list change, and not after each upgrade.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';

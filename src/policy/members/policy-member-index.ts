@@ -1,6 +1,6 @@
 /**
- * Index of the members of a policy and their states, derived from listing, ledger and ownership. The index is updated by single
- * changes instead of full scans, so the cost of a rollout grows linearly with the number of its collectors.
+ * Index of the members of a policy and their states, derived from listing, ledger and ownership. After a change, only the
+ * affected members are updated, so the cost of a rollout grows linearly with the number of its collectors.
  *
  * Invariant: `counts` equals the result of computing the state of every member again (checked by a property test).
  */
@@ -50,7 +50,10 @@ interface Member {
  */
 export type Membership = 'selected' | 'kept' | 'none';
 
-/** States for which the index keeps a list of members. The large groups `updated` and `pending` have none. */
+/**
+ * States for which the index keeps a list of members. It keeps no list for the large groups `updated` and
+ * `pending`.
+ */
 type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
 
 export class PolicyMemberIndex {
@@ -66,18 +69,18 @@ export class PolicyMemberIndex {
   readonly #counts: MutableCounts = emptyCounts();
   readonly #opensByCollector: boolean;
   readonly #zones = new SparseSet<string>();
-  /** Counts of the members of each stage by state, by the index of the stage. A policy without stages has none. */
+  /** Number of members in each state, by the index of their stage. Empty for a policy without stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
-  /**
-   * Function of each stage that has not started, which tells whether the stage could take the
-   * collector.
-   */
+  /** Functions that tell whether a collector fits into a stage, one for each stage that has not started. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
   /** Stage index for collectors that no started stage has as members. */
   #unlisted = noStage;
-  /** Number of started stages that the index has taken into account. */
+  /** Number of started stages when the index was last updated. */
   #started = -1;
-  /** Order of the pending members; undefined until it is needed, and after a change of its inputs. */
+  /**
+   * Sorted pending members; undefined until the order is needed, and again after a change of the stages or
+   * the list.
+   */
   #order: PendingOrder | undefined;
   readonly #listed = new SparseSets<ListedState, string>();
   readonly #notes: RowNotes;
@@ -116,7 +119,7 @@ export class PolicyMemberIndex {
     return this.#members.keys();
   }
 
-  /** Number of members by the version that listings show. */
+  /** Number of members by version, as listings show it. */
   countVersions(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { version } of this.#members.values()) {
@@ -148,8 +151,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether the next sweep (read of the whole collector list) may change the state of a member without a change of its row: by a
-   * newer sign of life, or as the first sweep after the end of an attempt.
+   * Whether the next sweep (read of the whole collector list) may change the state of a member although its row stays the same:
+   * by a newer sign of life, or because it is the first sweep after the end of an attempt.
    */
   get awaitsSweep(): boolean {
     if (this.noted('contradicted').size > 0) return true;
@@ -159,7 +162,10 @@ export class PolicyMemberIndex {
     return false;
   }
 
-  /** Reason why a collector is a member: the policy's selection matches it, or its attempt is open. Changes nothing. */
+  /**
+   * Reason why a collector is a member: the policy's selection matches it, or its attempt is open. This is a pure
+   * query.
+   */
   membershipOf(id: string): Membership {
     const { listing, ledger } = this.#options;
     const [row, entry] = [listing.row(id), ledger.entry(id)];
@@ -223,7 +229,7 @@ export class PolicyMemberIndex {
     return this.#stageOf(id) === laterStage && !this.#takers.some((takes) => takes(row));
   }
 
-  /** State that a member would have with this ledger entry. Changes nothing. */
+  /** State that a member would have if this were its ledger entry. The index is not changed. */
   stateOf(id: string, entry: Entry | undefined): MemberState {
     return memberStateOf(this.#input(id, entry), this.#context);
   }
@@ -268,7 +274,7 @@ export class PolicyMemberIndex {
     return this.#stageCounts.get(stage) ?? emptyCounts();
   }
 
-  /** Members of the policy that are in no started stage's list. */
+  /** Members of the policy that no started stage has chosen. */
   *unlisted(): IterableIterator<Pick<StageCandidate, 'id' | 'collector'>> {
     const { ledger, listing } = this.#options;
     for (const id of this.#members.keys()) {
@@ -276,7 +282,7 @@ export class PolicyMemberIndex {
     }
   }
 
-  /** Members with an observation from their listing rows. */
+  /** Members about which listing rows have shown this fact. */
   noted(note: RowNote): SetView<string> {
     return this.#notes.with(note);
   }
@@ -290,8 +296,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Pending members of the stages up to and including this one: by stage, then by the strategy, and collectors of the same
-   * version in the order of the service's list (U9).
+   * Pending members of all stages up to this one, in the order of their upgrades: by stage, then by the strategy;
+   * collectors of the same version follow the order of the service's list (U9).
    */
   *pending(lastStage = Number.POSITIVE_INFINITY): IterableIterator<string> {
     this.#order ??= this.#sort();
@@ -317,8 +323,9 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether the policy selects a collector. A collector with an attempt of this rollout stays selected when its own fields change
-   * (U12). Only a changed selection excludes such a collector, if the selection would not have matched before the attempt either.
+   * Whether the policy selects a collector. If this rollout has an attempt for the collector, it stays selected when its own
+   * fields change (U12). It is excluded only when the policy's selection changes and would not have matched the collector before
+   * the attempt either.
    */
   #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
     if (this.matches(collector)) return true;
@@ -328,8 +335,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether a collector without a listing row is a member: while its attempt is open, or when listings cannot show collectors at
-   * the target version (U7). Otherwise the collector no longer exists.
+   * Whether a collector without a listing row is a member. It is one while its attempt is open, and when listings cannot show
+   * collectors at the target version (U7). Otherwise the collector no longer exists.
    */
   #isUnseenMember(entry: Entry | undefined): boolean {
     if (!entry) return false;

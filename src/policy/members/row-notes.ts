@@ -1,7 +1,6 @@
 /**
- * Observations from listing rows about single members, in addition to their states: members that left the target version and when
- * (U8), members that are no longer alive at the target version, members at the target version after a failed attempt (U6), and
- * members whose unchanged row must be read again.
+ * Facts that listing rows show about single members, in addition to their states. Examples are members that left the target
+ * version (U8), members that are no longer alive, and members that reached the target version after a failed attempt (U6).
  */
 import { type SetView, SparseMap, SparseSets } from '../../base/sparse.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
@@ -9,12 +8,12 @@ import type { Entry } from '../ledger/ledger.ts';
 import { isMended, isSilent, type MemberContext, type MemberState } from './member-state.ts';
 
 /**
- * Observations about members:
+ * Facts about members:
  * - `silent`: this rollout upgraded the collector, and the collector is not alive any more.
  * - `silentBefore`: the collector runs the target version and is not alive, and this rollout has not tried to upgrade it.
- * - `mended`: the failure of the collector is over: it runs the target version after a failed attempt, or is alive again.
- * - `contradicted`: the listing row contradicts the end of the last attempt. The contradiction counts only after a later listing has
- *   shown the same row (U6, U8).
+ * - `mended`: the collector's failure is over: it runs the target version after a failed attempt, or is alive again.
+ * - `contradicted`: the listing row contradicts the end of the last attempt. This counts only after a later listing has shown the
+ *   same row (U6, U8).
  */
 export type RowNote = 'silent' | 'silentBefore' | 'mended' | 'contradicted';
 
@@ -22,7 +21,10 @@ const notes: readonly RowNote[] = ['silent', 'silentBefore', 'mended', 'contradi
 
 export class RowNotes {
   readonly #context: MemberContext;
-  /** Collectors that left the target version, each with the send time of the first listing that shows this. */
+  /**
+   * Collectors that left the target version, each with the send time of the first listing that shows the other
+   * version.
+   */
   readonly #drifts = new SparseMap<string, number>();
   readonly #noted = new SparseSets<RowNote, string>();
 
@@ -63,14 +65,14 @@ export class RowNotes {
   }
 
   /**
-   * Records what the listing row of a member shows.
-   * @param isNews whether this row may not show an upgrade of another policy yet
+   * Records the facts that the listing row of a member shows.
+   * @param isNews whether another policy may have upgraded the collector after the row was read
    */
   note(id: string, row: Row | undefined, entry: Entry | undefined, memberState: MemberState, isNews: boolean): void {
     const isThere = row?.collector.collectorVersion === this.#context.targetVersion;
     const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
-    // A listing row that shows the collector as not alive may be older than the end of its attempt.
-    // The death is proven when a later listing shows the same row.
+    // A row that shows the collector as not alive may be older than the end of its attempt. A later
+    // listing must show the same before the collector counts as dead.
     const isUnseen = isThere && row.collector.alive === false && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
     this.#noted.put('contradicted', id, contradicts || isNews || isUnseen);
     this.#noted.put('silent', id, isSilent({ row, entry }, this.#context));

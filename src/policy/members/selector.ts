@@ -27,8 +27,8 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
 }
 
 /**
- * Values of one field of which every matching collector has one, so that only these collectors must be compared; undefined when
- * any value may match. The most selective field is used.
+ * Returns values of one field, one of which every matching collector has. Only collectors with these values must then be
+ * compared. The most selective field is used. Undefined if any value may match.
  */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
@@ -49,10 +49,7 @@ function anchorOn(key: string, texts: readonly string[]): Anchor {
   return { field: key as SelectorField, texts, prefixes: [] };
 }
 
-/**
- * Anchor of a selector that compares names: the text before the first wildcard of each pattern,
- * with which a matching name must begin.
- */
+/** Returns prefixes of names for a selector that compares names: the text before the first wildcard of each pattern. */
 function anchorOnNames(patterns: readonly string[]): Anchor {
   const isGlob = (pattern: string) => /[*?]/.test(pattern);
   return {
@@ -62,10 +59,7 @@ function anchorOnNames(patterns: readonly string[]): Anchor {
   };
 }
 
-/**
- * Short name (digest) of a selection. When a later selection has another name, the selection has
- * changed.
- */
+/** Returns a short name (digest) of a selection. Another name shows that the selection has changed. */
 export function nameSelection({
   selector,
   exclude = [],
@@ -125,8 +119,8 @@ function compileComparison(values: readonly string[], holds: (order: number) => 
 }
 
 /**
- * Whether a glob matches the text. `*` matches any sequence of characters, `?` matches one code point. The time is bounded by the
- * product of the lengths.
+ * Whether a glob matches the text. `*` matches any sequence of characters, `?` matches one code point. The time is at most
+ * proportional to the product of both lengths.
  */
 export function matchesGlob(pattern: string, text: string): boolean {
   let at = 0;

@@ -1,7 +1,7 @@
 /**
- * Builds the figures of a policy's status: counts of collectors, and lists of limited length, such
- * as lists of upgrade tasks and failures. The figures are computed only when a status is written,
- * because the computation reads the whole ledger. This file changes nothing.
+ * Builds the parts of a policy's status that change often: counts of collectors, and short lists, such as
+ * upgrade tasks and failures. They are computed only when a status is written, because the computation reads
+ * the whole ledger. This file changes nothing.
  */
 
 import { reasons } from '../../api/conditions.ts';
@@ -103,7 +103,7 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
     const counts = emptyCounts();
     for (const { memberState } of expected[index] ?? []) counts[memberState]++;
     const { updated, failed } = counts;
-    // Only a missing approval can keep the next stage waiting here.
+    // The next stage can wait here only for its approval.
     const shown = next?.name === name && gate ? 'AwaitingApproval' : 'Pending';
     return { name, members: countMembers(counts, spec), updated, failed, state: shown };
   });
@@ -183,9 +183,9 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
 }
 
 /**
- * Number of collectors by version, for collectors whose version is certain.
- * The status of an upgrade task is newer than a listing row that still shows another version (U7). A collector with an open
- * upgrade counts at its former version, because it does not count as updated either (H3).
+ * Number of collectors by version. If an upgrade task has succeeded and the listing row still shows the former version, the
+ * new version counts (U7). A collector with an open upgrade counts at its former version, because it does not count as
+ * updated either (H3).
  */
 function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): ReadonlyMap<string, number> {
   const counts = memberIndex.countVersions();
@@ -345,7 +345,7 @@ export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingC
   return leftAlone;
 }
 
-/** First items of a list of samples: as many as fit into `maxBytes` together. */
+/** Returns the first items of a list, as many as fit into `maxBytes` together. */
 function within<T>(maxBytes: number, samples: readonly T[]): readonly T[] {
   let bytes = 0;
   const end = samples.findIndex((sample) => {

@@ -44,7 +44,8 @@ export interface EssentialsInput {
 export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, header, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
-  // The rollout is not over while a failed or refused collector can be retried, even after the rollout was completed.
+  // The rollout stays open while a failed or refused collector can be retried, even if the rollout was completed
+  // before.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
     outstanding(counts) === 0 &&
@@ -99,9 +100,9 @@ function describeRollout(input: EssentialsInput) {
 }
 
 /**
- * Stop of the rollout as status shows it: with its time, and with the number of failures at that
- * time (H3). Status needs this field because the conditions may show another reason, so a stop
- * cannot be restored from conditions (U1).
+ * Stop of the rollout in the form of the policy's status, with its time and the number of failures at that
+ * time (H3). Conditions may show another reason, so only this field allows a later process to restore the
+ * stop (U1).
  */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
   const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
@@ -125,8 +126,8 @@ export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership
 }
 
 /**
- * Conditions for a health verdict that was found before the collectors are known. A reported overlap with other policies stays
- * while the generation of the policy is the same (H1).
+ * Conditions for a health verdict that was reached before the collectors are known. A reported overlap with other policies
+ * stays while the generation of the policy is the same (H1).
  */
 export function describeVerdictAlone(
   before: Partial<ShownHealth> | undefined,
@@ -139,7 +140,7 @@ export function describeVerdictAlone(
   return isOfThisText ? shown : { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
 }
 
-/** Conditions for a health verdict, with the condition for policies that overlap. */
+/** Conditions for a health verdict, including the condition about collectors that other policies own. */
 export function describeVerdict(
   before: Partial<ShownHealth> | undefined,
   health: Health,

@@ -169,7 +169,7 @@ function afterInconclusive({ stage }: RolloutStop, { stages = [] }: LedgerHeader
 }
 
 /**
- * Reason of a stop as text without its full stop. The text adds the current number of attempts when it differs from the number at
+ * Explanation of a stop, without its full stop. The current number of failed attempts is added if it differs from the number at
  * the time of the stop (H3).
  */
 function stopText({ message, exceeded }: RolloutStop, now: RolloutState['stopTally']): string {
@@ -235,8 +235,8 @@ function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Heal
 }
 
 /**
- * Reports a stalled rollout when a stage has a failure and the spec sets no tolerance. Only a person can continue this rollout
- * (R3).
+ * Reports a stalled rollout if a stage has a failure and the spec sets no `maxFailures`. Only a person can continue this
+ * rollout (R3).
  */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
@@ -253,7 +253,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
   if (outstanding(fleet.counts) + awaited === 0) return undefined;
   const progress = `${progressText(fleet, targetVersion, awaited)}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
-  // A reason not to start upgrades is shown only while the policy has collectors left to upgrade.
+  // Reasons why no upgrade starts are shown only while the policy has collectors left to upgrade.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back` : undefined);
   const message = `${progress}${excessText(state)}${waits === undefined ? '' : `; waiting for ${waits}`}.`;
@@ -262,8 +262,8 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
 }
 
 /**
- * Reports the soak of the last stage while all collectors run the target version. A collector that dies during this soak is a
- * failure of the rollout. Also reports a stage that is about to choose more members.
+ * Reports the soak of the last stage while all collectors run the target version, because a collector that dies during this
+ * soak is a failure of the rollout. Also reports a stage that is about to choose more members.
  */
 function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
@@ -280,7 +280,7 @@ function excessText(state: HealthInput['state']): string {
   return state?.excess ? `; ${state.excess.message}` : '';
 }
 
-/** Reasons for which a stage waits while none of its members is left to upgrade. */
+/** Reasons why a stage can wait although all its members are upgraded. */
 export const stageReasons: ReadonlySet<string> = new Set([
   reasons.soaking,
   reasons.rollingOut,
@@ -315,7 +315,7 @@ function wentQuiet({ state }: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Whether the spec sets tolerances for failures and these cover all failures. */
+/** Whether the spec sets `maxFailures` and the limits cover all failures. */
 function isTolerated({ state }: HealthInput): boolean {
   return state !== undefined && state.excess === undefined && state.untolerated === 0;
 }

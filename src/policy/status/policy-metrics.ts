@@ -46,8 +46,8 @@ export class PolicyMetrics {
   }
 
   /**
-   * Removes the metrics of all policies, because another process leads now and reports them. The same metrics from two processes
-   * would cause each alert twice.
+   * Removes the metrics of all policies, because another process leads now and reports them. Otherwise each alert would fire
+   * twice.
    */
   clear(): void {
     this.#states.clear();

@@ -7,7 +7,7 @@ import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { type Health, reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 
-/** What this process knows about a policy whose collectors have not been read. */
+/** Knowledge of this process about a policy whose collectors have not been read. */
 export interface SoFar {
   /** Target version of the policy; undefined when unknown. */
   readonly target: string | undefined;
@@ -50,7 +50,7 @@ const ofTheHost: ReadonlySet<string> = new Set([
 /**
  * Whether the conditions in status still hold. They must belong to this generation of the policy, to this service and to this
  * target, and no newer evidence may contradict them.
- * @param found verdict from the evidence of this process
+ * @param found health verdict from the evidence of this process
  */
 export function stillHolds(
   { metadata, status }: CollectorVersionPolicy,
@@ -59,8 +59,8 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // A policy that status shows as paused keeps its old message. That message counts running
-  // upgrades, which this process does not know yet.
+  // If status already shows the policy as paused, its old message stays. This message contains the
+  // number of running upgrades, which this process does not know yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;
@@ -68,8 +68,8 @@ export function stillHolds(
 }
 
 /**
- * Whether the verdict in status stays until all policies of the service have claimed their collectors (U13). Until then, the
- * counts of collectors may be wrong, and so may each verdict that depends on them. Any other verdict is shown at once.
+ * Whether the health verdict in status stays until all policies of the service have claimed their collectors (U13). Until
+ * then, counts of collectors may be wrong, and so may the verdicts that depend on counts. Other verdicts are shown at once.
  * @param found verdict from the evidence of this process, with counts that may be wrong
  */
 export function staysUntilClaimed(

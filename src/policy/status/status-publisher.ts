@@ -14,8 +14,8 @@ import { StatusWriter, type StatusWriterOptions } from '../../controller/status-
 import { describeVerdictAlone, type Essentials } from './describe.ts';
 
 /**
- * Minimum change in ms of a rollout's estimated end that is written to status. The change must also exceed a ratio of the
- * remaining time (the next constant).
+ * Minimum change in ms of a rollout's estimated end that is written to status. The change must also be a minimum part of
+ * the remaining time.
  */
 const leastShiftMs = 60_000;
 const leastShiftShare = 0.1;
@@ -28,7 +28,10 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
     this.#clock = options.clock;
   }
 
-  /** Confirms in status that a person's request was seen, unless status confirms it already. All other fields stay. */
+  /**
+   * Confirms in status that a person's request was seen, unless status already contains this confirmation. All other
+   * fields stay.
+   */
   publishEcho(policy: CollectorVersionPolicy): Promise<number> {
     const known = this.known(policy);
     const echo = echoOfRequest(policy);

@@ -4,7 +4,10 @@
  */
 import type { Entry } from '../ledger/ledger.ts';
 
-/** Period in ms over which the throughput of a rollout is measured. Older attempts say little about the current speed. */
+/**
+ * Period in ms over which the throughput of a rollout (ended attempts per time) is measured. Older attempts say little
+ * about the current speed.
+ */
 const measuredMs = 15 * 60_000;
 
 /**
