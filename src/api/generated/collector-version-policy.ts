@@ -77,7 +77,10 @@ export interface Target {
    * upgraded, and the condition `Stalled` lists the available builds.
    */
   readonly version?: string;
-  /** Follows a channel of the service. `Latest` is the build that the service currently marks as its latest. */
+  /**
+   * Channel of the service that the policy follows. `Latest` is the build that the service currently marks as its
+   * latest.
+   */
   readonly channel?: 'Latest';
   /**
    * Glob that the version must match, as in `19.*`. Only with `channel`. The newest matching build becomes the target,
@@ -175,7 +178,7 @@ export interface Stage {
    */
   readonly size?: number | string;
   /**
-   * Chooses the members of the stage from the collectors that no started stage has. Same fields as `spec.selector`. A
+   * Selects the members of the stage from the collectors that no started stage has. Same fields as `spec.selector`. A
    * member stays in the stage when its fields change.
    */
   readonly selector?: CollectorSelector;
@@ -201,34 +204,34 @@ export interface Stage {
    */
   readonly approval?: 'Required';
   /**
-   * Checks that decide, at the end of the soak, whether the members of the stage still work. A member that fails a
-   * check counts as a failure of the stage.
+   * Checks at the end of the soak that decide whether the members of the stage still work. A member that fails a check
+   * counts as a failure of the stage.
    */
   readonly analysis?: StageAnalysis;
 }
 
 /**
- * Checks that decide, at the end of the soak, whether the members of the stage still work. A member that fails a check
+ * Checks at the end of the soak that decide whether the members of the stage still work. A member that fails a check
  * counts as a failure of the stage.
  */
 export interface StageAnalysis {
   /**
-   * Compares the number of messages that each member ships after its upgrade with the number that it shipped before.
-   * The credentials must be allowed to search. Messages are counted by the time of their receipt, 3 minutes after the
-   * end of the soak.
+   * Compares the number of messages that each member sends after its upgrade with the number that it sent before. The
+   * credentials must be allowed to search. Messages are counted by the time of their receipt, 3 minutes after the end
+   * of the soak.
    */
   readonly messages: MessageAnalysis;
 }
 
 /**
- * Compares the number of messages that each member ships after its upgrade with the number that it shipped before. The
+ * Compares the number of messages that each member sends after its upgrade with the number that it sent before. The
  * credentials must be allowed to search. Messages are counted by the time of their receipt, 3 minutes after the end of
  * the soak.
  */
 export interface MessageAnalysis {
   /**
-   * Minimum ratio of the messages after the upgrade to the messages in the baseline, from `1%` to `100%`. A member
-   * below it went quiet.
+   * Minimum ratio of the messages after the upgrade to the messages in the baseline period, from `1%` to `100%`. A
+   * member below this ratio counts as quiet.
    */
   readonly minRatio: string;
   /**
@@ -237,9 +240,10 @@ export interface MessageAnalysis {
    */
   readonly duration: string;
   /**
-   * Period with which the messages after the upgrade are compared. `BeforeUpgrade` is the period right before the stage
-   * started. `DayBefore` and `WeekBefore` are the same time of day, one day or one week earlier, for traffic with a
-   * daily or weekly rhythm. If that is not before the stage started, they go back several days or weeks.
+   * Period with which the messages after the upgrade are compared (the baseline). `BeforeUpgrade` is the period right
+   * before the stage started. `DayBefore` and `WeekBefore` are the same time of day, one day or one week earlier, for
+   * traffic with a daily or weekly rhythm. If this period is not before the start of the stage, an earlier day or week
+   * is used.
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /** Minimum number of messages in the baseline, from 1 to 1000000. A member with fewer messages is not judged. */
@@ -526,17 +530,23 @@ export interface StageStatus {
   readonly startTime?: string;
   /** Time at which the soak of the stage (its waiting time before the next stage) ends or ended. */
   readonly soakedUntil?: string;
-  /** Message analysis of the stage. Absent if the stage has none, or has not reached the target. */
+  /**
+   * Message analysis of the stage. Absent if the stage has no message analysis, or if its members have not reached the
+   * target.
+   */
   readonly analysis?: StageAnalysisStatus;
 }
 
-/** Message analysis of the stage. Absent if the stage has none, or has not reached the target. */
+/**
+ * Message analysis of the stage. Absent if the stage has no message analysis, or if its members have not reached the
+ * target.
+ */
 export interface StageAnalysisStatus {
   /**
-   * State of the analysis. `Pending` means that its period has not ended. `Running` means that the messages are being
-   * counted. `Unavailable` means that the service gave no reliable count, and the search is repeated. `Passed` means
-   * that no member went quiet. `Failed` means that members went quiet. `Inconclusive` means that no member could be
-   * judged.
+   * State of the analysis. `Pending` means that the analyzed period has not ended. `Running` means that the messages
+   * are being counted. `Unavailable` means that the service gave no reliable count, and the search is repeated.
+   * `Passed` means that no member went quiet. `Failed` means that members went quiet (sent too few messages).
+   * `Inconclusive` means that no member could be judged.
    */
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Passed' | 'Failed' | 'Inconclusive';
   /** Reason why the analysis is unavailable. */
@@ -545,7 +555,7 @@ export interface StageAnalysisStatus {
   readonly judged?: number;
   /** Number of members that went quiet. */
   readonly quiet?: number;
-  /** Number of members that were not judged, because their baseline has too few messages. */
+  /** Number of members that were not judged, because they sent too few messages in the baseline period. */
   readonly unjudged?: number;
   /** Number of bytes that the searches of the analysis scanned, as far as the service reports it. */
   readonly scannedBytes?: number;

@@ -44,8 +44,8 @@ export interface SearchExportSpec {
    */
   readonly requiresRawMessages?: boolean;
   /**
-   * Maximum number of search jobs at the same time. One more job runs while rows are counted to split the range. All
-   * exports of one user share the limits of the service, so fewer jobs may run. Can be changed while the export runs.
+   * Maximum number of search jobs at the same time. To split the range, one more job may count rows. All exports of one
+   * user share the limits of the service, so fewer jobs may run. Can be changed while the export runs.
    */
   readonly parallelism: number;
   /** Format of the files. */
@@ -67,15 +67,16 @@ export interface SearchExportSpec {
   readonly activeDeadlineSeconds?: number;
   /**
    * Treatment of an interval (a part of the range) that is still not proven complete after repeated searches. With
-   * `Fail` the export stalls, and its condition shows the figures. With `Keep` the rows are written, and the interval
-   * is marked as incomplete in the manifest and in `status.incomplete`. Rows of a search with errors are never kept.
+   * `Fail` the export stalls, and its condition shows the numbers of rows. With `Keep` the rows are written, and the
+   * interval is marked as incomplete in the manifest and in `status.incomplete`. Rows of a search with errors are never
+   * kept.
    */
   readonly incompletePolicy: 'Fail' | 'Keep';
   /**
-   * Proof that no row is missing. With `Digest`, after all searches, the service adds up the number, bytes and times of
-   * the messages, and logfleet compares the result with the written rows. This scans the range a second time. Ranges
-   * that differ are searched again, up to three times. With `Count`, logfleet compares only the row counts of the
-   * searches. Can be changed until the manifest is written.
+   * Proof that no row is missing. With `Digest`, the service adds up the number, bytes and times of the messages after
+   * all searches, and logfleet compares the result with the written rows. This scans the range a second time. Parts of
+   * the range with a different result are searched again, up to three times. With `Count`, logfleet compares only the
+   * row counts of the searches. Can be changed until the manifest is written.
    */
   readonly proof: 'Digest' | 'Count';
   /**
@@ -119,8 +120,7 @@ export interface TimeRangeSpec {
 export interface OutputSpec {
   /**
    * Format of the files. `NDJSON` has one JSON object in each line, exactly as the service sent it unless `fields` is
-   * set. `CSV` has a header line, and is for spreadsheets. `Parquet` has typed columns, and is for DuckDB, Spark or
-   * pandas.
+   * set. `CSV` has a header line and suits spreadsheets. `Parquet` has typed columns and suits DuckDB, Spark or pandas.
    */
   readonly format: 'NDJSON' | 'CSV' | 'Parquet';
   /**
@@ -234,8 +234,8 @@ export interface LimitsSpec {
 }
 
 /**
- * Observed state of the export. Only logfleet writes it. The remaining work follows from the files at the destination,
- * not from the status.
+ * Observed state of the export. Only logfleet writes it. After a restart, logfleet derives the remaining work from the
+ * files at the destination, not from the status.
  */
 export interface SearchExportStatus {
   /** Generation of the spec that this status describes. */
@@ -396,7 +396,9 @@ export interface IncompleteInterval {
   readonly reason: string;
   /** Number of rows that the service returned for the interval. */
   readonly received?: number;
-  /** Number of rows that the service counts in the interval, and should have returned. Absent if unknown. */
+  /**
+   * Number of rows that the service counted in the interval and should have returned as `received`. Absent if unknown.
+   */
   readonly expected?: number;
 }
 
