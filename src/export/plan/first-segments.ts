@@ -62,7 +62,10 @@ export function evenSegments(interval: SegmentCount, limit: number): readonly Se
   return evenPieces(interval, Math.ceil(interval.rows / limit));
 }
 
-/** Cuts an interval without an estimate; `rows` is a lower bound. Too many parallel searches are better than sequential ones. */
+/**
+ * Cuts an interval whose number of rows is unknown into equal pieces of time; `rows` is a lower bound. Too many pieces
+ * are better than too few, because pieces are searched in parallel.
+ */
 export function blindSegments(interval: SegmentCount): readonly SegmentCount[] {
   return evenPieces(interval, mostEvenSegments);
 }
@@ -116,7 +119,8 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // The found rows come from a cut search and are certainly complete, so their number may look like a message limit.
+    // The newest segment is read from a search that is already known to be cut, so its number of rows may look like a
+    // message limit.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

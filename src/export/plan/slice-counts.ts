@@ -24,7 +24,7 @@ export type SliceCounts =
   | { readonly kind: 'none'; readonly reason: string };
 
 export interface SliceTools {
-  /** Returns the job order for the rows of an interval. */
+  /** Returns the order (query, range and options) of a search job for the rows of an interval. */
   readonly order: (interval: Interval) => JobOrder;
   readonly jobs: JobSet;
   readonly wishes: OpenWishes;

@@ -30,7 +30,7 @@ import {
 } from './digest.ts';
 
 export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
-  /** Search jobs of the aggregations. Their signal ends the proving. */
+  /** Search jobs of the aggregations. Aborting their signal ends the comparison. */
   readonly jobs: JobSet;
 }
 

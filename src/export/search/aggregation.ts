@@ -9,7 +9,10 @@ import { ServiceError } from '../../service/requests/service-error.ts';
 import { withOperators } from './export-task.ts';
 import type { JobSet, OpenWishes } from './job-set.ts';
 
-/** Maximum number of attempts to run an aggregation, for cases in which its search job or a status answer was lost. */
+/**
+ * Maximum number of attempts to run an aggregation. Another attempt follows when its search job, or the answer to a
+ * status request, was lost.
+ */
 const maxTries = 3;
 const retryDelayMs = 2_000;
 

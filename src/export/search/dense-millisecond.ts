@@ -42,8 +42,9 @@ export type DenseOutcome =
   /** All rows of the dense millisecond were found. The caller stages or discards the files. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
   /**
-   * The searches by id had errors, or their number of rows differs from the count. Another attempt may succeed. `isFailure` tells whether
-   * this attempt counts as a failure; it is false if only the answer to a status request was lost.
+   * The searches by id had errors, or found another number of rows than an aggregation counted. Another attempt may
+   * succeed. `isFailure` tells whether this attempt counts as a failure; it is false if only the answer to a status
+   * request was lost.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
   /** Searches by id cannot find all rows. `reason` is a text for users without a full stop. */
@@ -242,8 +243,8 @@ class DenseSearch {
     }
     if (strays({ isEndMoved }, figures) > 0) return again('a search by id returned rows of another time');
     if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
-    // Repeated rows are accepted only from a job without errors. An error in the lost answer could mean that as many other rows are missing
-    // (E5).
+    // Repeated rows are accepted only from a job without errors. A lost answer may have contained an error, so other
+    // rows may be missing in place of the repeated rows (E5).
     if (isTainted)
       return {
         ...again('a search by id returned rows twice, and the answer to a status request was lost'),
@@ -281,7 +282,10 @@ class DenseSearch {
   }
 }
 
-/** Returns whether the number of rows is the only sign that the message limit cut the search short. Such a search may also be complete. */
+/**
+ * Returns whether the number of rows is the only sign that the message limit cut the search short. In that case the
+ * search may also be complete.
+ */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }

@@ -18,7 +18,7 @@ export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId'>;
 export interface Duplicates {
   /** False if a repeated row may have been missed. The pages are then read again with `AnyOrder`. */
   readonly isSure: boolean;
-  /** Takes one row. Returns true if it was received before. */
+  /** Records one row. Returns true if the same row was received before. */
   comesAgain(row: KnownRow): boolean;
 }
 

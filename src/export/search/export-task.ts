@@ -43,7 +43,7 @@ export interface ExportTask {
   readonly unsplittableReason: string | undefined;
   /** Job order for an interval. `isEndInclusive` is a quirk of the service (E10), see `ServiceQuirks`. */
   order(interval: Interval, isEndInclusive: boolean): JobOrder;
-  /** Form of the files. Columns depend on the fields that the service describes (2.4); NDJSON has none. */
+  /** Format of the files. Its columns depend on the fields that the service describes (2.4); NDJSON has no columns. */
   form(described: readonly DescribedField[]): FileForm;
 }
 

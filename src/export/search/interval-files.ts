@@ -44,7 +44,7 @@ export class IntervalFiles {
     this.#parts.row(row);
   }
 
-  /** Promise while too many bytes wait to be written; see `PartSeries.drained`. */
+  /** Returns a promise while too many bytes wait to be written, otherwise undefined; see `PartSeries.drained`. */
   drained(): Promise<void> | undefined {
     return this.#parts.drained();
   }

@@ -138,7 +138,7 @@ export class IntervalSearch implements RunningSearch {
     return this.#jobs.views;
   }
 
-  /** Distribution over time of the rows that the search job has found; undefined until it reports one. */
+  /** Distribution over time of the rows that the search job has found; undefined until the job reports it. */
   histogram(): MessageHistogram | undefined {
     return this.#job?.histogram();
   }

@@ -45,8 +45,8 @@ export class JobPages {
   }
 
   /**
-   * Reads one page. The receiver gives each row to the tally. Resolves to false if the service returns no more rows,
-   * although it counted more rows.
+   * Reads one page. The receiver `rows` passes each row to `tally`, which counts the row. Resolves to false if the
+   * service returns no more rows, although it counted more rows.
    */
   async read(tally: PageTally, rows: RowReceiver): Promise<boolean> {
     const { job, signal, tools } = this.#options;

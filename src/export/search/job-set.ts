@@ -1,4 +1,7 @@
-/** The search jobs of one owner, such as a search: creation, views, scanned bytes and closing. */
+/**
+ * Search jobs of one owner, such as a search or the planning: opens and closes them, and reports their views and
+ * scanned bytes.
+ */
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';

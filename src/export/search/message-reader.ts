@@ -30,7 +30,7 @@ const mostReadings = 5;
 
 export class MessageReader implements ResultReader {
   readonly #options: MessageReaderOptions;
-  /** Range that the search job covers: the interval to be searched, or more. */
+  /** Range that the search job covers: the interval to be searched, or a longer range that contains the interval. */
   readonly #range: Interval;
   readonly #pages: JobPages;
   #tally: RunTally | undefined;

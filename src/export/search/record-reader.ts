@@ -66,8 +66,8 @@ export class RecordReader implements ResultReader {
   }
 
   /**
-   * Reads a page and returns the offset of the next. Returns undefined if the service returns no more records, although
-   * it counted more.
+   * Reads a page and returns the offset of the next page. Returns undefined if the service returns no more records,
+   * although it counted more.
    */
   async #readPage(offset: number): Promise<number | undefined> {
     const { job, signal } = this.#options;

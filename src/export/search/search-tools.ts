@@ -21,7 +21,7 @@ export interface SearchOrder {
   readonly toMs: number;
 }
 
-/** A search whose job will be created, runs, or is read. */
+/** A search whose job will be created, is running, or is being read. */
 export interface RunningSearch extends SearchOrder {
   /** Monotonic time at which the search job was created; undefined while there is no job. */
   readonly createdAtMs: number | undefined;
@@ -66,7 +66,10 @@ export interface SearchTools {
   readonly searchesAtOnce: () => number;
 }
 
-/** Search job that is already open. Its range ends with the interval to be searched, and starts at or before it. */
+/**
+ * Search job that is already open. Its range ends where the interval to be searched ends, and starts where the interval
+ * starts or earlier.
+ */
 export interface OpenedJob {
   readonly job: SearchJob;
   /** Number of rows in the interval to be searched, counted by an aggregation (E6); undefined if not counted. */
@@ -75,7 +78,10 @@ export interface OpenedJob {
 
 /** Start conditions of a search. */
 export interface SearchStart {
-  /** Number of earlier searches of this interval that proved nothing. A user's request may reset it during the search. */
+  /**
+   * Number of earlier searches of this interval that could not prove it complete. A user's request may reset the number
+   * during the search.
+   */
   readonly failedBefore: number;
   /** Search job that is already open, if any. The search closes it. */
   readonly opened?: OpenedJob;

@@ -30,7 +30,7 @@ export interface SearchFacts {
   readonly sign: CutSign | undefined;
   /** Number of messages or records that the search job reports. */
   readonly jobCount: number;
-  /** Distinct errors that the search job reported. At most as many are listed as logfleet stores. */
+  /** Distinct errors that the search job reported; only the first ones if there are many. */
   readonly pendingErrors: readonly string[];
   readonly isTainted: boolean;
   /** Figures of the latest reading of the job's rows; undefined until the rows have been read. */
@@ -230,8 +230,8 @@ function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
 }
 
 /**
- * Verdict on a search that the message limit cut, if its query cannot be split into smaller intervals (E8). Nothing can find the missing
- * rows.
+ * Verdict on a search that the message limit cut, if its query cannot be split into smaller intervals (E8). No other
+ * search can find the missing rows.
  */
 function judgeUnsplittable(run: SearchFacts, figures: RunFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
@@ -268,7 +268,9 @@ function judgeDense(run: SearchFacts, figures: RunFigures, atMs: number): Verdic
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
 
-/** Commits `[fromMs, toMs)` if the number of written rows equals the count by another source. */
+/**
+ * Commits `[fromMs, toMs)` if the number of written rows equals the number counted by a histogram or an aggregation.
+ */
 function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);

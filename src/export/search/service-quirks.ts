@@ -29,7 +29,10 @@ export interface BegunSearch {
 }
 
 export class ServiceQuirks {
-  /** True after a search returned a row at its exact end, which should be excluded. Searches send `to − 1` from then on (E10). */
+  /**
+   * True after a search returned a row at the exact end of its range, although that end is excluded. Searches send `to
+   * − 1` from then on (E10).
+   */
   isEndInclusive = false;
   /**
    * Duration in ms of the latest count, from creation until it was observed as done; undefined before the first count.

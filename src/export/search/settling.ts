@@ -1,4 +1,7 @@
-/** Age of the time range that may be searched (E11): messages arrive late, and a search that is too early misses them permanently. */
+/**
+ * Minimum age of rows that may be searched (E11). Messages arrive late, and a search that runs too early misses them
+ * permanently.
+ */
 
 export interface SettlingFacts {
   readonly settleDelayMs: number;

@@ -19,7 +19,10 @@ import { longestQueryMs } from '../../service/jobs/missing-job.ts';
 import type { RunningSearch, SearchOrder, StopReason } from '../search/search-tools.ts';
 import { settlingMs } from '../search/settling.ts';
 
-/** Delay before a segment of the export is searched again. The delay is valid while the next record of the segment would end at `toMs`. */
+/**
+ * Delay before an interval of a segment is searched again. The delay applies as long as the next commit record of the
+ * segment would end at `toMs`.
+ */
 export interface IntervalDelay {
   readonly segment: number;
   readonly toMs: number;
@@ -37,7 +40,7 @@ export interface ExportLimits {
    * maximum.
    */
   readonly maxMessages: number | undefined;
-  /** Maximum number of bytes that searches may scan. All searches end when it is reached. */
+  /** Maximum number of bytes that searches may scan. All searches end when this maximum is reached. */
   readonly maxBytesScanned: number | undefined;
   /** Wall time after which the export starts no more searches. */
   readonly deadlineMs: number | undefined;
@@ -111,7 +114,10 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
    * limit cut (E13).
    */
   readonly endAsCut: readonly S[];
-  /** True if commit records cover all segments of the export. The remaining steps are missing digests and then the manifest. */
+  /**
+   * True if commit records cover all segments of the export. The remaining steps are the missing digests, then the
+   * manifest.
+   */
   readonly isCovered: boolean;
   /** Intervals whose rows a digest must still prove once commit records cover the whole range, in order of time. */
   readonly unproven: readonly CommitRecord[];

@@ -76,7 +76,7 @@ export class ExportDelays {
     return [...this.#unproven.values()];
   }
 
-  /** Delay that currently applies to the whole export; undefined without one. */
+  /** Delay that currently applies to the whole export; undefined without a delay. */
   get trouble(): Trouble | undefined {
     return this.#trouble && this.#trouble.untilMs > this.#clock.monotonic() ? this.#trouble : undefined;
   }
@@ -143,7 +143,10 @@ export class ExportDelays {
     if (hasty > 0) this.#delay(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);
   }
 
-  /** Records an interval that cannot be proven complete, because another search would give the same result. */
+  /**
+   * Records an interval that cannot be proven complete. Another search would give the same result, so the interval is
+   * delayed until a user acts.
+   */
   incomplete(unproven: Unproven): void {
     const { order, message } = unproven;
     this.#unproven.set(recordKey(order), unproven);

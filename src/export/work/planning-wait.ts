@@ -23,8 +23,8 @@ export interface UnplannedFacts extends PlanningFacts {
 }
 
 /**
- * Reason why the export cannot be planned yet; undefined if it can. The wait until the range is old enough is part of
- * the planning and no such reason.
+ * Reason why the export cannot be planned yet; undefined if it can. A range that is too new does not count, because the
+ * planning itself waits for its age.
  */
 export function waitBeforePlan(limits: WorkLimits, { wallMs, scannedBytes }: PlanningFacts): Wait | undefined {
   if (isOver(limits, wallMs)) return { kind: 'deadline' };

@@ -89,7 +89,7 @@ export class RunningSearches {
     return this.#written;
   }
 
-  /** Number of rows in these intervals, by slice of the export's range (`row-histogram.ts`). */
+  /** Number of rows in the given intervals, by slice of the export's range (`row-histogram.ts`). */
   histogramOf(intervals: readonly CommitRecord[]): readonly number[] {
     return this.#histogram.read(intervals);
   }

@@ -54,7 +54,7 @@ export class StoredExport {
   /** Name of the probe file. All probes of this process use the same name. */
   #probe: string | undefined;
   #mayProbeStand = false;
-  /** Monotonic time at which leftover uploads of dead processes are removed again; infinite if none are left. */
+  /** Monotonic time of the next attempt to remove uploads of processes that have ended; infinite if none are left. */
   #tidyAtMs = Number.POSITIVE_INFINITY;
 
   constructor(destination: Destination, task: ExportTask, clock: Clock) {

@@ -1,5 +1,6 @@
 /**
- * State machine of the work on an export, pure: which task comes next besides the searches, and what each event changes.
+ * Pure state machine of the work on an export. It decides which task comes next besides the searches, and what each
+ * event changes.
  *
  * ```text
  * unread ──▶ unplanned ──▶ planned ──▶ complete
@@ -7,7 +8,8 @@
  *    └─────────────────────────────────────┘
  * ```
  *
- * The destination decides the state: it has nothing, a plan, or a manifest. One task runs at a time. The caller runs it and reports its end.
+ * The destination decides the state: it has nothing, a plan, or a manifest. One task runs at a time. The caller runs it
+ * and reports its end.
  */
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
@@ -49,7 +51,7 @@ export interface PlannedState {
   readonly records: RecordsState;
   /** Monotonic time at which all commit records were last read. */
   readonly readAtMs: number;
-  /** Number of times that the commit records were read because they contradict each other. */
+  /** Number of times that the commit records were read because they contradicted each other. */
   readonly readsInDisorder: number;
   /** Maximum number of digest rounds. Each request of a user for a retry adds one. */
   readonly maxRounds: number;

@@ -73,7 +73,7 @@ export class PathMargin {
     return Math.min(marginBounds.mostMs, this.measuredMs + this.#cautionMs);
   }
 
-  /** Part of the margin in ms that measured round trips explain. */
+  /** Part of the margin (allowance for network delay) in ms that comes from measured round trips. */
   get measuredMs(): number {
     return marginBounds.floorMs + this.#spreadMs;
   }

@@ -215,7 +215,7 @@ export class RateLimiter {
     return usualMs < this.#pace.whole.periodMs ? Math.max(minDoubtMs, usualMs) : 0;
   }
 
-  /** Earliest time at which fewer requests count against the rate than a period allows. */
+  /** Earliest time at which so few requests count against the rate that one more may start. */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
     const excess = times.length - starts;

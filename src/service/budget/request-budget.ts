@@ -67,7 +67,7 @@ export const defaultBudgetSettings: BudgetSettings = {
 
 export interface RequestBudgetOptions extends Partial<BudgetSettings> {
   readonly clock: Clock;
-  /** Port that tells whether this process may send requests (L1). */
+  /** Interface that tells whether this process may send requests (L1). */
   readonly right: SendRight;
   readonly metrics?: Metrics;
 }
@@ -349,8 +349,8 @@ export class RequestBudget {
   }
 
   /**
-   * Next time at which a request may be granted without an answer; Infinity if every waiting
-   * request waits for an answer.
+   * Next time at which a request may be granted even if no answer arrives; Infinity if every waiting request needs an
+   * answer first.
    */
   #nextChangeMs(nowMs: number): number {
     const changesMs: number[] = [

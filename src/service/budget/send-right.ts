@@ -1,9 +1,9 @@
 /**
- * Right to send requests to the log service (L1): the port through which the request budget learns whether this process is the
- * leader.
+ * Right to send requests to the log service (L1): the interface through which the request budget learns whether this
+ * process is the leader.
  *
- * Invariant: only `depart` creates a `Departure`, after asking the port. A transport writes no request without one, so nothing can
- * be sent without the right.
+ * Invariant: only `depart` creates a `Departure`, after asking this interface. A transport writes no request without
+ * one, so nothing can be sent without the right.
  */
 import { LogfleetError } from '../../base/errors.ts';
 
@@ -21,8 +21,8 @@ export interface Term {
 }
 
 /**
- * Port that tells whether this process may send requests to the service. It is implemented by the
- * Kubernetes lease, by the locks of directories, and by commands that work alone.
+ * Interface that tells whether this process may send requests to the service. It is implemented by the Kubernetes
+ * lease, by the locks of directories, and by commands that work alone.
  */
 export interface SendRight {
   /**

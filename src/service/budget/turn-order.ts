@@ -34,7 +34,7 @@ const ranks: Readonly<Record<RequestClass, number>> = {
   listing: 3,
 };
 
-/** Delay in ms after which a waiting class of requests is served before classes of higher rank. */
+/** Delay in ms after which a class of waiting requests is served even if requests of more important classes wait. */
 export const patienceMs = 2_000;
 /**
  * Delay in ms after which a keep-alive of a search job precedes all other requests. A keep-alive is
@@ -93,7 +93,7 @@ export class TurnOrder {
   }
 
   /**
-   * Request with the lowest weight. Among equal weights, the request whose class was served longest
+   * Returns the request with the lowest weight. Among equal weights, it is the request whose class was served longest
    * ago.
    */
   #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {

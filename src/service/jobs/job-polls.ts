@@ -43,7 +43,7 @@ export class JobPolls {
   readonly #options: JobPollsOptions;
   readonly #inFlight = new Set<Poll>();
   #queued: Poll | undefined;
-  /** Status request of the job that was sent last; undefined after its end. */
+  /** Status request of the job that was sent last; undefined once that request has ended. */
   #newest: Poll | undefined;
   /** Number of status requests that were sent since the last answer. */
   #tries = 0;

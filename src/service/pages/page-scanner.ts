@@ -23,7 +23,10 @@ const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
 /** Byte order mark, which may precede the page and is ignored. */
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
-/** Number of bytes of the next chunk that are first appended to an incomplete row. They usually complete it and are quick to copy. */
+/**
+ * Number of bytes of the next chunk that are first appended to an incomplete row. These bytes usually complete the row,
+ * and copying them takes little time.
+ */
 const leastPieceBytes = 4096;
 
 export class PageScanner {

@@ -1,4 +1,7 @@
-/** Types between an operation and the exchange that performs it: the request, how to read the answer, and the result. */
+/**
+ * Types shared by the operations of the service and `exchange.ts`, which performs them: the request, how to read the
+ * answer, and the result.
+ */
 import type { RequestClass } from '../budget/request-slot.ts';
 import type { ResponseHead } from '../transport/transport.ts';
 import type { BodySink } from './answer-stream.ts';
@@ -14,7 +17,7 @@ export interface Call {
   /** Body of the request as JSON text. */
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Called before each write of the call to a socket, see `CreateTaskOptions.beforeSend`. */
+  /** Called each time right before a request of the call is written to a socket; see `CreateTaskOptions.beforeSend`. */
   readonly beforeSend?: (() => void) | undefined;
   /**
    * Called when the answer to a request shows that the request had no effect and that the call
@@ -40,8 +43,8 @@ export type Reply<T> =
 export type Decode<T> = (body: Uint8Array) => T;
 
 /**
- * Reads the body of a successful answer as a stream. Its sink throws a `DecodeError` for invalid data; other errors belong to the
- * caller.
+ * Reads the body of a successful answer as a stream. Its sink throws a `DecodeError` for invalid data; its other errors
+ * reach the caller unchanged.
  */
 export interface Streaming<T> {
   begin(head: ResponseHead, sentAtMs: number): BodySink<T>;

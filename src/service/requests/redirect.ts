@@ -57,7 +57,10 @@ export function resolveRedirect(question: RedirectQuestion): Redirect {
   };
 }
 
-/** Base address that a person should write after a forbidden redirect, without the path of the request. */
+/**
+ * Base address that a person should write into the settings after a forbidden redirect, without the path of the
+ * request.
+ */
 export function newBaseAddress(url: URL, path: string): string {
   const whole = url.origin + url.pathname + url.search;
   return whole.endsWith(path) ? whole.slice(0, whole.length - path.length) : url.origin + url.pathname;

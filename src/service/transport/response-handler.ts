@@ -1,4 +1,4 @@
-/** Converts undici's events for one request to an answer of the transport port. */
+/** Converts undici's events for one request to an answer as defined in `transport.ts`. */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { type ResponseHead, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
@@ -33,7 +33,10 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     request.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Called right before the socket write. An error that it throws ends the request unsent and keeps the connection usable. */
+  /**
+   * Called right before the socket write. If it throws an error, the request is not sent, and the connection stays
+   * usable.
+   */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#controller)
       throw new TransportError('connectionLost', 'the connection broke after the request was written');
