@@ -20,7 +20,7 @@ export interface ClientBenchOptions {
   readonly only?: readonly string[];
 }
 
-/** Results of the client benchmark, as `--json` prints them. A part that was not requested is absent. */
+/** Results of the client benchmark, as `--json` prints them. Measurements that were not requested are absent. */
 export interface ClientReport extends Machine {
   readonly scanner?: readonly ScanFigures[];
   readonly transfer?: readonly TransferResult[];

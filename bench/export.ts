@@ -12,7 +12,7 @@ export interface ExportBenchOptions {
   readonly only?: readonly string[];
 }
 
-/** Results of the export benchmark, as `--json` prints them. A part that was not requested is absent. */
+/** Results of the export benchmark, as `--json` prints them. Measurements that were not requested are absent. */
 export interface ExportReport extends Machine {
   readonly requests?: readonly ExportRequestFigures[];
   readonly compared?: readonly FileRunFigures[];

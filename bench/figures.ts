@@ -1,9 +1,9 @@
-/** Results of a measurement as lines of a table: subject, figure and target. */
+/** Renders results of a measurement as lines of a table, each with subject, figure and target. */
 
 export interface Line {
   readonly what: string;
   readonly measured: string;
-  /** Target of the figure. Absent if the figure has none. */
+  /** Target for the figure. Absent if there is none. */
   readonly target?: string;
   readonly met?: boolean;
 }
@@ -16,8 +16,8 @@ export interface Section {
 }
 
 /**
- * Returns a percentile: the smallest sample that at least the fraction `share` of the samples does not exceed. `sorted`
- * is in ascending order.
+ * Returns a percentile: the smallest sample that is at least as large as the fraction `share` of all samples. `sorted` is in ascending
+ * order.
  */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

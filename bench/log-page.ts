@@ -1,7 +1,7 @@
 /**
- * Pages of 10,000 messages (2.5) of about 0.9 KB, in chunks as from a connection. They compress like logs of web servers: hosts,
- * paths and agents repeat, while addresses, ids, times and lengths do not. One message in a hundred has a character beyond Latin-1,
- * so a page as one string takes two bytes per character.
+ * Generates pages of 10,000 messages (section 2.5 of docs/service.md) of about 0.9 KB, in chunks as from a connection. They compress like
+ * logs of web servers: hosts, paths and agents repeat, while addresses, ids, times and lengths do not. One message in a hundred has a
+ * character beyond Latin-1, so a page as one string takes two bytes per character.
  */
 
 const messagesOfPage = 10_000;
@@ -23,7 +23,7 @@ export class LogPage {
   }
 }
 
-/** Yields log messages, newest first, and the same messages each time. */
+/** Yields log messages, the newest first. Each call yields the same messages. */
 export function* logMessages(count: number): Generator<Readonly<Record<string, string>>> {
   const random = randomFrom(1);
   for (let index = 0; index < count; index++) yield message(index, random);

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- NAME`: runs one measurement and prints the results. It starts and stops the required control planes and
- * servers.
+ * `npm run bench -- NAME`: runs one benchmark and prints the results. It starts and stops the control planes and servers that the benchmark
+ * needs.
  */
 import { parseArgs } from 'node:util';
 

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- many`: cost of thousands of healthy resources, next to the targets: restart, memory, first
- * statuses, and a minute without changes.
+ * `npm run bench -- many`: cost of thousands of healthy resources, next to the targets. Measures a restart, memory, the first statuses, and
+ * a minute without changes.
  */
 import { mkdirSync } from 'node:fs';
 import { type Line, renderSections, type Section } from './figures.ts';
@@ -29,7 +29,7 @@ const goals = {
   writeP50Ms: 13,
   writeP99Ms: 35,
   metricsBytes: 500_000,
-  /** Target for Secret reads: one in 5 s for each Secret that the operator waits for. */
+  /** Target for reads of Secrets: one read in 5 s for each Secret that the operator waits for. */
   secretReads: 12,
   noticedSeconds: 5,
 } as const;

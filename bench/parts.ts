@@ -1,9 +1,9 @@
-/** Shared code of benchmarks with several parts: selection of parts, and description of the machine. */
+/** Shared code of benchmarks that consist of several parts: selection of parts, and a description of the machine. */
 import { availableParallelism, cpus, loadavg } from 'node:os';
 
 /**
- * Returns a function that tells whether a part was requested. If an unknown part was requested, prints an error and returns
- * undefined.
+ * Returns a function that tells whether a part of the benchmark was requested. If an unknown part was requested, prints an error and
+ * returns undefined.
  */
 export function wantedParts<Part extends string>(
   parts: readonly Part[],

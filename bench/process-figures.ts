@@ -1,4 +1,4 @@
-/** CPU time and memory of a process, from /proc on Linux. */
+/** Reads the CPU time and memory of a process from /proc on Linux. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

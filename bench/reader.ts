@@ -1,4 +1,4 @@
-/** Client of a simulator in a separate process, which reads messages and discards them, and the year of messages that it reads. */
+/** Client that reads messages from a simulator in a separate process and discards them. Also defines the year of messages that it reads. */
 import { readFileSync } from 'node:fs';
 import { Pool } from 'undici';
 import type { Scenario } from '../simulator/scenario.ts';
@@ -10,7 +10,7 @@ const jobsPath = '/v1/search/jobs';
 export const perSecond = 1_000;
 export const year = { from: Date.UTC(2026, 0), to: Date.UTC(2027, 0) };
 
-/** Returns a scenario of the simulator with these messages and without request limits. */
+/** Returns a scenario for the simulator with these messages and without request limits. */
 export function scenarioWith(logs: LogScenario): Scenario {
   return {
     limits: { requestsPerSecond: 0, concurrentRequests: 0 },

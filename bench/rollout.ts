@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- rollout`: requests, time, memory and CPU time of a rollout, its latency, and the cost of a fleet at rest, each
- * next to its target.
+ * `npm run bench -- rollout`: requests, time, memory and CPU time of a rollout, its latency, and the cost of a fleet at its target, each
+ * next to its target figure.
  */
 import { execFile } from 'node:child_process';
 import { availableParallelism, constants, setPriority } from 'node:os';
@@ -33,7 +33,7 @@ type Part = (typeof parts)[number];
 /** Number of collectors and repetitions of the measurement. */
 interface Extent {
   readonly collectors: number;
-  /** Sizes of completely upgraded fleets, to show the growth of CPU time. */
+  /** Sizes of the fleets that are upgraded completely, to show how CPU time grows with the size. */
   readonly whole: readonly number[];
   readonly heldCollectors: number;
   readonly rollingSeconds: number;
@@ -55,7 +55,7 @@ const quick: Extent = {
   applies: 20,
 };
 const full: Extent = { ...usual, whole: [10_000, 100_000], rollingSeconds: 300 };
-/** Speed of the clock for whole rollouts: fast enough to finish, slow enough that no answer is late. */
+/** Factor by which the clock runs faster in whole rollouts: high enough to finish soon, low enough that no answer is late. */
 const speed = 25;
 
 const virtualRollout = fileURLToPath(new URL('rollout/virtual-rollout.ts', import.meta.url));
@@ -71,7 +71,7 @@ export async function benchRollout(options: BenchOptions): Promise<void> {
 async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<RolloutReport> {
   const machine = thisMachine();
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
-  // Rollouts in virtual time run now, because the processes that wait in real time leave CPU time unused.
+  // Rollouts in virtual time run now, because the processes that wait in real time leave CPU time free.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await withProgress(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await withProgress(measureLatency(extent.applies), 'latency') : undefined;

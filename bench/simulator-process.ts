@@ -1,4 +1,4 @@
-/** `logfleet simulate` in a separate process, for measurements that must not share CPU or heap with it. */
+/** Runs `logfleet simulate` in a separate process, for measurements that must not share CPU or heap with it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ export interface SimulatorProcess extends Ready {
 
 export const mainProgram = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** Starts a simulator. Its scenario and certificates, and its journal if one is wanted, are files in `directory`. */
+/** Starts a simulator. The directory contains its scenario and certificates, and its journal if one is wanted. */
 export async function startSimulator(
   directory: string,
   scenario: Scenario,

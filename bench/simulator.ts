@@ -1,5 +1,5 @@
 /**
- * Throughput of the simulator with its limits lifted. The server is a separate process, and this process sends requests over TLS
+ * Measures the throughput of the simulator without its limits. The server is a separate process, and this process sends requests over TLS
  * with keep-alive. The throughput of one core is computed from the server's CPU time. Prints one line for each case.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

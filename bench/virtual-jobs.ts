@@ -1,4 +1,4 @@
-/** Search jobs of the operator's client on a service in this process, in virtual time. */
+/** Client for search jobs as the operator uses it, with a simulated service in this process, in virtual time. */
 
 import type { InProcessService } from '../simulator/in-process.ts';
 import { noMetrics } from '../src/base/metrics.ts';

@@ -1,7 +1,8 @@
 /**
- * `make contract`: runs the suite in `test/contract/`, which follows docs/service.md line by line. Without variables it tests the
- * simulator. With BASE_URL, ACCESS_ID and ACCESS_KEY it tests a deployment, keeps to its rate, and lists what it did not try.
- * `test/contract/deployment.ts` describes CA_FILE, QUERY and ALLOW_UPGRADES. Exit status: 1 if a test failed, 2 for wrong usage.
+ * `make contract`: runs the suite in `test/contract/`, which follows docs/service.md line by line. By default it tests the simulator. With
+ * BASE_URL, ACCESS_ID and ACCESS_KEY it tests a deployment of the service: it stays below the request rate, and lists what it did not test.
+ * `test/contract/deployment.ts` describes the variables CA_FILE, QUERY and ALLOW_UPGRADES. Exit status: 1 if a test failed, 2 for wrong
+ * usage.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -9,12 +10,12 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 const required = ['BASE_URL', 'ACCESS_ID', 'ACCESS_KEY'] as const;
 const optional = ['CA_FILE', 'QUERY', 'ALLOW_UPGRADES'] as const;
-/** Maximum time of a test: a search on a deployment can be slow. */
+/** Maximum time of a test in ms. It is long because a search on a deployment can be slow. */
 const deploymentTimeoutMs = 600_000;
 
 const given = (name: string) => process.env[name] || undefined;
 
-/** Returns the problem of the command's arguments, or undefined. */
+/** Returns what is wrong with the command's arguments, or undefined. */
 function problem(): string | undefined {
   const missing = required.filter((name) => given(name) === undefined);
   if (missing.length > 0) return `give ${missing.join(' and ')} as well, or none of ${required.join(', ')}`;
@@ -32,7 +33,7 @@ if (wrong !== undefined) {
 } else {
   const names = onDeployment ? [...required, ...optional] : [];
   const settings = Object.fromEntries(names.map((name) => [`LOGFLEET_CONTRACT_${name}`, given(name)]));
-  // Files run one after the other, since they share the rate of the user.
+  // The test files run one after the other, since all of them share the user's request rate.
   const timeout = String(deploymentTimeoutMs);
   const paced = ['--no-file-parallelism', '--testTimeout', timeout, '--hookTimeout', timeout];
   const arguments_ = [

@@ -1,4 +1,4 @@
-/** Counts the tests of vitest for the last line of `make test`. Writes `{passed, failed}` to the file in `LOGFLEET_TEST_COUNTS`. */
+/** vitest reporter that counts tests, for the last line of `make test`. Writes `{passed, failed}` to the file in `LOGFLEET_TEST_COUNTS`. */
 import { writeFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 

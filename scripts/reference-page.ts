@@ -2,7 +2,7 @@
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 
-/** Oldest Kubernetes version in which all API servers support CEL rules and their `fieldPath`. */
+/** Oldest Kubernetes version in which every API server supports CEL rules and their `fieldPath`. */
 const oldestKubernetes = '1.29';
 
 export function renderReference(definitions: readonly CustomResourceDefinition[]): string {
@@ -73,7 +73,7 @@ function rowsOf(path: string, schema: StructuralSchema): string[] {
   return rows;
 }
 
-/** Default of a field. The default of an object is shown at its fields. */
+/** Returns the default of a field. The defaults in an object are shown at the fields of the object. */
 function defaultOf({ default: value }: StructuralSchema): string {
   return value === undefined || typeof value === 'object' ? '' : `\`${value}\``;
 }

@@ -1,6 +1,6 @@
 /**
- * Renders a module with the schema of a CRD as data, for defaults and validation without files. It leaves out descriptions and `status`,
- * which no manifest contains. It splits the messages of CEL rules into problem and remedy.
+ * Renders a TypeScript module with the schema of a CRD, so that defaults and validation need no files. Descriptions are omitted, and so is
+ * `status`, which no manifest contains. The messages of CEL rules are split into problem and remedy.
  */
 import type { CustomResourceDefinition } from './crd-definition.ts';
 
@@ -35,7 +35,7 @@ function splitMessage({ message, ...rule }: CelRule): object {
   return { ...rule, problem, remedy };
 }
 
-/** True for texts in a schema. A field called `description` or `title` has a schema as its value. */
+/** Returns whether a value is a text of the schema itself. A field called `description` or `title` has a schema as its value instead. */
 function isLeftOut(key: string, value: unknown): boolean {
   if (key === 'description' || key === 'title') return typeof value === 'string';
   return key === 'anyOf' || key === 'x-kubernetes-list-type';

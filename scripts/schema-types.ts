@@ -2,7 +2,7 @@
  * Renders TypeScript types for the spec and the status of a kind, as a reconciler sees them. Fields with a default are required, since both
  * hosts fill in defaults. All fields are readonly.
  *
- * A sub-schema with a `title` becomes a type of that name. Two sub-schemas with the same title must be equal.
+ * A sub-schema with a `title` becomes a type of that name. If two sub-schemas have the same title, they must be equal.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
@@ -33,7 +33,7 @@ function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
   const known = named.get(title);
   if (known === undefined) {
-    // The empty entry reserves the type's position before the types that it uses.
+    // The empty entry reserves the place of this type before the types that it uses.
     named.set(title, {});
     named.set(title, { ...describe(schema), ...convertShape(schema, named), title });
   } else {
@@ -68,7 +68,7 @@ function convertShape(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   };
 }
 
-/** Adds `readonly`, which the compiler does not know. Its output has one field per line. */
+/** Adds `readonly` to the fields in the compiler's output, which has one field per line. The compiler itself cannot add it. */
 function readonlyMembers(text: string): string {
   return text
     .replace(/^( +)(\w+\??|\[k: string\]):/gm, '$1readonly $2:')

@@ -1,6 +1,6 @@
 /**
- * `make check`, `make test` and `make soak`: runs checks, then tests. It continues after failures and ends with `N passed, N failed`, in
- * which each check counts as one. Exit status: 1 if anything failed.
+ * `make check`, `make test` and `make soak`: runs checks, then tests. It continues after failures and ends with `N passed, N failed`; each
+ * check counts as one test. Exit status: 1 if anything failed.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ interface Suite {
   readonly projects: readonly string[];
 }
 
-/** The control plane and the S3 gateway are among the tools. */
+/** `make tools` installs the control plane and the S3 gateway that the tests need. */
 const needTools = ['cluster', 'cluster-wide', 'e2e', 'store'];
 
 const suites: Readonly<Record<string, Suite>> = {
@@ -66,7 +66,7 @@ function runTests(projects: readonly string[]): TestCounts {
   });
   const counts = readCounts(file);
   rmSync(directory, { recursive: true });
-  // vitest can also fail outside of tests, for example in a set-up file.
+  // vitest can also fail outside of tests, for example in a set-up file. This counts as a failure, too.
   return passed || counts.failed > 0 ? counts : { ...counts, failed: 1 };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Lists which parts of the contract a test run against a deployment did not try, and why. The list
- * consists of the notes of skipped tests.
+ * vitest reporter that lists which parts of the contract were not tested on a deployment, and why. The reasons are the notes of skipped
+ * tests.
  */
 import type { Reporter, TestModule } from 'vitest/node';
 
@@ -20,7 +20,7 @@ function untried(modules: readonly TestModule[]): ReadonlyMap<string, readonly s
   for (const module of modules) {
     for (const test of module.children.allTests()) {
       const result = test.result();
-      // A skipped test without a note depends on a failed test.
+      // A skipped test without a note was skipped because a test before it failed.
       if (result.state !== 'skipped' || result.note === undefined) continue;
       namesByReason.set(result.note, [...(namesByReason.get(result.note) ?? []), test.fullName]);
     }

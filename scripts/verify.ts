@@ -1,4 +1,4 @@
-/** `make verify`: generates all generated files and fails if that changes a file. The new files stay, ready to be committed. */
+/** `make verify`: generates all generated files again and fails if a file changes. The changed files stay, ready to be committed. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -21,7 +21,7 @@ if (process.env['CI'] && uncommitted !== '') {
   process.exitCode = 1;
 }
 
-/** Returns the content of each generated file, by its path from the root. */
+/** Returns the content of each generated file, by its path relative to the root. */
 function contents(): Map<string, string> {
   return new Map(generated.flatMap(filesOf).map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 }

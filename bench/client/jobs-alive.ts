@@ -1,4 +1,6 @@
-/** Keeps thirty search jobs alive for ten virtual minutes while pages are read. Client and simulator run in this process. */
+/**
+ * Measures whether thirty search jobs stay alive for ten virtual minutes while pages are read. Client and simulator run in this process.
+ */
 
 import { InProcessService } from '../../simulator/in-process.ts';
 import type { JournalEntry } from '../../simulator/journal.ts';
@@ -34,7 +36,7 @@ export async function keepJobsAlive(): Promise<JobsAliveFigures> {
   const model = new ServiceModel(
     {
       users: { ops: { keys: { id: 'key' } } },
-      // Minimum time without requests after which the service may cancel a job (3.1).
+      // Minimum time in ms without requests after which the service may cancel a search job (section 3.1 of docs/service.md).
       search: { duration: '1s', keepAlive: '20s', pages: { maxMessages: 10 } },
       logs: { messages: 2_000, from: '-1h', to: '-0s' },
     },

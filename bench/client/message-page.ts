@@ -1,9 +1,9 @@
 /**
- * Page of messages (2.5) of any size, in chunks as from a connection, without ever being in memory as a whole. A few thousand
- * messages are repeated, each time with other chunk boundaries.
+ * Generates a page of messages (section 2.5 of docs/service.md) of any size, in chunks as from a connection. The whole page is never in
+ * memory: a few thousand messages are repeated, each time with other chunk boundaries.
  */
 
-/** Content of `_raw`: a line of a web server's log with six escapes, a JSON event with many escapes, or 256 KB of text. */
+/** Kind of the generated `_raw`: a line of a web server's log with six escapes, a JSON event with many escapes, or 256 KB of text. */
 export type MessageKind = 'line' | 'event' | 'long';
 
 export interface PageSize {
@@ -16,17 +16,14 @@ export class MessagePage {
   readonly bytes: number;
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
-  /**
-   * The repeated messages, each followed by a comma, and then their beginning again, so that each chunk is one piece of this
-   * buffer.
-   */
+  /** The repeated messages, each followed by a comma. Their beginning follows once more, so that every chunk is a slice of this buffer. */
   readonly #ring: Buffer;
   readonly #rounds: number;
   readonly #start = Buffer.from('{"fields":[{"name":"_raw","fieldType":"string","keyField":false}],"messages":[');
   readonly #end: Buffer;
 
   constructor({ messages, pageBytes, chunkBytes }: PageSize) {
-    // The messages take one or two million bytes. More would distort the measured memory of the reader.
+    // The messages take one or two million bytes. With more, the measured memory of the reader would be wrong.
     const count = messages === 'long' ? 4 : 2_000;
     const texts = Array.from({ length: count }, (_, index) => `${JSON.stringify({ map: message(messages, index) })},`);
     const ring = Buffer.from(texts.join(''), 'latin1');
@@ -49,7 +46,7 @@ export class MessagePage {
   }
 }
 
-/** Fields of a generated message: those of 2.5, all as strings. */
+/** Returns the fields of a generated message, all as strings (section 2.5 of docs/service.md). */
 function message(kind: MessageKind, index: number): Readonly<Record<string, string>> {
   const raw = rawText(kind, index);
   const timeMs = 1_788_000_000_000 - index;

@@ -1,12 +1,12 @@
 /**
- * Measures one way to read a page of messages in a separate process: `node page-scan.ts '{"reader": …}'` prints the figures as a
- * line of JSON. Times cover only the reading. Memory is the peak of the process.
+ * Measures one way to read a page of messages. `node page-scan.ts '{"reader": …}'` runs in a separate process and prints the figures as a
+ * line of JSON. Only the reading is timed. Memory is the peak of the process.
  */
 import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
 import { MessagePage, type PageSize } from './message-page.ts';
 
-/** Way of reading: row slices, parsed row slices, the whole page at once, or a streaming parser. */
+/** Way of reading: slices of rows, parsed slices of rows, the whole page at once, or a streaming parser. */
 export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
 
 export interface ScanCase extends PageSize {

@@ -1,4 +1,6 @@
-/** Measures the speed and memory of reading pages of messages into rows, compared with other JSON parsers. One thread each. */
+/**
+ * Measures the speed and memory of splitting pages of messages into rows, compared with other JSON parsers. Each parser uses one thread.
+ */
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

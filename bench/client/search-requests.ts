@@ -1,6 +1,6 @@
 /**
- * Measures the number of requests of a search, and the used share of the rate with many searches. The client uses TLS and the
- * simulator has the service's limits, in real time. Figures come from the simulator's journal.
+ * Measures how many requests a search needs, and how much of the request rate many searches use. The client uses TLS, the simulator has the
+ * service's limits, and time is real. The figures come from the simulator's journal of requests.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,10 +17,10 @@ import { connectTo } from './connected-client.ts';
 /** Results for one job of 100,000 messages. */
 export interface OneSearchFigures {
   readonly name: string;
-  /** Time in seconds until the service finishes the search. */
+  /** Time in seconds that the service needs for the search. */
   readonly doneAfterSeconds: number;
   readonly requests: Readonly<Record<string, number>>;
-  /** Time in seconds from the creation of the job until its end was noticed, and until its deletion. */
+  /** Time in seconds from the creation of the job until the client noticed its end, and until the client deleted it. */
   readonly seenAfterSeconds: number;
   readonly seconds: number;
 }
@@ -32,8 +32,8 @@ export interface SearchRequestFigures {
   readonly workRequests: number;
   readonly workSeconds: number;
   /**
-   * Fraction of the allowed four requests per second that is used, from the first request to the second in which the
-   * last request began.
+   * Fraction of the allowed four requests per second that is used. Measured from the first request to the second in which the last request
+   * began.
    */
   readonly rateShare: number;
   readonly mostPerSecond: number;
@@ -64,7 +64,8 @@ interface SearchShape {
 type Range = Pick<JobOrder, 'fromMs' | 'toMs'>;
 
 /**
- * Measured kinds of searches. They differ in where the messages are in the range, and in what a status shows while the search runs.
+ * Kinds of searches that are measured. They differ in the distribution of messages over the range, and in what the status shows while the
+ * search runs.
  */
 const shapes: readonly SearchShape[] = [
   { name: 'evenly spread', search: { duration: '9500ms' }, doneAfterSeconds: 9.5, range: hour },

@@ -9,7 +9,7 @@ import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process
 
 export interface CommandFigures extends ProcessFigures {
   readonly format: 'NDJSON' | 'Parquet';
-  /** True if the process has the memory settings of the container image, false for Node's defaults. */
+  /** True for the memory settings of the container image, false for Node's defaults. */
   readonly isAsInImage: boolean;
   readonly messages: number;
 }

@@ -1,4 +1,4 @@
-/** Runs exports over TLS into files as separate processes, and compares them with simple user code on the same messages. */
+/** Runs exports over TLS into files, each in a separate process, and compares them with simple user code that exports the same messages. */
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -20,8 +20,8 @@ import { imageEnvironment, type ProcessFigures, runWhole } from './whole-process
 export interface Corpus {
   readonly messages: number;
   /**
-   * Messages of the run. Either messages of about `madeUpBytes` bytes that the simulator generates in any number; they compress
-   * less than logs. Or messages of `log-page.ts`, which compress like logs and are in the simulator's memory.
+   * Messages of the run. There are two kinds: messages of about `madeUpBytes` bytes, which the simulator generates in any number, and which
+   * compress less than logs; or messages of `log-page.ts`, which compress like logs and take memory in the simulator.
    */
   readonly kind: { readonly madeUpBytes: number } | 'packedAsLogs';
 }
@@ -95,8 +95,8 @@ export class FileBench {
   }
 
   /**
-   * Runs each case several times, in turn, and returns the run with the least CPU time of each, since other load can only increase
-   * it. The start of a process is measured with a run without messages.
+   * Runs each case several times, in turn. Returns the run of each case with the least CPU time, since other load can only increase it. A
+   * run without messages shows how much CPU time the start of the process takes.
    */
   async best(runs: readonly FileRun[], times: number): Promise<FileRunFigures[]> {
     const best: (FileRunFigures | undefined)[] = runs.map(() => undefined);
@@ -178,7 +178,7 @@ const sampledPages = 50;
 const sampledRows = 1_000;
 const lookEveryMs = 100;
 
-/** Estimates the bytes of all pages from samples of the range. */
+/** Estimates the size of all pages in bytes, from samples of the range. */
 async function pageBytesOf(simulator: SimulatorProcess, { messages }: Corpus, range: Range): Promise<number> {
   const reader = new Reader(simulator);
   try {

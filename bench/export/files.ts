@@ -29,7 +29,10 @@ const largePageRuns: readonly FileRun[] = [
   { way: 'export', format: 'Parquet', compression: zstd3 },
 ];
 
-/** Messages of the comparison. Their number is not round, because a round number of rows looks like the limit of a search (E4). */
+/**
+ * Messages of the comparison. The number is not round, because an export repeats searches with a round number of rows, which looks like a
+ * limit (E4).
+ */
 const compared: Corpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: Corpus = { messages: 300_017, kind: 'packedAsLogs' };
 const large: Corpus = { messages: 10_000_017, kind: { madeUpBytes: 900 } };
@@ -38,7 +41,7 @@ const lessLarge: Corpus = { messages: 300_017, kind: { madeUpBytes: 900 } };
 const largePages: Corpus = { messages: 100_017, kind: { madeUpBytes: 10_000 } };
 const repetitions = 3;
 
-/** Minimum ratio of logfleet's speed to that of the simple user code. */
+/** Minimum ratio of logfleet's speed to the speed of the simple user code. */
 const leastTimes = new Map<Compression, number>([
   [none, 4],
   [gzip1, 3],
@@ -46,7 +49,7 @@ const leastTimes = new Map<Compression, number>([
 ]);
 const mostResidentMb = 150;
 
-/** Compares exports with simple user code. Each case runs directly before the user code that it is compared with. */
+/** Compares exports with simple user code. Each case of logfleet runs directly before the user code with which it is compared. */
 export function compareFiles(quick: boolean): Promise<readonly FileRunFigures[]> {
   return measure(quick ? lessCompared : compared, comparedRuns, quick ? 1 : repetitions);
 }
@@ -128,7 +131,7 @@ function nameOf({ format, compression }: FileRunFigures): string {
   return `${format}${packed}`;
 }
 
-/** Returns whether two results have the same compression settings. Results may have been parsed from JSON. */
+/** Returns whether two results have the same compression settings. Results may come from JSON, so their settings are compared by value. */
 function isSame(left: Compression, right: Compression): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -1,6 +1,6 @@
 /**
- * Simple user code for an export: parses the page, writes each message as a line, and compresses with gzip or zstd. No counts, no
- * checksum, no handling of limits and broken pages.
+ * Simple user code for an export. It parses each page, writes each message as a line, and compresses with gzip or zstd. It does not count
+ * rows, compute checksums, or handle limits and broken pages.
  */
 import { once } from 'node:events';
 import { PassThrough, type Transform, type Writable } from 'node:stream';
@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import type { Compression } from '../../src/output/compression.ts';
 
-/** Processes pages (2.5) one after the other and counts their messages. */
+/** Processes pages of messages (section 2.5 of docs/service.md) one after the other, and counts the messages. */
 export class PlainExport {
   readonly #packer: Transform;
   readonly #written: Promise<void>;

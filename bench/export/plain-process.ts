@@ -1,6 +1,6 @@
 /**
- * Simple user code for an export as a process: `node plain-process.ts '{"baseURL": …}'` reads all messages of one search job into
- * one file. NODE_EXTRA_CA_CERTS sets the trusted certificate.
+ * Runs simple user code for an export in a separate process: `node plain-process.ts '{"baseURL": …}'` reads all messages of one search job
+ * into one file. NODE_EXTRA_CA_CERTS sets the trusted certificate.
  */
 import { createWriteStream } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

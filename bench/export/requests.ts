@@ -1,6 +1,6 @@
 /**
- * Counts the requests for an export of a million messages with the limits of the real service. The operator's code for planning,
- * searching and committing and the simulator run in one process and in virtual time. Figures come from the simulator's journal.
+ * Counts the requests for an export of a million messages with the limits of the real service. The operator's code for planning, searching
+ * and committing runs in one process with the simulator, in virtual time. The figures come from the simulator's journal of requests.
  */
 
 import { InProcessService } from '../../simulator/in-process.ts';
@@ -27,16 +27,16 @@ export interface ExportRequestFigures {
   readonly name: string;
   readonly isForComparison: boolean;
   readonly messages: number;
-  /** Number of searches that the service's message limit ended early. */
+  /** Number of searches that the service ended early because they reached its message limit. */
   readonly cuts: number;
   readonly requests: Readonly<Record<string, number>>;
   readonly total: number;
   /**
-   * Minimum number of requests for the export: 13 for each 100,000 messages, and one more search job for each search
-   * that the message limit ended early.
+   * Minimum number of requests for the export: 13 for each 100,000 messages, and the requests of one more search job for each search that
+   * the message limit ended early.
    */
   readonly least: number;
-  /** Bytes that the service scanned, as a multiple of one search of all messages. */
+  /** Bytes that the service scanned, as a multiple of the bytes that one search of all messages scans. */
   readonly scans: number;
   readonly virtualSeconds: number;
 }
@@ -58,11 +58,11 @@ interface Shape {
   readonly dense?: NonNullable<Scenario['logs']>['dense'];
   readonly faults?: Scenario['faults'];
   readonly byReceiptTime?: boolean;
-  /** True if the case has no target and is shown for comparison only. */
+  /** True if the case has no target and is shown only for comparison. */
   readonly isForComparison?: boolean;
 }
 
-/** Times of messages: 500 in one millisecond of each second, for ten minutes. */
+/** Distribution of the messages: 500 in one millisecond of each second, for ten minutes. */
 const burst = Array.from({ length: 600 }, (_, index) => ({
   at: range.fromMs + 36_000_000 + 1_000 * index,
   count: 500,
@@ -109,7 +109,7 @@ const limits: WorkLimits = {
   proof: 'Digest',
 };
 
-/** Destination in memory that keeps small objects, but only names and sizes of files. */
+/** Destination that keeps small objects in memory, but only the names and sizes of files. */
 class DiscardingDestination extends MemoryDestination {
   readonly #files: ListedObject[] = [];
 
@@ -152,11 +152,11 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
     { startMs: clock.now(), journal: (entry) => journal.push(entry) },
   );
   const service = new InProcessService(model, clock, { latencyMs: 25 });
-  // Without an aggregation, the export computes no digest (checksum over the rows) either.
+  // If the service refuses aggregations, the export has no digest either (comparison with an aggregation).
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(service, clock, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
-  // By receipt time, messages at the edges may be inside or outside the range.
+  // With receipt times, messages near the start and end may be inside or outside the range.
   if (!byReceiptTime && rows !== messages) throw new Error(`${rows} of ${messages} rows were exported`);
   const requests: Record<string, number> = {};
   for (const { operation } of journal) requests[operation ?? 'other'] = (requests[operation ?? 'other'] ?? 0) + 1;
@@ -175,7 +175,7 @@ async function exportAll(shape: Shape): Promise<ExportRequestFigures> {
   };
 }
 
-/** Counts the searches that the service's message limit ends early. */
+/** Counts the searches that the service ended early because they reached its message limit. */
 class CountingQuirks extends ServiceQuirks {
   readonly #cut = new Set<JobProgress>();
 
@@ -229,7 +229,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     }
     return view?.stage === 'complete';
   };
-  // The loop also checks for progress that needs no timer.
+  // The loop also ends when the export makes progress without a timer.
   const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

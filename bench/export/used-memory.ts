@@ -1,9 +1,9 @@
 /**
- * Keeps memory of the machine in use, so that files of a measured process get it quickly. A virtual machine gets a page of memory
- * from its host at first use and may return it when free. Writing files into new pages takes ten times as long, which would hide
- * the cost of the export.
+ * Keeps memory of the machine in use, so that files of a measured process get memory quickly. A virtual machine gets a page of memory from
+ * its host at first use and may return it when it is free. Writing files into new pages takes ten times as long, which would hide the cost
+ * of the export.
  *
- * So a file in memory takes as much space as will be written, and shrinks while the measured process writes. The kernel then reuses
+ * Therefore a file in memory takes as much space as the process will write, and shrinks while the process writes. The kernel then reuses
  * the freed pages. Without `/dev/shm` nothing is done.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';

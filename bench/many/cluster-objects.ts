@@ -1,4 +1,4 @@
-/** Administrator client of a real API server for thousands of objects: creates many concurrently, with their statuses. */
+/** Administrator client that creates thousands of objects and their statuses on a real API server, many concurrently. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { ControlPlaneAccess } from '../../test/support/control-plane-process.ts';
@@ -45,7 +45,9 @@ export class ClusterObjects {
     return ((await this.#call('GET', `${pathOf(plural)}/${name}`)) as Made).status;
   }
 
-  /** Returns the number of resources for each reason of the condition Ready. `none` counts resources without the condition. */
+  /**
+   * Returns the number of resources for each reason of the condition Ready. The reason `none` stands for resources without the condition.
+   */
   async countReasons(plural: Plural): Promise<Readonly<Record<string, number>>> {
     const { items } = (await this.#call('GET', pathOf(plural))) as { readonly items: readonly Made[] };
     const counts: Record<string, number> = {};

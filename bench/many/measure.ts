@@ -1,4 +1,7 @@
-/** Measures one population from start to rest. The control plane, service and operator are new, separate processes. */
+/**
+ * Measures one population (a set of resources) from the start of the operator until it is idle. The control plane, the service and the
+ * operator are new, separate processes.
+ */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,21 +17,21 @@ import { makeSecret, nameOf, type Population, type PopulationName, populations, 
 export interface ManyOptions {
   readonly resources: number;
   readonly idleSeconds: number;
-  /** Folder for CPU profiles of the operator. Without it there are none. */
+  /** Folder for CPU profiles of the operator. If it is absent, there are none. */
   readonly profiles?: string;
 }
 
 export interface ManyFigures {
   readonly population: PopulationName;
   readonly resources: number;
-  /** Figures of the first start, with resources that have no status. Absent if they have one. */
+  /** Figures of the first start, if the resources have no status. Absent if they have one. */
   readonly first?: Reached & {
     readonly writeP50Ms: number;
     readonly writeP99Ms: number;
     readonly requests: Readonly<Record<string, number>>;
   };
   readonly restart: Rest;
-  /** Number of requests to the API server until the operator is at rest, by method and resource. */
+  /** Number of requests to the API server until the operator is idle, by method and resource. */
   readonly restartRequests: Readonly<Record<string, number>>;
   readonly residentMiB: number;
   readonly metricsBytes: number;
@@ -93,7 +96,7 @@ async function firstStatuses({ operator }: Place, name: PopulationName, count: n
     await process.profiled(`${name}-first`);
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
-    // Later status updates, such as changed figures, are not part of the restart.
+    // Later status updates, such as changed figures, do not count as part of the restart.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {

@@ -1,8 +1,8 @@
 /**
- * `logfleet run` in a process that answers questions of its parent: requests to the API server, duration of status writes, and CPU
- * profiles. Otherwise it equals the operator.
+ * Runs `logfleet run` in a process that also answers questions of its parent process: about requests to the API server, durations of status
+ * writes, and CPU profiles.
  *
- * `node observed-operator.ts SERVER run …`
+ * Usage: `node observed-operator.ts SERVER run …`
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ export type Question =
   | { readonly ask: 'profile' }
   | { readonly ask: 'profiled'; readonly profileFile: string };
 
-/** Figures since the start of the process or since `forget`. */
+/** Figures since the start of the process or since the last question `forget`. */
 export interface RequestFigures {
   /** Requests to the API server by method and resource. Watches have the method `WATCH`. */
   readonly requests: Readonly<Record<string, number>>;

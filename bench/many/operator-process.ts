@@ -1,4 +1,4 @@
-/** The measured operator: a separate process, which reports its own figures and is also measured from outside. */
+/** Runs the measured operator in a separate process, and measures it: by its own figures and from outside. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -15,9 +15,8 @@ import type { Question, RequestFigures } from './observed-operator.ts';
 const program = fileURLToPath(new URL('observed-operator.ts', import.meta.url));
 const pollMs = 250;
 /**
- * Time in ms for which the operator's CPU usage must stay below `quietShare` before the benchmark treats the operator
- * as idle. It is longer than the sweep of 10,000 collectors, during which the operator waits for the service at 4
- * requests a second.
+ * Time in ms for which the operator's CPU usage must stay below `quietShare` before the operator counts as idle. It is longer than the time
+ * to list 10,000 collectors at 4 requests a second, in which the operator mostly waits for the service.
  */
 const quietMs = 10_000;
 const quietShare = 0.05;
@@ -25,9 +24,9 @@ const longestMs = 600_000;
 
 export interface OperatorOptions {
   readonly access: ControlPlaneAccess;
-  /** Directory of the volume `exports`, a destination of exports. */
+  /** Directory of the volume `exports`, to which exports write. */
   readonly volume: string;
-  /** Folder for CPU profiles. Without it, no profiles are written. */
+  /** Folder for CPU profiles. If it is absent, no profiles are written. */
   readonly profiles: string | undefined;
 }
 

@@ -9,10 +9,10 @@ import { type OperatorOptions, OperatorProcess } from './operator-process.ts';
 export interface Population {
   readonly title: string;
   readonly plural: Plural;
-  /** Whether the Secret to which all resources of the population refer exists. */
+  /** True if the Secret to which all resources of the population refer exists. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
-  /** Brings all resources to their final state. Absent if the operator does that by itself. */
+  /** Brings all resources to their final state. Absent if the operator does that alone. */
   readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
 }
 
@@ -104,10 +104,7 @@ function policy(index: number): object {
   };
 }
 
-/**
- * The operator completes the first export. The other exports get a copy of its status, as when they are restored from a
- * backup.
- */
+/** The operator completes the first export. The other exports get a copy of its status, as if they were restored from a backup. */
 async function completeAll(names: readonly string[], { objects, operator }: FinishingPlace): Promise<void> {
   const [first = '', ...others] = names;
   await objects.makeAll('searchexports', [searchExport(0, {})]);

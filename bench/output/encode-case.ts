@@ -1,7 +1,7 @@
 /**
- * Measures one conversion from pages of messages to the bytes of a file in a separate process: `node encode-case.ts '{"way": …}'`
- * prints the figures as a line of JSON. The pages come from memory, and the bytes are discarded. CPU time covers all threads,
- * including compression.
+ * Measures one conversion from pages of messages to the bytes of a file. `node encode-case.ts '{"way": …}'` runs in a separate process and
+ * prints the figures as a line of JSON. The pages come from memory, and the bytes are discarded. CPU time covers all threads, including
+ * those for compression.
  */
 import { Writable } from 'node:stream';
 import { keepHeapSmall } from '../../src/base/heap.ts';
@@ -35,7 +35,7 @@ export interface EncodeFigures extends EncodeCase {
   readonly peakResidentMb: number;
 }
 
-/** Converts all pages. Resolves to the size of the file. */
+/** Converts all pages. Resolves to the size of the output file. */
 type Way = (pages: Iterable<LogPage>, one: EncodeCase) => Promise<number>;
 
 const nowhere: PartSink = {

@@ -1,4 +1,4 @@
-/** Measures page bytes converted per second of CPU time, and memory, compared with simple user code. */
+/** Measures how many page bytes are converted per second of CPU time, and the memory, compared with simple user code. */
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ const gzip6: Compression = { kind: 'gzip', level: 6 };
 const zstd3: Compression = { kind: 'zstd', level: 3 };
 const ndjson = { format: 'ndjson', fields: [] } as const;
 
-/** Benchmark cases. Each case of simple user code follows the case that it is compared with. */
+/** Benchmark cases. Each case of simple user code comes directly after the case with which it is compared. */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
   ...[none, gzip1, gzip6, zstd3].flatMap((compression) => [
     { ...ndjson, way: 'export', compression } as const,

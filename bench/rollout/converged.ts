@@ -1,4 +1,4 @@
-/** Counts the requests of a fleet at the target in an hour of virtual time. */
+/** Counts the requests for a fleet at its target in an hour of virtual time. */
 import { World } from '../../test/support/world.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 

@@ -1,9 +1,9 @@
 /**
- * Latency from an apply to the first upgrade. A real etcd and kube-apiserver, `logfleet run` with its lease, and the simulator
- * behind TLS are separate processes with the same wall clock.
+ * Measures the latency from an apply of a policy to its first upgrade. A real etcd and kube-apiserver, `logfleet run` with its lease, and
+ * the simulator behind TLS are separate processes on the same wall clock.
  *
- * Each policy has ten collectors and its own access id, so its budget is idle. For a new policy the operator knows nothing of its
- * service and has no connection. The steps are: watch, Secret, TLS, builds, list, ledger, POST.
+ * Each policy has ten collectors and its own access id, so its request budget is idle. For a new policy, the operator knows nothing about
+ * its service and has no connection. The steps of an upgrade are: watch, Secret, TLS, builds, list, ledger (stored rollout state), POST.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ export interface LatencyFigures {
   /** Latency of each apply (of a policy) in ms, in ascending order. */
   readonly newPolicyToPost: readonly number[];
   readonly newTargetToPost: readonly number[];
-  /** Latency in ms until a watch shows a status for the new generation of the policy. */
+  /** Latency in ms from the apply until a watch shows a status for the new generation of the policy. */
   readonly newTargetToStatus: readonly number[];
 }
 
@@ -32,7 +32,7 @@ const collectorsEach = 10;
 const pauseMs = 100;
 const pollMs = 2;
 const deadlineMs = 60_000;
-/** Number of first applies that are excluded, since the operator's code is not compiled yet. */
+/** Number of first applies that are excluded, because the operator's code is not compiled yet when they run. */
 const warmUps = 5;
 
 export async function measureLatency(applies: number): Promise<LatencyFigures> {
@@ -112,7 +112,7 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const watch = await api.watchPolicies(wallMs);
   for (const name of names) await api.applyPolicy(name, firstTarget);
   for (const name of names) await watch.until(name, ({ ready }) => ready, deadlineMs);
-  // Listing the collectors has used the request budgets. Wait until each budget allows a request immediately.
+  // Listing the collectors has used the request budgets. The next apply waits until each budget allows a request immediately.
   await delay(2_000);
   for (const name of names) {
     const sentMs = wallMs();
@@ -126,7 +126,7 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   return { toPost, toStatus };
 }
 
-/** Returns when the first upgrade request of each user arrived, from the simulator's growing journal. */
+/** Returns the time of the first upgrade request of each user, from the simulator's journal, which is still growing. */
 class FirstPosts {
   readonly #file: string;
   readonly #arrivals = new Map<string, number>();

@@ -1,7 +1,7 @@
 /**
- * Memory and CPU time of the operator's process. The service is another process behind TLS, and the host is a directory. The client
- * never exceeds four requests per second, so a rollout of 100,000 collectors takes seven hours. `fast-operator.ts` uses a faster
- * clock.
+ * Measures memory and CPU time of the operator's process. The service is another process behind TLS, and the host is a directory. The
+ * client never exceeds four requests per second, so a rollout of 100,000 collectors takes seven hours. Therefore `fast-operator.ts` uses a
+ * faster clock.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -57,7 +57,7 @@ interface Wish {
   readonly requestedAt?: string;
 }
 
-/** Files and processes of one measurement, which are removed together. */
+/** Files and processes of one measurement, which are removed and ended together. */
 class Workplace {
   readonly directory = mkdtempSync(path.join(tmpdir(), 'logfleet-bench-'));
   readonly manifests = path.join(this.directory, 'manifests');
@@ -163,12 +163,12 @@ export async function rollOutFast(collectors: number, speed: number): Promise<Wh
   }
 }
 
-/** Measures three phases: reading a fleet that is at the target, listing it again, and upgrading it for a while. */
+/** Measures three phases: reading a fleet that is at the target, listing the fleet again, and upgrading it for a while. */
 export async function holdFleet(collectors: number, rollingSeconds: number): Promise<HeldFleet> {
   const workplace = new Workplace();
   try {
     const simulator = await workplace.simulator(collectors, 1);
-    // No collector runs this version, so the policy observes first.
+    // No collector runs the target version, so the policy only observes in the first phases.
     workplace.writeManifests(simulator, { version: target, mode: 'Observe' });
     const startMs = performance.now();
     const pid = workplace.operator(mainProgram, ['run', workplace.manifests, '--watch', '--log-level', 'warn']);

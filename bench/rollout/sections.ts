@@ -11,10 +11,10 @@ import type { RolloutFigures } from './virtual-rollout.ts';
 const count = new Intl.NumberFormat('en-US');
 const residentLimitMiB = 300;
 const latencyLimitMs = 100;
-/** Maximum ratio of the CPU time per collector of the largest fleet to that of the smallest. */
+/** Maximum ratio of the CPU time per collector in the largest fleet to that in the smallest fleet. */
 const linearTolerance = 1.25;
 
-/** Results, as `--json` prints them. A part that was not requested is absent. */
+/** Results as `--json` prints them. Measurements that were not requested are absent. */
 export interface RolloutReport extends Machine {
   readonly requests?: readonly RolloutFigures[];
   readonly converged?: ConvergedFigures;
@@ -63,7 +63,10 @@ function requestLines(rollout: RolloutFigures): Line[] {
   ];
 }
 
-/** Requests to the API server that are expected: watches, the lease, the relist, and the Secret, which is read again before use. */
+/**
+ * Requests to the API server that are expected: those of watches, of the lease, of the relist, and of the Secret, which is read again
+ * before use.
+ */
 const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 

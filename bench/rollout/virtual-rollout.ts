@@ -1,9 +1,9 @@
 /**
- * Whole rollout in virtual time with the real operator, the simulated service and an API server in memory. Figures come from the
+ * Runs a whole rollout in virtual time with the real operator, the simulated service and an API server in memory. The figures come from the
  * service's journal.
  *
- * Also a program, so that each rollout has its own heap: `node virtual-rollout.ts '{"collectors": …}'` prints the figures as a line
- * of JSON.
+ * This file is also a program, so that each rollout has its own heap: `node virtual-rollout.ts '{"collectors": …}'` prints the figures as a
+ * line of JSON.
  */
 import type { Scenario } from '../../simulator/scenario.ts';
 import { World } from '../../test/support/world.ts';
@@ -13,7 +13,10 @@ export interface RolloutCase {
   /** Maximum number of rows in a page of the service. */
   readonly pageRows: number;
   readonly oldVersions: number;
-  /** Whether the service offers a build that no collector runs and no policy targets, whose list shows all collectors (U7). */
+  /**
+   * True if the service offers a build that no collector runs and no policy targets. The list of collectors for this build is complete
+   * (U7).
+   */
   readonly spareBuild: boolean;
 }
 
@@ -88,7 +91,7 @@ export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
   };
 }
 
-/** Counts journal entries without keeping them, since a long journal would take most of the heap. */
+/** Counts the entries of the journal without keeping them, since a long journal would take most of the heap. */
 class RunningTotals {
   readonly operations: Record<string, number> = {};
   apiRequests = 0;

@@ -1,4 +1,4 @@
-/** Cost of a year of generated messages with 200 open jobs. Each job is polled and read. */
+/** Measures the cost of 200 open search jobs over a year of generated messages. Each job is polled and read. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Section } from '../figures.ts';
 import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
@@ -14,14 +14,17 @@ export interface OpenJobsFigures {
   /** Number of messages that all jobs found together. */
   readonly messagesFound: number;
   readonly recordsKept: number;
-  /** Number of jobs without records because the records of all jobs would take too much memory. */
+  /** Number of jobs whose records were dropped because the records of all jobs would take too much memory. */
   readonly givenUp: number;
   readonly seconds: number;
   readonly processorSeconds: number;
 }
 
 const jobs = 200;
-/** Query of every fifth job: about 90,000 groups, the maximum of a query, and together more than the memory limit of records. */
+/**
+ * Query of every fifth job. It has about 90,000 groups, nearly the maximum of a query. Together these jobs need more than the memory limit
+ * of records.
+ */
 const heavyQuery = '* | count by _messageid';
 const heavyRangeMs = 90_000;
 /** Query of the last job, which must examine each message. */
@@ -40,7 +43,7 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
   let [recordsKept, givenUp] = [0, 0];
   for (let index = 0; index < jobs; index++) {
     const query = index === jobs - 1 ? slowQuery : (queries[index % queries.length] as string);
-    // Each job has another end, so that it cannot use results of another job.
+    // Each job has another end of its range, so that it cannot use the results of another job.
     const to = year.to - index * 3_600_000;
     const id = await reader.createJob(query, query === heavyQuery ? to - heavyRangeMs : year.from, to);
     const { messageCount, recordCount, isGivenUp } = await settled(reader, id);
@@ -72,7 +75,7 @@ interface Settled {
   readonly isGivenUp: boolean;
 }
 
-/** Polls a job until it finds nothing more. Each status returns its errors once. */
+/** Polls a job until a status reports nothing new. Each status reports its errors only once. */
 async function settled(reader: Reader, id: string): Promise<Settled> {
   for (let isGivenUp = false; ; ) {
     const { state, messageCount, recordCount, pendingErrors } = await reader.status(id);

@@ -1,6 +1,6 @@
 /**
- * Pages of messages over TLS: the simulator is a separate process, and this process reads and discards. The throughput of one core
- * is computed from the server's CPU time.
+ * Measures reading pages of messages over TLS: the simulator is a separate process, and this process reads and discards the pages. The
+ * throughput of one core is computed from the server's CPU time.
  */
 import type { LogScenario } from '../../simulator/search/log-scenario.ts';
 import { renderSections } from '../figures.ts';
@@ -28,8 +28,7 @@ const cases: readonly Case[] = [
 ];
 
 /**
- * Reads `atOnce` pages concurrently until `megabytes` are read. Each reader requests its next page after the end of the
- * last one.
+ * Reads `atOnce` pages at the same time until `megabytes` are read. Each reader requests its next page after the end of the page before.
  */
 async function readPages(reader: Reader, id: string, pageRows: number, megabytes: number, atOnce: number) {
   let offset = 0;

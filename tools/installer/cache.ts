@@ -1,9 +1,8 @@
 /**
- * The cache of programs outside the checkout, with one folder for each version:
- * `${XDG_CACHE_HOME:-~/.cache}/logfleet/NAME/VERSION/`.
+ * Cache of programs outside the checkout, with one folder for each version: `${XDG_CACHE_HOME:-~/.cache}/logfleet/NAME/VERSION/`.
  *
- * Invariant: a folder with its final name is complete. It is filled under another name and then renamed. One process fills it at a
- * time, and others wait.
+ * Invariant: a folder with its final name is complete. It is filled under another name and then renamed. Only one process fills a folder at
+ * a time; others wait.
  */
 import {
   closeSync,
@@ -29,8 +28,8 @@ function cacheRoot(): string {
 }
 
 /**
- * Returns the folder `name/key` of the cache. If it does not exist, `fill` fills an empty folder on the same disk. If `fill`
- * throws, nothing stays.
+ * Returns the folder `name/key` of the cache. If it does not exist, `fill` gets an empty folder on the same disk to fill. If `fill` throws,
+ * that folder is removed.
  */
 export async function cached(name: string, key: string, fill: (directory: string) => Promise<void>): Promise<string> {
   const parent = join(cacheRoot(), name);
@@ -62,7 +61,7 @@ function sweep(parent: string, prefix: string): void {
   }
 }
 
-/** Creates a lock file with our process id. Waits while a running process has the lock. */
+/** Creates a lock file with the id of this process. Waits while another running process has the lock. */
 async function lock(file: string): Promise<() => void> {
   let waiting: ReturnType<typeof startStep> | undefined;
   for (;;) {
@@ -91,8 +90,8 @@ async function lock(file: string): Promise<() => void> {
 }
 
 /**
- * Returns the process id in the lock file. Undefined if the file is gone, or has no process id, as after a crash between creating
- * and writing it.
+ * Returns the process id in the lock file. Undefined if the file does not exist, or has no process id because its process was killed before
+ * writing it.
  */
 function holderOf(file: string): number | undefined {
   try {

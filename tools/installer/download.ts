@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 
-/** Time limit in ms for a connection. It is short because a machine without internet should fail fast. */
+/** Time limit in ms for a connection. It is short, so that a machine without internet fails fast. */
 const connectTimeoutMs = 5_000;
 
-/** Downloads a file. The message of an error begins with the host that could not be reached or refused. */
+/** Downloads a file. The message of an error begins with the host that could not be reached or that refused the request. */
 export async function get(url: string, timeoutMs: number): Promise<Uint8Array> {
   const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs } });
   try {

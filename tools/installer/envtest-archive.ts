@@ -1,6 +1,6 @@
 /**
- * The archive of etcd, kube-apiserver and kubectl that the Kubernetes project releases for tests (envtest). It is downloaded from
- * GitHub, and used only if its checksum is the one in the release index.
+ * Downloads the archive of etcd, kube-apiserver and kubectl that the Kubernetes project releases for tests (envtest). The archive comes
+ * from GitHub, and is used only if its checksum is the one in the release index.
  */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const releaseIndexURL = 'https://raw.githubusercontent.com/kubernetes-sigs/contr
 const indexTimeoutMs = 10_000;
 const downloadTimeoutMs = 600_000;
 
-/** Version → file name → URL, and SHA-512 in hexadecimal digits. */
+/** Release index: for each version, the URL and the SHA-512 (in hexadecimal digits) of each archive. */
 interface ReleaseIndex {
   readonly releases: Readonly<
     Record<string, Readonly<Record<string, { readonly hash: string; readonly selfLink: string }>>>
@@ -29,7 +29,7 @@ export interface EnvtestArchive {
 }
 
 /**
- * Returns the archive for this machine of exactly the wanted version (`v1.36.3`), or of the newest patch of the same minor version.
+ * Returns the archive for this machine. It has exactly the wanted version (`v1.36.3`), or else the newest patch of the same minor version.
  * Undefined if there is none.
  */
 export function chooseArchive(index: ReleaseIndex, wanted: string, platform: string): EnvtestArchive | undefined {
@@ -70,7 +70,7 @@ export async function downloadArchive(
   }
 }
 
-/** Platform in the notation of Go and the archives: `linux-amd64`, `darwin-arm64`. */
+/** Platform in the notation of Go and of the archives, such as `linux-amd64` or `darwin-arm64`. */
 export function goPlatform(): string {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   return `${system}-${process.arch === 'x64' ? 'amd64' : process.arch}`;

@@ -1,4 +1,4 @@
-/** Builds programs from source with Go. A go.mod and a go.sum in tools/ pin the modules. */
+/** Builds programs from source with Go. The files go.mod and go.sum in tools/ fix the versions of all modules. */
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,7 +12,7 @@ export interface GoProgram {
   readonly ldflags: string;
 }
 
-/** Maximum number of characters of Go's output that a failed build shows. */
+/** Maximum number of characters of Go's output that the error of a failed build contains. */
 const shownLines = 30;
 
 export function hasGo(): boolean {
@@ -32,7 +32,7 @@ async function build(program: GoProgram, title: string, directory: string): Prom
   let compiled = 0;
   const go = spawn(
     'go',
-    // With -v, Go names each package when it compiles it. Go reports no other progress.
+    // With -v, Go prints the name of each package that it compiles. Go reports no other progress.
     ['build', '-v', '-trimpath', '-ldflags', program.ldflags, '-o', join(directory, program.name), program.package],
     {
       cwd: program.modules,

@@ -1,6 +1,6 @@
 /**
- * Reports the current step and its duration on stderr. In a terminal it is one line that is rewritten. A log gets a line at the
- * start, one every half minute, and one at the end.
+ * Reports the current step of the installation and its duration on stderr. A terminal shows one line, which is rewritten. A log gets a line
+ * at the start, every half minute, and at the end.
  */
 
 const terminalIntervalMs = 500;

@@ -43,7 +43,7 @@ async function fill(version: string, directory: string): Promise<void> {
   await buildPrograms([{ ...source, ldflags: `-s -w -X main.Version=${version}` }], directory);
 }
 
-/** Puts the program into `directory` if the checksum of the archive is the one in the release. */
+/** Puts the program into `directory` if the archive has the checksum of the release. */
 export async function downloadGateway(version: string, directory: string, from = releases): Promise<void> {
   const step = startStep(`downloading ${name} ${version}`);
   try {
@@ -62,7 +62,7 @@ export async function downloadGateway(version: string, directory: string, from =
   }
 }
 
-/** Name of the archive in the release: `versitygw_v1.8.0_Linux_x86_64`. */
+/** Name of the release archive, such as `versitygw_v1.8.0_Linux_x86_64`. */
 export function archiveName(version: string): string {
   const [system = '', processor = ''] = goPlatform().split('-');
   return `${name}_${version}_${system.replace(/^./, (letter) => letter.toUpperCase())}_${processor === 'amd64' ? 'x86_64' : processor}`;

@@ -1,4 +1,4 @@
-/** Versions of the programs, for archives and builds. The `go.mod` files in tools/ set them. */
+/** Versions of the programs, for downloads and builds. They are read from the `go.mod` files in tools/. */
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
@@ -6,7 +6,7 @@ export const modulesDirectory = join(import.meta.dirname, '..');
 /** Folder with the modules of the S3 gateway, separate from those of Kubernetes. */
 export const gatewayModulesDirectory = join(modulesDirectory, 's3-gateway');
 
-/** Returns the version of a module that the go.mod of a folder requires, as in `v1.36.3`. */
+/** Returns the version of a module that the go.mod of a folder requires, such as `v1.36.3`. */
 export function requiredVersion(module: string, directory = modulesDirectory): string {
   const file = join(directory, 'go.mod');
   const name = module.replaceAll('.', '\\.');
