@@ -128,8 +128,8 @@ export class ProcessLock {
         this.#seenAt = startedAt;
       } else this.#lost = true;
     } catch {
-      // An unreadable lock file does not prove that the lock is lost. If the disk stays silent, `held` becomes false
-      // after `silenceMs`.
+      // An unreadable lock file does not prove that the lock is lost. If the lock file stays unreadable, `held` becomes
+      // false after `silenceMs`.
     }
     if (this.held() !== wasHeld) for (const listener of this.#listeners) listener();
     if (!this.#lost) this.#scheduleHeartbeat();
@@ -276,7 +276,7 @@ export class DirectoryLeadership implements Leadership {
 
   /**
    * Returns whether the operator took over from a process that died. Only the first term of leadership can follow
-   * another process. Later terms follow our own suspension.
+   * another process. Later terms begin only after this process itself was suspended.
    */
   tookOverByForce(): boolean {
     return this.#term === 1 && this.#tookOver;

@@ -35,8 +35,8 @@ interface OtherOperator {
   /** Monotonic time in ms at which an entry of the other operator last changed; -Infinity until the first change. */
   readonly heardAtMs: number;
   /**
-   * Monotonic time in ms at which this process noticed that the other operator had not answered the question whether it
-   * is still running; undefined if no question is open.
+   * Monotonic time in ms at which this process saw its own question, whether the other operator is still running,
+   * without an answer; undefined if no question is open.
    */
   askedAtMs?: number;
   /** True if the other operator did not answer in time. Its entries are then ignored. */

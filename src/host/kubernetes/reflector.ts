@@ -26,7 +26,7 @@ import type { CachedResource, ResourceCache } from './resource-cache.ts';
 const pageLimit = 500;
 const pageDeadlineMs = 15_000;
 const usualWatchSeconds = 20;
-/** Extra time in ms after which a watch is aborted if the API server did not end it. */
+/** Time in ms after the requested end of a watch at which the watch is aborted if the API server has not ended it. */
 const watchMarginMs = 5_000;
 const relistIntervalMs = 600_000;
 /** Minimum duration in ms of a successful watch. A shorter watch that delivered no event counts as failed. */

@@ -15,7 +15,7 @@ import type { ResourceCache } from './resource-cache.ts';
 /** Field manager of all writes by logfleet, shown in managed fields. */
 export const fieldManager = 'logfleet';
 
-/** Client, cache and decoder for status writes of a kind. */
+/** Client, cache and decoder that status writes of one kind of resource need. */
 interface StatusPlace<K extends KindName> {
   readonly client: ApiClient;
   readonly cache: ResourceCache<ResourceOf<K>>;

@@ -160,7 +160,7 @@ export class RateLimiter {
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
 
-  /** Applies the margin that a 429 has enlarged to requests that were already sent, too. */
+  /** Applies a margin that an answer with 429 has enlarged to requests that were sent before that answer. */
   widen(): void {
     for (const reservation of this.#live) reservation.cautionMs = this.#margin.cautionMs;
   }
@@ -194,8 +194,8 @@ export class RateLimiter {
   }
 
   /**
-   * Uses the arrival of one request as evidence for other requests: requests to the same origin
-   * that were sent long enough before have arrived as well.
+   * Uses the arrival of one request as evidence for other requests: requests to the same origin that were sent long
+   * enough before it have arrived as well.
    */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {

@@ -1,5 +1,6 @@
 /**
- * Names and limits of the service's operations. The names are labels of metrics, names of boundaries and rows of the outcome table.
+ * Names and limits of the service's operations. The names are used in metrics, in error boundaries (`base/boundary.ts`)
+ * and in the outcome table (`outcome.ts`).
  */
 import type { RequestClass } from '../budget/request-slot.ts';
 

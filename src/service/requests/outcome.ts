@@ -96,7 +96,7 @@ export interface Treatment {
   readonly again: number;
 }
 
-/** How an outcome is treated, with exceptions for some operations. */
+/** Treatment of an outcome, with exceptions for some operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
 const nothingSent = { effect: 'none', handling: 'backoff', again: 0 } as const;

@@ -159,7 +159,7 @@ export interface SettingNames {
    * into …`.
    */
   readonly trustAuthority: string;
-  /** Instruction in a message to follow a redirect to another host, as in `write it into …`. */
+  /** Instruction in a message to follow a redirect to another host, as in `write the new address into …`. */
   readonly followRedirect: string;
   /** Instruction in a message to leave more of the user's request rate to other clients. */
   readonly shareRate: string;

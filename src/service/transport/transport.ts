@@ -1,9 +1,9 @@
 /**
- * Port to the network: sends one request and receives one answer, complete or as a stream. It handles connections, proxies and
- * certificates. It does not handle credentials or budgets, follows no redirect and repeats no request.
+ * Interface to the network: sends one request and receives one answer, complete or as a stream. It handles connections,
+ * proxies and certificates. It does not handle credentials or budgets, follows no redirect and repeats no request.
  *
- * Invariant: `beforeWrite` runs right before the first byte of a request is written, in the same turn of the event loop and on an
- * established connection. If `beforeWrite` was not called, or threw, the request was not sent.
+ * Invariant: `beforeWrite` runs right before the first byte of a request is written, in the same turn of the event loop
+ * and on an established connection. If `beforeWrite` was not called, or threw, the request was not sent.
  */
 import { LogfleetError } from '../../base/errors.ts';
 import type { Departure } from '../budget/send-right.ts';
