@@ -42,14 +42,14 @@ export interface Account {
   readonly requestsPerSecond: number;
 }
 
-/** Age in ms after which a Secret is read again before use. */
+/** Maximum age in ms of the last read of a Secret. An older Secret is read again before use. */
 const secretMaxAgeMs = 60_000;
 /**
  * Time in ms during which a rejected key (401) is not sent to the service again, unless the Secret changes. Slightly less than the
  * delay after which a stalled resource retries, so that the retry can send a request.
  */
 const refusalHoldMs = stallRetryMs - 1_000;
-/** Time in ms after which unused credentials are closed. */
+/** Time in ms after which the client of unused credentials is closed. */
 const idleMs = 3_600_000;
 
 export interface AccountsOptions {

@@ -1,6 +1,6 @@
 /**
- * Request budgets of the process, one for each user of a service. The service counts requests per user (8), so Secrets and
- * namespaces of the same user share a budget. If Secrets set different shares, the smallest applies.
+ * Request budgets of the process, one for each user of a service. The service counts requests per user, so Secrets and namespaces
+ * of the same user share a budget. If Secrets set different limits, the smallest applies.
  *
  * Invariant: a budget lives as long as a Secret uses it, so its record of recent requests is never lost while requests of the user
  * may be in flight.

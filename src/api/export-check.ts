@@ -245,10 +245,11 @@ function isFrozen(storageClass: string): boolean {
 
 function* checkEnd({ ttlSecondsAfterFinished: ttl }: WrittenSpec): Generator<Finding> {
   if (typeof ttl !== 'number' || ttl >= shortestUsefulTtlSeconds) return;
+  const deletion = ttl === 0 ? 'immediately' : `${ttl}s`;
   yield warning(
     ['spec', 'ttlSecondsAfterFinished'],
     'Risky',
-    `in a cluster the resource is deleted ${ttl === 0 ? 'immediately' : `${ttl}s`} after its end, before anyone can read the result`,
+    `in a cluster the resource is deleted ${deletion} after its end, before anyone can read the result`,
     'write 604800 for a week, or leave it out',
   );
 }

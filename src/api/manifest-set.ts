@@ -149,7 +149,12 @@ function findSecrets(resources: readonly Placed[], others: readonly Placed[]): F
       findings.push(
         place(
           resource,
-          warning(path, 'Risky', `the Secret ${String(reference)} here is in another namespace`, `write it ${wanted}`),
+          warning(
+            path,
+            'Risky',
+            `the Secret ${String(reference)} in these manifests is in another namespace`,
+            `write it ${wanted}`,
+          ),
         ),
       );
     }

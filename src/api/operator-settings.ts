@@ -2,7 +2,8 @@
  * The ConfigMap `logfleet-settings`, which configures the whole operator. In a cluster it is in the operator's own
  * namespace. In a directory it can be in any manifest file.
  *
- * Invariant: an unclear value pauses the operator. Every value of `paused` pauses, except an empty one and `false`.
+ * Invariant: an unclear value pauses the operator. The operator continues only if `paused` is absent, empty or
+ * `false`.
  */
 import { isRecord } from '../base/record.ts';
 import { nearest } from './did-you-mean.ts';

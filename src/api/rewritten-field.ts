@@ -46,7 +46,7 @@ const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 /** Splits a query at its pipes into operators. Pipes inside quotes are skipped. */
 function operatorsOf(query: string): readonly OperatorText[] {
   const texts: string[] = [];
-  // Each quoted text is replaced by its index between two marks.
+  // Each quoted text is replaced by its index between two special characters.
   const marked = query.replace(quotedForm, (_quoted, text: string) => `${mark}${texts.push(text) - 1}${mark}`);
   return marked.split('|').map((part) => {
     const own = [...part.matchAll(markedText)].map(([, index]) => texts[Number(index)] ?? '');

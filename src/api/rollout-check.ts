@@ -27,7 +27,7 @@ export interface WrittenRollout {
 
 /**
  * Minimum useful soak (waiting time after a stage) in ms. The service reports a collector as offline after half an hour
- * of silence (10.4), and a listing must then show it.
+ * of silence, and a listing must then show it (10.4).
  */
 const shortestUsefulSoakMs = 35 * 60_000;
 /**

@@ -1,5 +1,7 @@
 /** Problems of the schedule or the time zone of a maintenance window, with their fixes. */
+
 import { CronSchedule, cronFields } from '../base/cron.ts';
+import { counted } from '../base/number-text.ts';
 import { timeZone } from '../base/time-zone.ts';
 import { nearest } from './did-you-mean.ts';
 import type { Explanation } from './finding.ts';
@@ -39,7 +41,7 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   const fields = cronFields(schedule);
   if (fields.length !== fieldCount) {
     const names = forms.map(({ name }) => name).join(', ');
-    const problem = `${JSON.stringify(schedule)} has ${fields.length} field${fields.length === 1 ? '' : 's'}`;
+    const problem = `${JSON.stringify(schedule)} has ${counted(fields.length, 'field')}`;
     return { problem, remedy: `write five: ${names}, as in ${example}` };
   }
   for (const [index, form] of forms.entries()) {

@@ -188,9 +188,9 @@ function typeName(schema: StructuralSchema | undefined): string {
 function valueName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
-  return typeof value === 'object'
-    ? 'a mapping'
-    : `the ${typeof value === 'string' ? 'text' : typeof value} ${JSON.stringify(value)}`;
+  if (typeof value === 'object') return 'a mapping';
+  const type = typeof value === 'string' ? 'text' : typeof value;
+  return `the ${type} ${JSON.stringify(value)}`;
 }
 
 /**

@@ -69,8 +69,8 @@ function clockChangeAt(text: string, zone: Zone): Explanation | undefined {
     return { problem: `a clock change skips ${text}, which is read as ${readAs}`, remedy: 'write an existing time' };
   }
   if (!occursTwice(localMs, instantMs, zone)) return undefined;
-  const remedy = `write an offset to say which, as in ${text}${renderOffset(localMs - instantMs)} for the first`;
-  return { problem: `${text} occurs twice, and is read as the first, ${readAs}`, remedy };
+  const remedy = `write an offset to choose one, as in ${text}${renderOffset(localMs - instantMs)} for the first`;
+  return { problem: `${text} occurs twice, and is read as the first occurrence, ${readAs}`, remedy };
 }
 
 /**

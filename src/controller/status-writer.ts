@@ -1,9 +1,9 @@
 /**
  * Decides when the status of a resource is written, because each write is an event for all watchers. A change of the health
- * verdict is written at once, a change of figures at limited intervals, and an unchanged status not at all. Also publishes the
- * Events of transitions.
+ * verdict is written immediately, a change of counts and estimates at limited intervals, and an unchanged status not at all.
+ * Also publishes Events about changes of the health verdict.
  *
- * Each kind defines which fields belong to the verdict, and which changes of figures are written.
+ * Each kind defines which fields belong to the verdict, and which changes of counts are written.
  */
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { sameValue } from '../base/canonical-text.ts';

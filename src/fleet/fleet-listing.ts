@@ -120,8 +120,8 @@ export class FleetListing {
   }
 
   /**
-   * Builds that the service offers (4.7), with the time at which this process sent the request for
-   * them; undefined until the first answer.
+   * Builds that the service offers, with the time at which this process sent the request for them; undefined
+   * until the first answer (4.7).
    */
   builds(): { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined {
     return this.#builds;

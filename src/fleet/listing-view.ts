@@ -84,7 +84,7 @@ export class View {
 
 /**
  * Chooses the builds for which the next sweep requests the collector list.
- * @param offered builds of the service (4.7)
+ * @param offered builds that the service offers
  * @param targeted versions that policies target
  * @param counts number of known collectors by version
  * @param present current view, kept while it is usable, so that positions stay comparable

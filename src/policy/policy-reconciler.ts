@@ -95,7 +95,10 @@ export class PolicyReconciler implements Reconciler {
     }
   }
 
-  /** Prepares for the end of the process: no new POST is sent, and held-back status figures are written at once. */
+  /**
+   * Prepares for the end of the process: no new POST is sent, and changed counts that wait for the next write of
+   * status are written immediately.
+   */
   drain(): void {
     this.#draining = true;
     for (const runtime of this.#runtimes.values()) if (!runtime.quiet()) this.#options.enqueue(runtime.owner);

@@ -106,8 +106,8 @@ export class ServiceBinding {
   }
 
   /**
-   * Error that currently prevents the use of the service; undefined when there is none, or when the
-   * failure may be a short one.
+   * Error that currently prevents the use of the service; undefined when there is none, or as long as the
+   * failure may be temporary.
    */
   problem(): LogfleetError | undefined {
     const failed = this.#bound?.listing.problem()?.error;

@@ -52,7 +52,7 @@ export interface CollectorVersionPolicySpec {
   /** Number, order and stages of the upgrades. */
   readonly strategy: Strategy;
   /**
-   * Tolerated failures of a rollout, and the reaction to more of them. A failure is an upgrade that failed or timed
+   * Tolerated failures of a rollout, and the reaction if there are more. A failure is an upgrade that failed or timed
    * out, or an upgraded member that went offline or left the target before its stage ended. Upgrades that the service
    * refused do not count. Without any `maxFailures`, here or in a stage, a collector with exhausted retries holds its
    * stage.
@@ -256,9 +256,10 @@ export interface MessageAnalysis {
 }
 
 /**
- * Tolerated failures of a rollout, and the reaction to more of them. A failure is an upgrade that failed or timed out,
- * or an upgraded member that went offline or left the target before its stage ended. Upgrades that the service refused
- * do not count. Without any `maxFailures`, here or in a stage, a collector with exhausted retries holds its stage.
+ * Tolerated failures of a rollout, and the reaction if there are more. A failure is an upgrade that failed or timed
+ * out, or an upgraded member that went offline or left the target before its stage ended. Upgrades that the service
+ * refused do not count. Without any `maxFailures`, here or in a stage, a collector with exhausted retries holds its
+ * stage.
  */
 export interface FailurePolicy {
   /**

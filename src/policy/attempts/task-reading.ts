@@ -1,6 +1,6 @@
 /**
- * Reads the status of upgrade tasks in the background (4.8), with a limited number of concurrent requests. The results are kept
- * until a decision has used them.
+ * Reads the status of upgrade tasks in the background, with a limited number of concurrent requests. The results are kept until
+ * a decision has used them (4.8).
  */
 
 import type { Clock } from '../../base/clock.ts';

@@ -183,7 +183,7 @@ export interface StageAnalysis {
   readonly minRatio: number;
   readonly durationMs: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
-  /** Minimum number of messages in the baseline. A member with fewer messages is not judged. */
+  /** Minimum number of messages in the baseline period. A member with fewer messages is not judged. */
   readonly minMessages: number;
   /** Query for the messages that are counted; absent when all messages are counted. */
   readonly scope?: string;
@@ -201,7 +201,7 @@ export interface AnalysisOutcome {
   /** Number of members that were judged, and the number of quiet members among them. */
   readonly judged: number;
   readonly quiet: number;
-  /** Number of members that were not judged, because their baseline has too few messages. */
+  /** Number of members that were not judged, because they shipped too few messages in the baseline period. */
   readonly unjudged: number;
   /** Bytes that the searches of the analysis scanned, as far as the service reports bytes. */
   readonly scannedBytes: number;

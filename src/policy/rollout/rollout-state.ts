@@ -101,7 +101,7 @@ export interface Evaluation {
 
 /**
  * Maximum time in ms until a listing shows that a collector died. The service still reports a dead collector
- * as alive for half an hour (4.8), and then a listing must be read.
+ * as alive for half an hour, and then a listing must be read (4.8).
  */
 const deathSeenAfterMs = 35 * 60_000;
 

@@ -3,6 +3,7 @@
  * waits; this file chooses the wait that status shows.
  */
 import { reasons } from '../../api/conditions.ts';
+import { counted } from '../../base/number-text.ts';
 import type { Health } from '../../controller/health.ts';
 import { isoTime } from '../../controller/status-text.ts';
 import type { Admission } from '../attempts/admission.ts';
@@ -80,8 +81,7 @@ function waitForRules({ refusal, admission: { post, waits, isBrisk }, now }: Dec
   const moves = isBrisk || post.length > 0;
   const wait = waits.find(({ forAll }) => forAll || !moves);
   if (!wait) return undefined;
-  const { collectors } = wait;
-  return toWait(wait, wait.forAll ? '' : ` (${collectors} collector${collectors === 1 ? '' : 's'})`, now);
+  return toWait(wait, wait.forAll ? '' : ` (${counted(wait.collectors, 'collector')})`, now);
 }
 
 type Waits = Pick<Refusal, 'waitsFor'> & {

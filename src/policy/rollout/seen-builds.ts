@@ -27,7 +27,7 @@ interface StoredBuilds {
   readonly format: number;
   /** Identity of the service that offers the builds. */
   readonly service: string;
-  /** Versions of builds, each with the wall time in ms since which it has been offered. */
+  /** For each build, its version and the wall time in ms since which the service has offered it. */
   readonly seen: readonly (readonly [string, number])[];
 }
 

@@ -103,7 +103,7 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
     const counts = emptyCounts();
     for (const { memberState } of expected[index] ?? []) counts[memberState]++;
     const { updated, failed } = counts;
-    // The next stage can wait here only for its approval.
+    // The only reason for which the next stage can wait here is a missing approval.
     const shown = next?.name === name && gate ? 'AwaitingApproval' : 'Pending';
     return { name, members: countMembers(counts, spec), updated, failed, state: shown };
   });

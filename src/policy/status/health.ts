@@ -186,8 +186,10 @@ function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   const { rolledBack, candidates, underWay, left, offline } = rollback;
   const why = stopText(header.stop, state?.stopTally);
   const rest = [
-    left.length > 0 ? `${left.length} could not be rolled back (see status.failureReasons)` : '',
-    offline > 0 ? `${offline} will follow when ${wordFor(offline, 'it runs', 'they run')}` : '',
+    left.length > 0 ? `${counted(left.length, 'collector')} could not be rolled back (see status.failureReasons)` : '',
+    offline > 0
+      ? `${counted(offline, 'offline collector')} will follow when ${wordFor(offline, 'it is', 'they are')} back online`
+      : '',
   ].filter((text) => text !== '');
   const said = rest.length > 0 ? `; ${rest.join('; ')}` : '';
   if (isRollbackOver(rollback)) {
@@ -196,7 +198,7 @@ function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   }
   const done = `${why}: ${rolledBackWords(rolledBack)}, ${underWay} under way`;
   if (spec.mode === 'Observe' && candidates.length > 0) {
-    const message = `${done}${said}. Would roll back ${candidates.length} more; ${observesOnly}`;
+    const message = `${done}${said}. Would roll back ${counted(candidates.length, 'more collector')}; ${observesOnly}`;
     return { ...quiet, ready: 'False', reason: reasons.observing, message };
   }
   const waits = wait === undefined ? '' : `; waiting for ${wait.waitingFor}`;
@@ -256,7 +258,8 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   // Reasons why no upgrade starts are shown only while the policy has collectors left to upgrade.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back` : undefined);
-  const message = `${progress}${excessText(state)}${waits === undefined ? '' : `; waiting for ${waits}`}.`;
+  const waiting = waits === undefined ? '' : `; waiting for ${waits}`;
+  const message = `${progress}${excessText(state)}${waiting}.`;
   const reason = (inProgress === 0 ? held?.reason : undefined) ?? reasons.rollingOut;
   return { ...atWork, reason, message };
 }

@@ -1,8 +1,8 @@
 /**
  * Decides when the status of a policy is written, because each write is an event for all watchers of the resource:
- * - at once after a change of conditions, target or rollout;
- * - at limited intervals after a change of figures;
- * - not at all without a change, or when only the estimated end of the rollout changed a little.
+ * - immediately after a change of conditions, target or rollout;
+ * - at limited intervals after a change of counts;
+ * - not at all without a change, or if only the estimated end of the rollout changed a little.
  */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';

@@ -88,13 +88,13 @@ describe('a change of the clocks (E12)', () => {
       'a local time that occurs twice',
       '2026-10-25T02:30:00',
       'Europe/Berlin',
-      'from: 2026-10-25T02:30:00 occurs twice, and is read as the first, 2026-10-25T00:30:00.000Z; write an offset to say which, as in 2026-10-25T02:30:00+02:00 for the first',
+      'from: 2026-10-25T02:30:00 occurs twice, and is read as the first occurrence, 2026-10-25T00:30:00.000Z; write an offset to choose one, as in 2026-10-25T02:30:00+02:00 for the first',
     ],
     [
       'one west of Greenwich, to the millisecond',
       '2026-11-01T01:59:59.999',
       'America/St_Johns',
-      'from: 2026-11-01T01:59:59.999 occurs twice, and is read as the first, 2026-11-01T04:29:59.999Z; write an offset to say which, as in 2026-11-01T01:59:59.999-02:30 for the first',
+      'from: 2026-11-01T01:59:59.999 occurs twice, and is read as the first occurrence, 2026-11-01T04:29:59.999Z; write an offset to choose one, as in 2026-11-01T01:59:59.999-02:30 for the first',
     ],
     [
       'a local time that a clock change skips',

@@ -153,7 +153,7 @@ describe('where each stands', () => {
     bench.rebuild();
     const { changes, health } = decided(bench, { nowMs: openLimitMs + 1 });
     expect(changes).toMatchObject([{ entry: { back: true, ending: { kind: 'timedOut' } } }]);
-    expect(health.message).toContain('1 could not be rolled back (see status.failureReasons)');
+    expect(health.message).toContain('1 collector could not be rolled back (see status.failureReasons)');
   });
 
   test.each<[Entry, Partial<Collector>, boolean]>([
@@ -321,7 +321,7 @@ describe('what people read', () => {
       reconciling: true,
       stalled: false,
       message:
-        '2 of 3 attempts failed: 1 collector was rolled back, 0 under way, 1 left to do; 1 could not be rolled back (see status.failureReasons).',
+        '2 of 3 attempts failed: 1 collector was rolled back, 0 under way, 1 left to do; 1 collector could not be rolled back (see status.failureReasons).',
     });
   });
 
@@ -341,7 +341,7 @@ describe('what people read', () => {
       reconciling: false,
       stalled: false,
       message:
-        '2 of 3 attempts failed: 1 collector was rolled back, 0 under way. Would roll back 1 more; spec.mode is Observe, so no upgrade is started.',
+        '2 of 3 attempts failed: 1 collector was rolled back, 0 under way. Would roll back 1 more collector; spec.mode is Observe, so no upgrade is started.',
     });
     expect(decided(rolledBack(backAfter('updated')), observe).health.reason).toBe('RolledBack');
   });
@@ -365,7 +365,7 @@ describe('what people read', () => {
       reason: 'RolledBack',
       stalled: true,
       message:
-        '2 of 3 attempts failed: 2 collectors were rolled back to the former versions; 1 could not be rolled back (see status.failureReasons). Set another target, or run `logfleet retry`.',
+        '2 of 3 attempts failed: 2 collectors were rolled back to the former versions; 1 collector could not be rolled back (see status.failureReasons). Set another target, or run `logfleet retry`.',
     });
   });
 });

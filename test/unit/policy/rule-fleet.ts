@@ -44,7 +44,7 @@ export const blockers = {
   'look after a failure': /a listing that confirms the version after the failed upgrade/,
   'maxInProgress of all': /strategy.maxInProgress allows at most 1/,
   'maxInProgress of a stage': /stage rest allows at most 1/,
-  offline: /1 offline|to come back|will follow when/,
+  offline: /1 offline|come back|will follow when/,
   overlap: /of other policies|of the selected collectors belongs? to policy/,
   'claims of others': /policy a\/b to claim its collectors first/,
   'observe mode': /spec.mode (?:is Observe|to be Enforce)/,
