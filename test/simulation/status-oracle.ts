@@ -62,7 +62,7 @@ function tooManyUpdated(
   return updated > most ? [`U7: ${policy} shows at ${atMs} that ${updated} run ${target}, ${most} ever did`] : [];
 }
 
-/** Checks that the number of updated collectors in the status agrees with the number of collectors at the target version. */
+/** Checks that the status shows no more updated collectors than collectors that run the target version. */
 function versionsApart({ atMs, policy, status }: StatusRecord, target: string | undefined): string[] {
   const { collectors, versions = [] } = status;
   if (target === undefined || !collectors) return [];

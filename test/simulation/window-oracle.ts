@@ -24,8 +24,8 @@ export function windowViolations({ plan, posts, state }: HistoryRecord): string[
 }
 
 /**
- * Whether a window is open at this time and stays open during the whole cutoff (time that an upgrade needs before the window
- * ends). Each second is checked, because windows begin and end on full seconds.
+ * Whether a window is open at this time and stays open during the whole cutoff (time before the end of a window in which no
+ * upgrade starts). Each second is checked, because windows begin and end on full seconds.
  */
 export function isStartable(maintenance: Maintenance, wallMs: number, zone: string | undefined): boolean {
   const untilMs = wallMs + (parseDuration(maintenance.cutoff ?? '30m') ?? 0);

@@ -14,8 +14,7 @@ test.concurrent.each(exportMutants)('$rule: $name', { timeout: 600_000 }, async 
 });
 
 test('each rule has a mutant', () => {
-  // Histories do not cover the time at which pages are read (E7), local times (E12), and a deployment that moves to another
-  // address (E14).
+  // Histories do not cover the time at which pages are read (E7), local times (E12), and a failover to another process (E14).
   const numbered = [3, 4, 5, 6, 8, 9, 10, 11, 13, 15].map((number) => `E${number}`);
   expect([...new Set(exportMutants.map(({ rule }) => rule))]).toEqual(expect.arrayContaining(numbered));
 });

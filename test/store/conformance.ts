@@ -1,4 +1,4 @@
-/** The promises of every destination (`src/destination/destination.ts`), as one suite for all kinds. */
+/** Test suite that every kind of export destination must pass. It tests what `src/destination/destination.ts` promises. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { type Destination, largestManifestBytes, largestObjectBytes } from '../../src/destination/destination.ts';
@@ -9,7 +9,7 @@ import { makePlace, openPlace, type Place } from './place.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** Data in which no bytes repeat, so that the tests detect misplaced parts. */
+/** Data without repetitions, so that the tests notice when parts of a file are in the wrong place. */
 function differentBytes(size: number): Buffer {
   const words = Uint32Array.from({ length: Math.ceil(size / 4) }, (_, index) => index);
   return Buffer.from(words.buffer, 0, size);

@@ -1,6 +1,6 @@
 /**
- * Exports that are killed at each of their boundaries, or run by two processes at once: every row is written once, and no other file
- * remains.
+ * Tests exports that are killed at each step, or that two processes run at the same time. Every row is written once, and no other
+ * file remains.
  */
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { type Verification, verifyExport } from '../../src/destination/verify.ts';
@@ -31,7 +31,7 @@ describe.each(['volume', 's3'] as const)('an export to a destination of the kind
     const { differences, manifest, rows } = await verification();
     expect(differences).toEqual([]);
     expect([manifest.totals.intervals, rows]).toEqual([4, 4 * rowsOfFile]);
-    // The export writes its plan, a record and a file for each interval, and its manifest.
+    // The export writes its plan, a commit record and a data file for each interval, and its manifest.
     expect(place.files()).toHaveLength(1 + 4 + 4 + 1);
   };
 

@@ -10,17 +10,17 @@ import { openPlace, type PlaceData } from './place.ts';
 import { runSmallExport } from './small-export.ts';
 
 export type Act =
-  /** Act: creates objects one by one after a line on standard input, and reports which ones it created. */
+  /** Waits for a line on standard input, then creates objects one by one, and reports which ones it created. */
   | { readonly kind: 'race'; readonly names: readonly string[]; readonly text: string }
-  /** Act: writes this many bytes to a data file of its own in a folder, reports the file, and waits to be killed. */
+  /** Writes this many bytes to a data file in a folder, reports the name of the file, and waits until the process is killed. */
   | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
-  /** Act: creates objects of this size one after the other and reports each, until the process is killed. */
+  /** Creates objects of this size one after the other and reports each of them, until the process is killed. */
   | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }
-  /** Act: runs a small export, and optionally waits at each step for a line on standard input. */
+  /** Runs a small export. Optionally waits at each step for a line on standard input. */
   | { readonly kind: 'export'; readonly waits: boolean }
-  /** Act: uploads a complete file, and reports the maximum growth of the process's memory in bytes. */
+  /** Uploads a complete file, and reports by how many bytes the memory of the process has grown at most. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
-  /** Act: writes a file that fits on the disk and a file that does not, and reports how the second failed. */
+  /** Writes a file that fits on the disk and a file that does not, and reports how the second write failed. */
   | { readonly kind: 'fill'; readonly keptBytes: number; readonly largeBytes: number };
 
 const { place, act } = JSON.parse(process.argv[2] ?? '') as { readonly place: PlaceData; readonly act: Act };

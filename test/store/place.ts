@@ -1,6 +1,6 @@
 /**
- * Both kinds of destinations (directory and S3 store) for tests. Each test gets a new destination, and can read its
- * actual content.
+ * Creates both kinds of destinations (directory and S3 store) for tests. Each test gets a new destination, and can read what it
+ * really contains.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,8 +27,8 @@ export type PlaceData =
 export interface Place {
   readonly data: PlaceData;
   /**
-   * Returns the paths of all files below the root and beside it, including leftovers of uploads, relative to the
-   * directory or bucket.
+   * Returns the paths of all files below the destination's root and beside it, relative to the directory or bucket. Unfinished
+   * uploads are included.
    */
   files(): readonly string[];
   remove(): void;

@@ -1,4 +1,7 @@
-/** Each setting of a store has its effect: encryption, storage class, region, credentials from the environment, proxies. */
+/**
+ * Tests the effect of each setting of an object store: encryption, storage class, region, credentials from the environment,
+ * proxies.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,7 @@
-/** Behavior of object stores only: keys, buckets, lost answers, unavailable stores, and stores without conditional writes. */
+/**
+ * Tests what applies only to object stores, and not to directories: keys, buckets, lost answers, unavailable stores, and stores
+ * without conditional writes.
+ */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import {
@@ -98,7 +101,7 @@ describe('a store that becomes unavailable', () => {
     await gateway.restart();
     expect((await destination.read('plan'))?.toString()).toBe('x');
     expect(await destination.create('record', Buffer.from('x'))).toBe('created');
-    // An upload of this process counts as a leftover although the process lives.
+    // This process still runs, but its unfinished upload counts as a leftover of an ended process.
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
     expect(bucket.files()).toEqual(['audit/logging/plan', 'audit/logging/record']);
@@ -214,7 +217,7 @@ describe('a lost answer', () => {
 describe('a store that overwrites objects in spite of If-None-Match', () => {
   let server: Server;
   const objects = new Map<string, string>();
-  /** The store sends no error body for a put without content. */
+  /** True if the store closes the connection instead of answering an upload without content. */
   let isSilent = false;
   beforeEach(async () => {
     objects.clear();
@@ -301,7 +304,7 @@ test('an upload of a process that cannot be checked is left over after 15 minute
   opened.push(later);
   const upload = await (await open()).open('data/foreign');
   await upload.write(Buffer.alloc(12 * mebibyte));
-  // A part in flight during an abort may be stored afterwards.
+  // When an upload is aborted, a part that is in flight may still be stored afterwards.
   const parts = () => place.files().filter((file) => /\/\d+$/.test(file));
   await expect.poll(parts, { timeout: 30_000 }).toHaveLength(2);
   expect(await later.abortLeftovers('', 'ofTheDead')).toBe(0);

@@ -1,6 +1,6 @@
 /**
- * A small export by the protocol (E2, E3) with generated rows instead of search jobs: one hour in two segments, each cut once, with files
- * large enough for multipart uploads. It stops at each boundary until it is told to continue.
+ * A small export by the protocol (E2, E3) with generated rows instead of search jobs: one hour in two segments, each cut off once
+ * at the row limit, with files large enough for multipart uploads. The export stops at each step until the test lets it continue.
  */
 import { createHash } from 'node:crypto';
 import { LogfleetError } from '../../src/base/errors.ts';
@@ -77,7 +77,7 @@ async function complete(
   return true;
 }
 
-/** Allows a retry after another process, which covered everything, has removed the unfinished file of this process. */
+/** Allows a retry. Another process that has exported everything may have removed the unfinished file of this process. */
 function unlessItMayPass(error: unknown): false {
   if (!(error instanceof LogfleetError) || error.handling.kind !== 'backoff') throw error;
   return false;

@@ -1,4 +1,4 @@
-/** Behavior of directories only: links, full disks, other users, other machines. */
+/** Tests what applies only to directories as destinations: links, full disks, other users, other machines. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -4,5 +4,5 @@
  */
 import { join } from 'node:path';
 
-/** Path of the cache folder, which stays between test runs. Node.js detects outdated entries. */
+/** Path of the compile cache, a folder that is kept between test runs. Node.js itself ignores outdated entries. */
 export const compileCache = join(import.meta.dirname, '../../node_modules/.cache/compiled');

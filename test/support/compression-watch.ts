@@ -1,10 +1,10 @@
 /**
- * Tells whether a stream of `node:zlib` is compressing. Compression runs on another thread in real time, and Node.js has no list of these
- * operations. A virtual clock waits for the end of the compression. Otherwise hours of virtual time could pass on a busy machine while one
- * chunk is compressed.
+ * Shows whether any stream of `node:zlib` is compressing. Compression runs on another thread in real time, and Node.js does not
+ * list these operations. A virtual clock has to wait for them: otherwise hours of virtual time could pass while one chunk is
+ * compressed.
  *
- * The file wraps `write` of the native stream handles. A handle reports its result as two numbers of the stream: remaining output space and
- * remaining input. The first number has an impossible value from the write until the result.
+ * The file wraps `write` of the native stream handles. A handle reports its result as two numbers of the stream: remaining output
+ * space and remaining input. The first number has an impossible value from the write until the result.
  */
 import { createGzip, createZstdCompress } from 'node:zlib';
 

@@ -15,7 +15,10 @@ import { Agent, request } from 'undici';
 import { type ControlPlaneTools, controlPlaneTools } from '../../scripts/tools.ts';
 import { freePorts, type Kept, keep } from './kept-program.ts';
 
-/** Data with which a test reaches the control plane. It is plain data, because it is passed between processes. */
+/**
+ * Addresses and credentials with which a test connects to the control plane. They are plain data, because they are passed between
+ * processes.
+ */
 export interface ControlPlaneAccess {
   /** Address of the API server, such as `https://127.0.0.1:PORT`. */
   readonly server: string;
@@ -50,7 +53,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
     const directory = mkdtempSync(join(tmpdir(), 'logfleet-control-plane-'));
     const kept: Kept[] = [];
     const removeFiles = () => rmSync(directory, { recursive: true, force: true });
-    // Ctrl-C ends vitest without a teardown, so the programs are also stopped when the process exits.
+    // Ctrl-C ends vitest without its teardown, so the programs are also stopped when the process exits.
     process.once('exit', removeFiles);
     const stop = async () => {
       await Promise.all(kept.map((each) => each.stop()));
@@ -105,7 +108,7 @@ async function start(tools: ControlPlaneTools, directory: string, kept: Kept[]):
       `--service-account-signing-key-file=${join(apiserver, 'sa.key')}`,
       '--service-cluster-ip-range=10.0.0.0/24',
       '--endpoint-reconciler-type=none',
-      // The ServiceAccount admission plugin is off. It would wait for a controller that creates a default service account in each
+      // The ServiceAccount admission plugin is off. The plugin waits until a controller creates the default service account of a
       // namespace, and no controllers run here.
       '--disable-admission-plugins=ServiceAccount',
     ]),
@@ -149,7 +152,7 @@ async function ready(access: ControlPlaneAccess, kept: readonly Kept[]): Promise
   }
 }
 
-/** Whether the API server answers that it is ready. False while it has no certificate or does not listen yet. */
+/** Whether the API server answers that it is ready. False also while it has no certificate or does not listen yet. */
 async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   let agent: Agent | undefined;
   try {

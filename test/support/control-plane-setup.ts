@@ -16,7 +16,10 @@ interface Shared {
   users: number;
 }
 
-/** Shared control planes, kept on the global object of the process, because each project loads this file separately. */
+/**
+ * Shared control planes. They are stored on the global object of the process, because each vitest project loads this file
+ * separately.
+ */
 const place = globalThis as { logfleetControlPlanes?: Map<string, Shared> };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

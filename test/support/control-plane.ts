@@ -1,6 +1,7 @@
 /**
- * Access of a test file to the control plane of the test run. The files of the projects `cluster` and `e2e` share one control plane, so
- * each file creates its own namespaces and leaves everything else unchanged. The project `cluster-wide` has another.
+ * Access of a test file to the control plane of the test run. The files of the projects `cluster` and `e2e` share one control
+ * plane, so each file creates its own namespaces and leaves everything else unchanged. The project `cluster-wide` has its own
+ * control plane.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -58,7 +59,7 @@ export async function createNamespace(prefix = 'test'): Promise<string> {
 /** User that has the rights of a service account. */
 export interface ServiceAccountUser {
   readonly token: string;
-  /** Path of a kubeconfig with this user and the namespace of the service account. */
+  /** Path of a kubeconfig that contains the service account as its user, and the namespace of the account. */
   readonly kubeconfig: string;
 }
 
@@ -82,7 +83,7 @@ export interface KubectlResult {
   readonly stderr: string;
 }
 
-/** Runs kubectl as the administrator or with another kubeconfig. `input` is its standard input. */
+/** Runs kubectl as the administrator or with another kubeconfig. `input` is the standard input of kubectl. */
 export function kubectl(
   args: readonly string[],
   options: { readonly kubeconfig?: string; readonly input?: string | Uint8Array } = {},
@@ -99,7 +100,7 @@ export function kubectl(
       stderr += text;
     });
     child.on('error', reject).on('close', (status) => resolve({ status, stdout, stderr }));
-    // Writing to kubectl may fail, because kubectl can end before it has read its input.
+    // Writing to the standard input may fail, because kubectl can end before it has read all of it.
     child.stdin.on('error', () => {});
     child.stdin.end(options.input ?? '');
   });

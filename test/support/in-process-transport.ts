@@ -1,9 +1,9 @@
 /**
- * Transport to a simulated service in the same process, in virtual time. Tests and simulations use it to run the real client against the
- * simulator without sockets.
+ * Transport to a simulated service in the same process, in virtual time. Tests and simulations use it to run the real client
+ * against the simulator without sockets.
  *
- * Connections always succeed. `beforeWrite` is called in the turn in which the request starts. The whole body is available at its first
- * chunk, even if the body breaks off.
+ * Connections always succeed. The check `beforeWrite` is called in the same turn of the event loop in which the request starts.
+ * The whole body of an answer arrives with its first chunk, even if the body breaks off.
  */
 
 import { ConnectionReset, type InProcessAnswer, type InProcessService } from '../../simulator/in-process.ts';

@@ -57,7 +57,7 @@ async function print(namespace: string, namespaces: readonly string[]): Promise<
 async function render(base: 'namespaced' | 'cluster-wide', namespace: string): Promise<string> {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
-  // The cluster-wide manifests already include the ClusterRoles.
+  // The manifests of the cluster-wide installation already include the ClusterRoles.
   const folders = base === 'cluster-wide' ? [base] : [base, 'roles'];
   const lines = [
     'kind: Kustomization',

@@ -1,6 +1,6 @@
 /**
- * Programs that end with the test process in any case. Each program has a keeper process, which reads a pipe from the test process and
- * kills the program when the pipe ends.
+ * Starts programs that end when the test process ends, however it ends. Each program has a keeper process, which reads a pipe
+ * from the test process and kills the program when the pipe ends.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,8 +17,8 @@ export interface Kept {
 }
 
 /**
- * Shell script of the keeper process. It starts the program, ends with the program, and kills the program when standard input ends.
- * Standard input ends when the test process closes the pipe or dies. The keeper ignores Ctrl-C.
+ * Shell script of the keeper process. The keeper starts the program and ends when the program ends. It kills the program when its
+ * own standard input ends, which happens when the test process closes the pipe or dies. The keeper ignores Ctrl-C.
  */
 const keeper = `
   trap "" INT TERM HUP
@@ -29,7 +29,7 @@ const keeper = `
   wait $program
   rm -rf -- "$KEPT_DIRECTORY"`;
 
-/** Starts a program with its own folder, which is removed when the program ends. */
+/** Starts a program with a folder of its own. The folder is removed when the program ends. */
 export function keep(
   directory: string,
   program: string,

@@ -63,7 +63,7 @@ export function httpsServer(
 }
 
 export interface Proxy extends Loopback {
-  /** Tunnels that clients requested, each with its target address and the credentials of the client. */
+  /** Tunnels that clients requested from the proxy, each with its target address and the credentials of the client. */
   readonly tunnels: { readonly target: string; readonly authorization: string | undefined }[];
 }
 

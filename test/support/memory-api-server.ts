@@ -1,9 +1,9 @@
 /**
- * Simulated Kubernetes API server in memory, behind the port that the operator uses. It simulates latency, watches, disconnected clients
- * and faults. All of them use the given clock and random numbers, so that a test is repeatable.
+ * Simulated Kubernetes API server in memory, behind the port that the operator uses. It simulates latency, watches, disconnected
+ * clients and faults. They use the given clock and random numbers, so that a test is repeatable.
  *
- * Tests act as people and other controllers through `create`, `patch` and `remove`, which take effect immediately. Operator processes act
- * through `client(name)`: each request takes effect during its transmission, and its answer arrives later or never.
+ * Tests act as people and other controllers through `create`, `patch` and `remove`, which take effect immediately. Operator
+ * processes act through `client(name)`: each request takes effect during its transmission, and its answer arrives later or never.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Random } from '../../src/base/random.ts';
@@ -59,7 +59,10 @@ export interface RequestRecord {
   readonly client: string;
   readonly method: RequestInfo['method'];
   readonly path: string;
-  /** Status of the server's answer, whether or not it reached the client. Undefined if a fault prevented the request's effect. */
+  /**
+   * HTTP status of the server's answer, whether or not the answer reached the client. Undefined if a fault prevented the request
+   * from taking effect.
+   */
   readonly status: number | undefined;
 }
 
@@ -100,7 +103,7 @@ export class MemoryApiServer {
     return this.#watches;
   }
 
-  /** Creates an object of any kind in the collection `path`. Throws if the server rejects it. */
+  /** Creates an object of any kind in the collection `path`. Throws if the server rejects the object. */
   create(path: string, object: object): StoredObject {
     return this.#act('POST', path, object);
   }
@@ -120,7 +123,7 @@ export class MemoryApiServer {
     return target && this.store.find(target.collection, target.namespace ?? '', target.name ?? '');
   }
 
-  /** Forgets all past events, so that a watch from an earlier resource version gets 410 Gone. */
+  /** Deletes all past events, so that a watch that starts at an earlier resource version gets the error 410 Gone. */
   compact(): void {
     this.store.compact();
   }
@@ -204,7 +207,7 @@ export class MemoryApiClient implements KubeApi {
     this.name = name;
   }
 
-  /** Disconnects the client silently: watches receive nothing, and requests get no answer. */
+  /** Disconnects the client without an error: its watches receive nothing, and its requests get no answer. */
   partition(): void {
     this.#cutOff = true;
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.silence();
@@ -231,7 +234,7 @@ export class MemoryApiClient implements KubeApi {
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.discard();
   }
 
-  /** Delivers an answer or event to the process at once, or when it is thawed if it is frozen. */
+  /** Delivers an answer or event to the process: at once, or if the process is frozen, when it is thawed. */
   deliver(action: () => void): void {
     if (this.#dead) return;
     if (this.#frozen) this.#frozen.push(action);
@@ -257,8 +260,8 @@ export class MemoryApiClient implements KubeApi {
   }
 
   /**
-   * Performs one request. The first half of the latency passes before its effect, the second half before its answer. A fault ends the
-   * request before or after the effect. The signal ends the request only for the client.
+   * Performs one request. The first half of the latency passes before its effect, the second half before its answer. A fault ends
+   * the request before or after the effect. When the signal is aborted, the request ends only for the client.
    */
   #exchange<E extends KubeResponse | MemoryWatch>(
     method: RequestInfo['method'],
@@ -303,7 +306,7 @@ export class MemoryApiClient implements KubeApi {
   }
 }
 
-/** Whether the fault occurs at this point, so that the effect or the answer is lost. */
+/** Whether the fault occurs at this point of the request, so that its effect or its answer is lost. */
 function isLost(fault: RequestFault | undefined, when: 'before' | 'after'): boolean {
   return fault !== undefined && fault.kind !== 'delay' && fault.when === when;
 }

@@ -32,7 +32,7 @@ export interface StoreEvent {
   readonly object: StoredObject;
 }
 
-/** Collection and object that a request's path names. */
+/** Collection and object that the path of a request names. */
 export interface Target {
   /** Group, version and plural of the resource, such as `v1/configmaps` or `logfleet.dev/v1alpha1/collectorversionpolicies`. */
   readonly collection: string;
@@ -70,7 +70,7 @@ export class MemoryApiStore {
     return this.#revision;
   }
 
-  /** Forgets all past events. Watches and paged lists that began earlier must start again. */
+  /** Deletes all past events. Watches and paged lists that began earlier must start again. */
   compact(): void {
     this.#compacted = this.#revision;
     this.#history = [];
@@ -80,7 +80,7 @@ export class MemoryApiStore {
   /** Events of a collection after the resource version `revision`; undefined if the store no longer has them. */
   since(revision: number, collection: string, namespace: string | undefined): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
-    // Each resource version belongs to one event, so the index of an event follows from its version.
+    // Each resource version belongs to one event, so the index of an event is computed from its resource version.
     const first = this.#history[0]?.revision ?? revision + 1;
     return this.#history
       .slice(Math.max(0, revision + 1 - first))
@@ -95,7 +95,9 @@ export class MemoryApiStore {
     return this.#collections.get(collection)?.get(`${namespace}/${name}`);
   }
 
-  /** Handles a request and keeps its body as the new object. `nowMs` is the creation time of new objects. */
+  /**
+   * Handles a request. Its body is stored as the new object without being copied. `nowMs` is the creation time of new objects.
+   */
   handle(request: StoreRequest, nowMs: number): KubeResponse {
     const target = parsePath(request.path);
     if (!target) return refuse(404, 'NotFound', 'the server could not find the requested resource');
@@ -228,12 +230,12 @@ export class MemoryApiStore {
   }
 }
 
-/** Whether an event belongs to a collection and, if given, a namespace. */
+/** Whether an event belongs to the given collection and, if a namespace is given, to this namespace. */
 export function concerns(event: StoreEvent, collection: string, namespace: string | undefined): boolean {
   return event.collection === collection && (namespace === undefined || event.object.metadata.namespace === namespace);
 }
 
-/** Cache of parsed request paths. Only a few different paths occur. */
+/** Cache of parsed request paths, whose number is small. */
 const targets = new Map<string, Target | undefined>();
 const mostTargets = 10_000;
 
@@ -277,7 +279,10 @@ function answer(status: number, body: unknown): KubeResponse {
   return { status, headers: {}, body };
 }
 
-/** Whether the resource has a status subresource and a generation. The built-in resources of these tests have neither. */
+/**
+ * Whether the kind of resource has a status subresource and a generation. Among the kinds in these tests, the built-in ones have
+ * neither.
+ */
 function isCustom(target: Target): boolean {
   return target.collection.startsWith('logfleet.dev/');
 }
@@ -311,7 +316,7 @@ function isSelected(object: StoredObject, selector: string | undefined): boolean
   });
 }
 
-/** Whether an object matches the field selector `metadata.name=NAME`, the only one that these tests use. */
+/** Whether an object matches the field selector `metadata.name=NAME`, the only field selector that these tests use. */
 export function isNamed({ metadata }: StoredObject, selector: string | undefined): boolean {
   return selector === undefined || selector === `metadata.name=${metadata.name}`;
 }
@@ -320,7 +325,7 @@ function sortKey({ metadata }: StoredObject): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** Copies the part of a value that JSON can represent. */
+/** Copies a value. Parts that JSON cannot represent are left out. */
 export function copyOf(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }

@@ -1,6 +1,6 @@
 /**
- * One watch of the simulated API server in memory. It sends events in order, each with its delay, and bookmarks. It can end, break or
- * silently stop sending.
+ * A watch of the simulated API server in memory. The watch sends events in order, each with a delay, and bookmarks. It can end,
+ * fail, or stop sending without an error.
  */
 import { unreachable } from '../../src/base/assert.ts';
 import type { Clock, Timer } from '../../src/base/clock.ts';
@@ -15,17 +15,17 @@ type Item =
 
 const bookmarkLeadMs = 2_000;
 
-/** The simulated API server, as far as a watch uses it. */
+/** The part of the simulated API server that a watch uses. */
 interface WatchedServer {
   readonly clock: Clock;
   readonly store: MemoryApiStore;
-  /** Minimum and maximum time in ms from a change to its event. */
+  /** Minimum and maximum time in ms from a change until the watch sends its event. */
   readonly watchLatencyMs: readonly [number, number];
   /** Random number of milliseconds between the two limits. */
   spread(range: readonly [number, number]): number;
 }
 
-/** Client that reads the watch. `deliver` calls the function back once the client is connected. */
+/** Client that reads the watch. `deliver` calls the given function once the client is connected. */
 interface WatchingClient {
   deliver(action: () => void): void;
 }
@@ -57,7 +57,7 @@ export class MemoryWatch {
     this.#later(timeoutMs, () => this.end());
   }
 
-  /** Sends an event to the reader, changed by the fault. */
+  /** Sends an event to the reader of the watch, changed by a fault. */
   push(event: StoreEvent, fault?: WatchFault): void {
     const { type, object } = event;
     switch (fault?.kind) {
@@ -112,7 +112,7 @@ export class MemoryWatch {
     this.#silent = true;
   }
 
-  /** Removes the watch from the server. Its reader receives nothing more. */
+  /** Removes the watch from the server. The reader of the watch receives nothing more. */
   discard(): void {
     if (this.#over) return;
     this.#over = true;
@@ -181,5 +181,5 @@ export type WatchFault =
   /** The watch sends nothing more, but does not end. */
   | { readonly kind: 'silence' }
   | { readonly kind: 'badLine' }
-  /** The watch sends an `ERROR` event with code 410 Gone instead. */
+  /** Instead of this event, the watch sends an `ERROR` event with code 410 Gone. */
   | { readonly kind: 'expired' };

@@ -1,4 +1,7 @@
-/** A real S3 gateway that stores objects in its own folder. Tests can kill and restart it with the same address and content. */
+/**
+ * Runs a real S3 gateway, which stores objects in a folder of its own. Tests can kill the gateway and restart it with the same
+ * address and content.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,13 +11,16 @@ import { request } from 'undici';
 import { s3GatewayProgram } from '../../tools/installer/s3-gateway.ts';
 import { freePorts, type Kept, keep } from './kept-program.ts';
 
-/** Data with which a test reaches the S3 gateway. It is plain data, because it is passed between processes. */
+/**
+ * Address and credentials with which a test connects to the S3 gateway. They are plain data, because they are passed between
+ * processes.
+ */
 export interface S3GatewayAccess {
   /** Address of the gateway, such as `http://127.0.0.1:PORT`. */
   readonly endpoint: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Path of the gateway's content, with one folder for each bucket. */
+  /** Path of the folder in which the gateway stores objects, with one subfolder for each bucket. */
   readonly content: string;
 }
 
@@ -58,7 +64,7 @@ export class S3Gateway {
     process.once('exit', this.#removeFiles);
   }
 
-  /** Kills the gateway like `kill -9`. Requests in flight break off. */
+  /** Kills the gateway as `kill -9` does. Requests in flight break off. */
   async kill(): Promise<void> {
     await this.#kept?.stop();
     this.#kept = undefined;

@@ -1,9 +1,9 @@
-/** Rights to send requests, for tests of code that runs under a leader's lease. */
+/** Rights to send requests, for tests of code that may send requests only while its process holds the leader's lease. */
 import { type Departure, depart, type SendRight, type Term } from '../../src/service/budget/send-right.ts';
 
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };
 
-/** Right to send that never ends and is so old that requests of a former leader no longer matter. */
+/** Right to send that never ends. It began so long ago that requests of a former leader no longer count. */
 export const everlastingRight: SendRight = { current: () => everlasting };
 
 /** Permission for one request, for tests of transports that have no request budget. */

@@ -21,7 +21,7 @@ export interface Told<S extends ToldStatus> {
   readonly verdicts: () => readonly string[];
 }
 
-/** Starts to record the statuses and Events of a resource. Faults that the test has set at the server remain. */
+/** Starts to record the statuses and Events of a resource. Faults that the test has set at the API server still occur. */
 export function recordTold<S extends ToldStatus>(api: MemoryApiServer, name: string): Told<S> {
   const statuses: S[] = [];
   const events: ToldEvent[] = [];

@@ -21,7 +21,7 @@ export class VirtualClock implements Clock {
   /** Error of the wall clock in ms. The monotonic clock has no error. */
   skewMs = 0;
 
-  /** @param rest resolves when all asynchronous work waits for a timer. `settleFiles` is needed where files are read or written. */
+  /** @param rest waits until all asynchronous work waits for a timer. Tests that read or write files must pass `settleFiles`. */
   constructor(epochMs = Date.UTC(2026, 10, 1), rest: () => Promise<void> = settle) {
     this.#epochMs = epochMs;
     this.#rest = rest;
@@ -127,13 +127,19 @@ function before(left: Entry, right: Entry): boolean {
   return left.at < right.at || (left.at === right.at && left.order < right.order);
 }
 
-/** Waits until all promises and compressions wait for other events. A macrotask runs after all microtasks. */
+/**
+ * Waits until no promise can continue and no data is being compressed. Waiting for a macrotask is enough, because it runs after
+ * all microtasks.
+ */
 export async function settle(): Promise<void> {
   do await new Promise((resolve) => setImmediate(resolve));
   while (isCompressing());
 }
 
-/** Waits like `settle`, and also for files that are being read or written. Otherwise virtual time would pass during a slow read. */
+/**
+ * Waits as `settle` does, and also for files that are being read or written. Otherwise virtual time would pass during a slow
+ * read.
+ */
 export async function settleFiles(): Promise<void> {
   do await settle();
   while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));

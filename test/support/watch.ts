@@ -1,4 +1,4 @@
-/** Waits for changes of a resource with a watch of the run's API server. */
+/** Waits for changes of a resource, with a watch of the API server that all tests of a run use. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { controlPlane } from './control-plane.ts';

@@ -1,6 +1,6 @@
 /**
- * Simulated world in virtual time for tests, simulations and benchmarks. It connects the simulated service, an API server in memory, and
- * operators with the real client, host, controllers and policies.
+ * Simulated world in virtual time for tests, simulations and benchmarks. The world connects the simulated service, an API server
+ * in memory, and operators with the real client, host, controllers and policies.
  */
 
 import { InProcessService, type Network } from '../../simulator/in-process.ts';
@@ -94,7 +94,10 @@ export class ServiceWorld {
     };
   }
 
-  /** Connects to the service. Every other host is unknown. While `isAlive` returns false, the service is unreachable, too. */
+  /**
+   * Connects to the simulated service. Every other host is unknown. While `isAlive` returns false, the service is unreachable as
+   * well.
+   */
   connect(options: ConnectOptions = {}) {
     const { metrics = noMetrics, isAlive = () => true, transports = [] } = options;
     const { clock } = this;
@@ -161,7 +164,8 @@ export class World extends ServiceWorld {
   }
 
   /**
-   * Starts a replica of the operator. Its watches stay open long by default, because short watches would make days of virtual time slow.
+   * Starts a replica of the operator. By default its watches stay open for a long time, because frequent restarts of watches
+   * would make days of virtual time slow.
    */
   start(
     options: { readonly leaderElection?: boolean; readonly watchSeconds?: number; readonly metrics?: Metrics } = {},
@@ -257,13 +261,13 @@ export function secretManifest(name: string, members: Readonly<Record<string, st
 }
 
 export interface BusiestMoments {
-  /** Maximum number of requests that arrived within any second, and the end of that second. */
+  /** Maximum number of requests that arrived within one second, and the end of that second. */
   readonly perSecond: number;
   readonly endMs: number;
   readonly atOnce: number;
 }
 
-/** Busiest second of a service, from the requests that the service received. */
+/** Returns the busiest second of a service, computed from the requests that the service received. */
 export function busiest(journal: readonly JournalEntry[]): BusiestMoments {
   const arrivals = journal.map(({ at }) => at).sort((left, right) => left - right);
   let [perSecond, endMs] = [0, 0];

@@ -21,7 +21,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 const key: ResourceKey = { namespace: 'logging', name: 'log-service' };
 const good = { baseURL: 'https://api.example.com/api', accessId: 'id', accessKey: 'canary-key' };
 
-/** Path to the service, on which handshakes succeed at once. */
+/** Network path to the service, on which TLS handshakes succeed at once. */
 const path: Path = { origin: 'https://a.test', probe: async () => {} };
 
 class World {
@@ -32,7 +32,7 @@ class World {
   readonly closed: ConnectionSettings[] = [];
   reads = 0;
   takesVariables = false;
-  /** Pending work of connections that are being closed. Undefined if there is none. */
+  /** Promise for connections that are being closed. Undefined if there are none. */
   draining: PromiseWithResolvers<void> | undefined;
   readonly service = {} as UpgradeService;
   readonly searches = {} as SearchJobs;
@@ -67,7 +67,10 @@ class World {
     if (members) this.write(members);
   }
 
-  /** World in which environment variables replace the Secret, as in a directory of manifests without the Secret's manifest. */
+  /**
+   * Test set-up in which environment variables replace the Secret, as in a directory of manifests that has no manifest of the
+   * Secret.
+   */
   static withVariables(members?: Record<string, string>): World {
     const world = new World(members);
     world.takesVariables = true;
@@ -179,7 +182,7 @@ describe('reading', () => {
 
   test('a new share of the rate applies immediately, also to earlier work', async () => {
     const world = new World({ ...good, requestsPerSecond: '1' });
-    // By then, no request of a former leader counts against the budget any more.
+    // After this time, no request of a former leader counts against the request budget any more.
     await world.clock.advance(62_000);
     await world.resolve();
     world.draining = Promise.withResolvers();
@@ -194,7 +197,7 @@ describe('reading', () => {
 
   test('the share of a user without a Secret applies until its work has ended', async () => {
     const world = new World({ ...good, user: 'audit', requestsPerSecond: '1' });
-    // By then, no request of a former leader counts against the budget any more.
+    // After this time, no request of a former leader counts against the request budget any more.
     await world.clock.advance(62_000);
     await world.resolve();
     const [before] = world.connected;

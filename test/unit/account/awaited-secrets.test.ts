@@ -1,4 +1,7 @@
-/** Tests of missing Secrets for which resources wait: how often the Secrets are read, and how the waiting resources are woken (C2). */
+/**
+ * Tests of missing Secrets for which resources wait: how often the Secrets are read, and how the waiting resources notice the
+ * change (C2).
+ */
 import { describe, expect, test } from 'vitest';
 import { AwaitedSecrets } from '../../../src/account/awaited-secrets.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
@@ -26,7 +29,7 @@ class World {
     },
   });
 
-  /** Acts like a stalled resource: reads the Secret and waits until it changes. */
+  /** Acts like a stalled resource: reads the Secret, and waits until the Secret changes. */
   async stall(waiter: string, at = key): Promise<void> {
     const { changes } = this.secrets;
     await this.secrets.get(at).catch(() => undefined);

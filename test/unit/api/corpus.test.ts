@@ -56,7 +56,7 @@ describe('bad manifests of the corpus', () => {
         ),
       );
     const { spec } = schemaOf(kind).properties ?? {};
-    // `exclude` contains selectors of the same form as `selector`.
+    // The field `exclude` contains selectors of the same form as the field `selector`.
     const fields = fieldsOf(spec ?? {}, 'spec').filter((path) => !path.startsWith('spec.exclude.'));
     expect(fields.length).toBeGreaterThan(20);
     expect(fields.filter((path) => !refused.includes(path))).toEqual([]);

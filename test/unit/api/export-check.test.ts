@@ -17,7 +17,10 @@ function exportOf(spec: object, metadata: object = {}): object {
   };
 }
 
-/** Findings of `validate` for an export with these members, on a day of 2026, as `severity path: message`. */
+/**
+ * Findings (errors and warnings) of `validate` for an export with these members, as `severity path: message`. The checks run at a
+ * fixed day of 2026.
+ */
 function say(spec: object, wallMs: number | undefined = today): readonly string[] {
   return validateResource('SearchExport', exportOf(spec), undefined, wallMs).map(
     (finding) => `${finding.severity} ${renderPath(finding.path)}: ${renderExplanation(finding)}`,

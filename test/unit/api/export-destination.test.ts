@@ -1,4 +1,7 @@
-/** Destinations accept every setting that the CRD accepts, so that an invalid bucket is reported before the export starts. */
+/**
+ * Checks that destinations accept every setting that the CRD accepts, so that invalid settings are reported before an export
+ * starts.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validateResource } from '../../../src/api/validation.ts';

@@ -1,4 +1,4 @@
-/** The text of a finding: place, field, problem and remedy. */
+/** Tests the text of a finding (error or warning about a manifest): file position, field, problem and remedy. */
 import { expect, test } from 'vitest';
 import {
   error,

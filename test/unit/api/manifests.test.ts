@@ -1,4 +1,4 @@
-/** Values that must be equal in several files of `manifests/`. */
+/** Checks values that must be equal in several files of `manifests/`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -58,7 +58,7 @@ describe('a query can be split (E8)', () => {
     expect(splittability(query)).toMatchObject({ isSplittable: false, reason: expect.stringContaining(reason) });
   });
 
-  // Each of these pipes counts for a service with its own rules for quotes or comments.
+  // Services have different rules for quotes and comments, so each of these pipes may separate operators.
   test.each([
     ['apostrophes', `* | parse '"' as a | count | where b = '"'`],
     ['backquotes', '* | where a = `"` | count | where b = `"`'],

@@ -1,4 +1,4 @@
-/** Sparse maps and sets, and multimaps, behave like ordinary ones for any sequence of operations. */
+/** Checks that sparse maps, sparse sets and multimaps behave like ordinary ones, for any sequence of operations. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Multimap } from '../../../src/base/multimap.ts';

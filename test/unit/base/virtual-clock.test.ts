@@ -1,4 +1,4 @@
-/** Real work for which the virtual clock of the tests waits. */
+/** Tests that the virtual clock of the tests waits for work in real time, such as reading files. */
 import { randomBytes } from 'node:crypto';
 import type { Transform } from 'node:stream';
 import { createGzip, createZstdCompress } from 'node:zlib';

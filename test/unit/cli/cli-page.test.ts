@@ -1,4 +1,4 @@
-/** docs/cli.md and `--help` have the same commands and flags. */
+/** Checks that docs/cli.md and `--help` have the same commands and flags. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';

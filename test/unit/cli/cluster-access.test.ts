@@ -15,7 +15,7 @@ import { samplePolicy } from './sample-policy.ts';
 const kind = 'CollectorVersionPolicy';
 const collection = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies';
 
-/** API with prepared answers, which records its requests. */
+/** Kubernetes API with prepared answers. It records the requests that it receives. */
 class ScriptedApi implements KubeApi {
   readonly requests: Omit<KubeRequest, 'signal'>[] = [];
   readonly answers: Partial<KubeResponse>[];

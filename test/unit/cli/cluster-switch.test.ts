@@ -1,4 +1,4 @@
-/** Tests the operator-wide pause in a cluster: which ConfigMap holds the pause, and how the command sets it. */
+/** Tests the pause of all policies and exports in a cluster: which ConfigMap contains the pause, and how the command sets it. */
 import { describe, expect, test } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';

@@ -152,7 +152,7 @@ describe('LiveView on a terminal', () => {
     }
     await clock.advance(250);
     expect(shown()[0]).toMatch(/ 180\/197 /);
-    // The 81 changes of the 810 ms are drawn at most four times, and the last change once more.
+    // In 810 ms the view changes 81 times. It is drawn at most four times, and once more for the last change.
     expect(output.text.split('\u001b[J').length - 1).toBeLessThanOrEqual(5);
   });
 

@@ -24,8 +24,8 @@ export class MemoryReader implements ResourceReader {
   readonly #followers = new Set<() => void>();
 
   /**
-   * With `everyNamespace`, a resource name without a namespace can be in any namespace, as in a directory. Otherwise it
-   * is in `logging`.
+   * With `everyNamespace`, a resource name without a namespace means a resource in any namespace, as in a directory. Otherwise it
+   * means one in the namespace `logging`.
    */
   constructor(resources: readonly AnyResource[], { everyNamespace = false } = {}) {
     this.#resources = resources;

@@ -1,6 +1,6 @@
 /**
- * Checks that logfleet reads simple kubeconfigs and the service account of a pod without loading client-node, and finds
- * the same API server as client-node.
+ * Checks that logfleet reads simple kubeconfigs and the service account of a pod without the library client-node, and finds the
+ * same API server as that library.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * Tests reading a file of records backwards, from its end to its beginning: no record is lost or truncated, whatever it
+ * Tests reading a file of records backwards, from its end to its beginning: no record is lost or truncated, whatever text it
  * contains.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

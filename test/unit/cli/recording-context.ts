@@ -1,5 +1,5 @@
 /**
- * Fake `CommandContext` (environment of a CLI command) that records the command's output. A test can make it a terminal
+ * Fake `CommandContext` (environment of a CLI command) that records the command's output. A test can make the output a terminal
  * of any size.
  */
 import type { CommandContext, Output, StopSignal } from '../../../src/cli/context.ts';
@@ -20,7 +20,7 @@ export interface Terminal {
   readonly colour?: boolean;
 }
 
-/** Returns an output that records. It is a pipe if `terminal` is undefined. */
+/** Returns an output that records what is written to it. The output is a pipe if `terminal` is undefined. */
 export function recordingOutput(terminal?: Terminal): RecordingOutput {
   return {
     text: '',

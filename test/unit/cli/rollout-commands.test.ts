@@ -40,7 +40,7 @@ const stages: readonly Stage[] = [
   { name: 'rest', soakDuration: '0s' },
 ];
 
-/** Reasons of the condition `Ready` of a stopped rollout, with the reason of the stop. */
+/** Reasons of the condition `Ready` while a rollout is stopped, each with the reason for the stop. */
 const stops: Readonly<Record<string, StoppedReason>> = {
   RolloutStopped: 'RolloutStopped',
   Aborted: 'Aborted',

@@ -1,4 +1,7 @@
-/** Checks that `logfleet run` prints only what this run finds about policies, and no status from an earlier run. */
+/**
+ * Checks that `logfleet run` prints only states of policies that it found itself, and no status from an earlier start of the
+ * command.
+ */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy, KindName } from '../../../src/api/kinds.ts';
 import { LiveView } from '../../../src/cli/live/live-view.ts';

@@ -9,7 +9,10 @@ import { CountingMetrics } from './counting-metrics.ts';
 
 const settled: Result = { kind: 'settled' };
 
-/** A source and a leadership under control of the test, and a reconciler whose calls the test answers by key. */
+/**
+ * Set-up for a controller. The test controls the source of resources and the leadership, and answers the calls of the reconciler
+ * by resource key.
+ */
 class World {
   readonly clock = new VirtualClock();
   readonly metrics = new CountingMetrics();

@@ -25,7 +25,7 @@ const endMs = startMs + 4 * hourMs;
 const slice = { fromMs: startMs, rows: 10, bytes: 20, oldestMs: startMs, newestMs: startMs + 9 };
 const slices = summaryOf({ lengthMs: hourMs, slices: [slice] }, { fromMs: startMs + 1, toMs: endMs });
 
-/** Fault in which the store writes the object but its answer is lost. */
+/** Fault in which the store writes the object, but the answer of the store is lost. */
 const losesAnswer = (call: DestinationCall) =>
   call === 'create' ? ({ failure: 'exists', hasEffect: true } as const) : undefined;
 

@@ -1,4 +1,4 @@
-/** Classification of disk and store errors, and their messages. */
+/** Tests how errors of disks and object stores are classified, and their messages. */
 import { describe, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import { s3Error } from '../../../src/destination/s3/s3-error.ts';

@@ -1,4 +1,4 @@
-/** Valid and invalid names of objects in a destination. The tests in `test/store` try them on real destinations. */
+/** Tests which names of objects in a destination are valid. The tests in `test/store` use such names on real destinations. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { folderSegments, nameProblem, nameSegments } from '../../../src/destination/object-name.ts';

@@ -1,4 +1,4 @@
-/** Tests which proxy an S3 store is reached through. The rules are the same as for the log service. */
+/** Tests which proxy is used for requests to an S3 store. The rules are the same as for the log service. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

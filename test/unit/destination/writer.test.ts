@@ -1,6 +1,6 @@
 /**
- * Tests the tokens that identify a writing process (E15). A token tells whether its process still runs, but only to
- * processes in the same scope, such as a container.
+ * Tests the tokens that identify a writing process (E15). From a token, other processes in the same scope, such as a container,
+ * can tell whether the process still runs.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

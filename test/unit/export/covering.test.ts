@@ -26,7 +26,10 @@ function exportAll(world: ToyWorld, plan: ExportPlan, seed: number, operatorCoun
 
 const name = ({ bytes }: ToyRow) => Buffer.from(bytes).toString();
 
-/** Differences between the destination and the expected rows, as texts; empty if each row exists once, except in dense milliseconds. */
+/**
+ * Differences between the exported rows and the expected rows, as texts. The list is empty if each row was exported once; dense
+ * milliseconds are not compared.
+ */
 function complaints(world: ToyWorld, plan: ExportPlan, { destination, operators }: Outcome): string[] {
   const { coverage, isCovered } = (operators[0] as ToyOperator).decide();
   const found: string[] = isCovered ? [] : ['not covered'];
@@ -94,7 +97,7 @@ describe('an export covers its range once', () => {
     const plan = { boundariesMs: [0, 100] };
     const outcome = exportAll(one, plan, 1, 1);
     expect(complaints(one, plan, outcome)).toEqual([]);
-    // A search job at the limit of ten rows leaves its last row to the next job.
+    // A search job that reaches the limit of ten rows leaves its oldest row to the next job.
     expect(outcome.operators[0]?.jobs).toBe(12);
   });
 

@@ -59,7 +59,8 @@ describe('a dense millisecond', () => {
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 12_000, count: { rows: 12_000, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // The operator creates search jobs for the millisecond, for the count of its rows, for each last digit, and for 00 to 90.
+    // The operator creates search jobs for the whole millisecond, for the count of its rows, for each last digit of an id, and
+    // for ids that end in 00 to 90.
     expect(world.countOf('createJob')).toBe(22);
   });
 
@@ -207,7 +208,7 @@ describe('a dense millisecond', () => {
     const once = { ...fault, operations: [...fault.operations], queries: ['*4"'], nth: [1] };
     const world = worldOf(100, { once });
     const record = await world.committed(millisecond);
-    // A creation that failed may have created a search job. It uses a slot until it must have expired.
+    // A creation that failed may nevertheless have created a search job. The job uses a slot until it must have expired.
     await world.clock.advance(30_000);
     expect(await world.complaints(record)).toEqual([]);
     expect(world.countOf('createJob')).toBe(13);

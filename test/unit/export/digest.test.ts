@@ -1,5 +1,5 @@
 /**
- * Tests the comparison of a digest (row counts by the service) with the rows that the export has written: same,
+ * Tests the comparison of a digest (row counts by the service) with the rows that the export has written. The result is same,
  * different, or unknown.
  */
 import { describe, expect, test } from 'vitest';
@@ -136,7 +136,7 @@ describe('a comparison (E6)', () => {
 });
 
 describe('a comparison by slices (E6)', () => {
-  // The digest counts rows by slices of 100 ms. Two exported intervals share the slice that starts at 200.
+  // The digest counts rows by slices of 100 ms. Two exported intervals share the slice that starts at 200 ms.
   const rows = [
     { atMs: 110, size: 5 },
     { atMs: 120, size: 6 },

@@ -1,6 +1,6 @@
 /**
- * Tests the start of an export on the simulated service in virtual time: its plan, its requests, and the search job
- * that planning passes on.
+ * Tests the start of an export on the simulated service in virtual time: its plan, its requests, and the search job that planning
+ * leaves open for the first interval.
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
@@ -30,7 +30,7 @@ const output: ExportRequest['output'] = {
   csv: { formulaGuard: true },
 };
 
-/** Message times before the end of the range. All messages of this hour are old enough to export. */
+/** Distances of message times from the end of the range. All messages of this hour are old enough to be exported. */
 type Times = readonly number[];
 
 const evenly = (count: number): Times => Array.from({ length: count }, (_, index) => (index + 0.5) * (hourMs / count));
@@ -40,7 +40,7 @@ class PlanningWorld {
   readonly destination = new MemoryDestination();
   readonly quirks = new ServiceQuirks();
   readonly waits: PlanningWait[] = [];
-  /** Purposes of the open search jobs after each change. */
+  /** Purposes of the search jobs that are open, recorded after each change. */
   readonly purposes: string[] = [];
   readonly stop = new AbortController();
   /** Search jobs of the planning, once it has begun. */
@@ -202,7 +202,7 @@ describe('a range with more rows than a search returns', () => {
     expect(rows.every((count) => count < 120)).toBe(true);
     expect(planned.first?.opened.countedRows).toBeUndefined();
     expect(planned.first?.order.fromMs).toBe(planned.plan.boundariesMs.at(-2));
-    // The search job that planning passes on to the export contains all rows of its segment.
+    // The search job that planning leaves open for the export contains all rows of its segment.
     expect(rows.at(-1)).toBeLessThan(100);
     expect(world.simulated.counters().jobsActive).toBe(1);
   });
@@ -299,7 +299,7 @@ describe('a range that is newer than the settle delay (E11)', () => {
     expect(world.waits.at(-1)?.settlesAtMs).toBeGreaterThan(world.toMs - 30 * 60_000);
     expect(world.waits.at(-1)?.isTried).toBe(false);
     expect(world.requests()).toEqual([]);
-    // The test search found no free job slot, so it has tested nothing and is repeated.
+    // The test search was refused because too many search jobs were active. So it showed nothing, and is repeated.
     jobs.admit = admit;
     await world.simulated.clock.advance(70_000);
     expect(world.requests()).toEqual(['createJob', 'deleteJob']);

@@ -12,7 +12,7 @@ describe('a task', () => {
       ...{ query: '*', fromMs: 5, toMs: 10, timeZone: 'Europe/Berlin' },
       ...{ byReceiptTime: true, autoParsingMode: 'AutoParse', requiresRawMessages: true },
     });
-    // A local time that occurs twice means its first occurrence.
+    // A local time that occurs twice, because the clocks go back, means its first occurrence.
     expect(new Date(task.identity.fromMs).toISOString()).toBe('2026-10-25T00:30:00.000Z');
     expect(taskOf().order(hour, false).timeZone).toBe('UTC');
   });
@@ -128,7 +128,7 @@ describe('what a service has shown', () => {
     const services = new QuirksOfServices();
     expect(services.of('a', false)).toBe(services.of('a', false));
     expect(services.of('a', false)).not.toBe(services.of('b', false));
-    // The service may treat the end of a range as inclusive for message time or receipt time only.
+    // The service may treat the end of a range as inclusive only for message times, or only for receipt times.
     expect(services.of('a', true)).not.toBe(services.of('a', false));
   });
 });

@@ -95,7 +95,7 @@ class WorkWorld {
     });
   }
 
-  /** Runs the export's work repeatedly, as a reconciler does, until nothing changes. */
+  /** Runs the work of the export again and again, as a reconciler does, until nothing changes. */
   async advance(more: Partial<WorkLimits> = {}): Promise<WorkView> {
     this.limits = { ...this.limits, ...more };
     for (;;) {
@@ -129,7 +129,7 @@ class WorkWorld {
   }
 }
 
-/** A search job of the planning that stays open until its owner closes it. */
+/** A search job of the export's planning. It stays open until its owner closes it. */
 function openJob() {
   const progress = { state: 'gatheringResults', messageCount: 0, warnings: { texts: [] }, scannedBytes: 0 };
   return { id: '1', order: order(0), progress, close: async () => {} } as unknown as SearchJob & {
@@ -379,7 +379,7 @@ describe('an export', () => {
     const { requeueAfterMs } = await world.advance();
     expect(requeueAfterMs).toBeGreaterThan(15 * 60_000);
     expect(requeueAfterMs).toBeLessThan(20 * 60_000);
-    // The temporary files of a failed export are removed as well.
+    // When an export fails, its temporary files are removed as well.
     await world.advance({ deadlineMs: 0 });
     await world.clock.advance(requeueAfterMs);
     await world.advance();
@@ -695,7 +695,7 @@ describe('limits', () => {
     jobs?.add(job, 'Rows');
     expect(world.work.isPlanning).toBe(false);
     await jobs?.close(job);
-    // The search waits until its search job can be created.
+    // The interval search waits until its search job can be created.
     waits({ settlesAtMs: undefined, isTried: true });
     expect(world.work.isPlanning).toBe(false);
     jobs?.add(job, 'Rows');
@@ -865,7 +865,7 @@ describe('a failure', () => {
       await world.advance();
     }
     expect(reads).toBe(2);
-    // A different unexpected file is reported by its name.
+    // A second, different unexpected file is also reported by its name.
     await commit(destination, task.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
     await world.clock.advance(30_000);
     expect(await world.advance()).toMatchObject({ waitsFor: undefined });

@@ -1,4 +1,4 @@
-/** Tests the files of one interval: their number stays within the maximum that a record can name. */
+/** Tests the number of files of one interval, which must not exceed the maximum that a commit record can name. */
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';

@@ -1,6 +1,6 @@
 /**
- * Tests the course of a search for one interval of an export: the time at which pages are read, the ends of
- * ranges, and searches that are stopped or overtaken by another process.
+ * Tests the course of a search for one interval of an export: when pages are read, the ends of time ranges, and searches that are
+ * stopped or that another process overtakes.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
@@ -163,7 +163,7 @@ test('the view of a search shows its jobs', async () => {
   expect(seen).toContain('Rows gatheringResults');
   expect(seen).toContain('Count doneGatheringResults');
   expect([search.isSearching, search.jobs, search.messageCount]).toEqual([false, [], 600]);
-  // The scanned bytes include those of the counting searches.
+  // The number of scanned bytes includes the bytes that counting searches scanned.
   expect(search.scannedBytes).toBeGreaterThan(600 * 2 * 'message'.length);
 });
 

@@ -14,7 +14,7 @@ const smallParts: ExportOutput = {
   maxPartBytes: 20_000,
 };
 
-/** Makes the `nth` destination call of a kind fail, or all calls from the `nth` on. */
+/** Makes the `nth` call of a kind to the destination fail, or all such calls from the `nth` on. */
 function failing(
   world: SearchWorld,
   call: DestinationCall,
@@ -51,7 +51,7 @@ describe('a destination that fails', () => {
           error: { code: `destination.${failure}`, handling: { kind: handling } },
         });
         expect(await world.records()).toEqual([]);
-        // The export cannot abort an upload if the answer to its creation was lost.
+        // If the answer to the creation of an upload was lost, the export does not know the upload and cannot abort it.
         const leftovers = await world.leftovers();
         expect(call === 'open' && hasEffect ? leftovers.slice(1) : leftovers).toEqual([]);
         world.destination.strike = () => undefined;

@@ -11,8 +11,8 @@ const limited = (more: Scenario['search'] = {}): Scenario => ({
 });
 
 /**
- * Opens a search job over the whole hour, finished if `isDone`, and starts an interval search after `fromMs` that takes
- * the job over.
+ * Opens a search job over the whole hour, and waits for its end if `isDone`. Then starts an interval search from `fromMs` on,
+ * which takes the job over.
  */
 async function takenOver(
   options: SearchWorldOptions,
@@ -26,12 +26,12 @@ async function takenOver(
   return { world, outcome };
 }
 
-/** Four pages hold the 200 newest of the 600 messages. */
+/** The 200 newest of the 600 messages fill four pages. */
 const fromMs = startMs - hourMs / 3;
 
 describe('a job that was opened for more', () => {
   test.each<[string, Scenario, number | undefined, string, number]>([
-    // The count of the service may lack a row. Another page would then contain that row.
+    // The service may count one row too few. The missing row would then be on one further page.
     ['whole buckets', limited(), undefined, 'Histogram', 5],
     ['what an aggregation has counted', limited(), 200, 'Aggregate', 5],
     ['a count of its own', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],

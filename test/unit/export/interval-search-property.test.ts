@@ -40,7 +40,7 @@ function makeMessages({ count, spanMs }: Plan, random: Random): Message[] {
   });
 }
 
-/** Time in seconds after which no more requests or destination calls fail. */
+/** Time in seconds after which no request and no destination call fails any more. */
 const troubleS = 600;
 
 function scenarioOf(plan: Plan): Scenario {
@@ -78,7 +78,7 @@ function worldOf(plan: Plan): SearchWorld {
       output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: plan.maxPartBytes, csv },
     },
   });
-  // If the service truncates results without a sign, the export knows the limit from earlier searches.
+  // If the service truncates results without reporting it, the export knows the row limit from earlier searches.
   const isLimitReached = true;
   const texts = { texts: [], isCut: false };
   const shown = { recordCount: undefined, scannedBytes: undefined, errors: texts, warnings: texts, isTainted: false };
@@ -103,7 +103,7 @@ function worldOf(plan: Plan): SearchWorld {
 
 const mostSearches = 500;
 
-/** Repeats the search until the records cover the whole interval. */
+/** Repeats the search until commit records cover the whole interval. */
 async function cover(world: SearchWorld, plan: Plan): Promise<readonly CommitRecord[]> {
   const records: CommitRecord[] = [];
   let [fromMs, toMs, failedBefore] = [hour.fromMs, hour.toMs, 0];
@@ -127,7 +127,7 @@ async function cover(world: SearchWorld, plan: Plan): Promise<readonly CommitRec
         if (outcome.isFailure) failedBefore++;
         break;
       case 'incomplete':
-        // An incomplete interval is correct only if no search could complete it. All other obstacles are temporary.
+        // An interval may be reported as incomplete only if no search could complete it. All other obstacles are temporary.
         if (plan.trouble === 0) throw new Error(outcome.message);
         failedBefore = 0;
         break;

@@ -1,6 +1,6 @@
 /**
- * Tests the search of one export interval on the simulated service: each verdict, its cause, and the files that result
- * at the destination.
+ * Tests the search of one export interval on the simulated service: each result of a search, its cause, and the files at the
+ * destination.
  */
 import { describe, expect, test } from 'vitest';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
@@ -19,7 +19,7 @@ describe('a whole interval', () => {
     expect(await world.complaints(record)).toEqual([]);
     expect(await world.records()).toEqual([record]);
     expect(world.requests).toEqual(['createJob', 'getJob', 'getJob', 'listMessages', 'deleteJob']);
-    // The second search knows from the first how long searches usually take.
+    // The second search knows from the first search how long searches usually take.
     await world.committed({ toMs: hour.fromMs + hourMs / 2 });
     expect(world.requests.slice(5)).toEqual(['createJob', 'getJob', 'listMessages', 'deleteJob']);
   });
@@ -70,7 +70,7 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    // In the second reading, the first page is half as long, so its pages end at other rows.
+    // In the second reading of the results, the first page is half as long, so that all pages end at other rows.
     expect(readings).toBe(3);
   });
 
@@ -153,7 +153,7 @@ describe('a search with errors, or with a lost status answer (E5)', () => {
     const scenario = { faults: { lost, short: { kind: 'shortPage', rows: 0, operations: ['listRecords'] } } } as const;
     const world = new SearchWorld({ scenario: { faults: { lost } }, request: { query: '* | limit 1000' } });
     expect(await world.search()).toMatchObject({ kind: 'again', isFailure: false });
-    // The search does not know how many records are missing.
+    // The search cannot know how many records are missing.
     const uncounted = new SearchWorld({ scenario });
     expect(await uncounted.search()).toMatchObject({ kind: 'failed', error: { handling: { kind: 'backoff' } } });
     expect(await uncounted.leftovers()).toEqual([]);
@@ -179,7 +179,7 @@ describe('a search that reached the message limit (E4)', () => {
   const cut = (atMessageLimit: 'forcePaused' | 'done' | 'doneWithWarning', more: object = {}) => ({
     search: { messageLimit: 250, atMessageLimit, pages: { maxMessages: 50 }, ...more },
   });
-  /** A histogram with a single bucket, whose count is not final. */
+  /** The histogram has a single bucket, whose count is not final. */
   const withoutBuckets = { status: { bucketLength: '2h' } };
 
   test.each(['forcePaused', 'doneWithWarning'] as const)(
@@ -201,7 +201,7 @@ describe('a search that reached the message limit (E4)', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 250, written: 249, left: 1, count: { rows: 249, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // A separate search exports the rest of the interval.
+    // Another search exports the rest of the interval.
     const rest = await world.committed({ toMs: record.fromMs });
     expect(rest).toMatchObject({ received: 250, toMs: record.fromMs });
   });
@@ -278,7 +278,7 @@ describe('a search that reached the message limit (E4)', () => {
   });
 });
 
-/** Makes a page repeat its ninth row in place of its tenth row. */
+/** Replaces the tenth row of a page by a copy of its ninth row. */
 function inPlaceOfTenth(receiver: RowReceiver): RowReceiver {
   let rows = 0;
   let ninth: PageRow | undefined;

@@ -1,4 +1,4 @@
-/** Fake interval searches whose outcomes a test determines. They use no log service. */
+/** Fake searches of export intervals, without a log service. The test determines their outcomes. */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type {
   JobView,

@@ -65,7 +65,7 @@ export interface SearchWorldOptions {
   readonly logData?: LogData;
   readonly request?: Partial<ExportRequest>;
   readonly destination?: MemoryDestination;
-  /** Number from which the names of the writer's files are made. Another number gives other file names. */
+  /** Number that becomes part of the names of written files. Another number gives other file names. */
   readonly token?: number;
 }
 
@@ -78,7 +78,7 @@ export class SearchWorld {
   policy: 'Fail' | 'Keep' = 'Fail';
   isScannedOut = false;
   searchesAtOnce = 4;
-  /** Search jobs of the service. A test can replace those of the simulated service. */
+  /** Search jobs that the search uses: by default those of the simulated service. A test can replace them. */
   jobs: SearchJobs;
   news = 0;
   readonly #writer: Writer;
@@ -141,7 +141,8 @@ export class SearchWorld {
   }
 
   /**
-   * Differences between the files of a record and the expected rows, and files or jobs that were left behind. The list is usually empty.
+   * Differences between the files of a commit record and the expected rows, and files or search jobs that were left behind. Empty
+   * if the search was correct.
    */
   async complaints(record: CommitRecord): Promise<string[]> {
     const found: string[] = [];
@@ -160,7 +161,9 @@ export class SearchWorld {
     return [...found, ...(await this.leftovers(record.files.map(({ name }) => name)))];
   }
 
-  /** Objects at the destination other than records and these files, and search jobs that remain at the service. */
+  /**
+   * Objects at the destination that are neither commit records nor the given files, and search jobs that remain at the service.
+   */
   async leftovers(files: readonly string[] = []): Promise<string[]> {
     const found: string[] = [];
     const counted = new Set(files.map((name) => this.task.layout.within(name)));

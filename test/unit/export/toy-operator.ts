@@ -1,6 +1,6 @@
 /**
- * The smallest operator around the decisions of an export. It keeps unproven rows with a flag, and shares its destination with other
- * operators.
+ * Minimal operator that executes the decisions of an export. It keeps rows that could not be proven complete, with a flag, and
+ * shares its destination with other operators.
  */
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
@@ -46,7 +46,7 @@ export class ToyOperator {
     this.#plan = plan;
     this.#destination = destination;
     this.#random = random;
-    // When the service does not report its row limit, the limit is known from earlier searches.
+    // When the service does not report its row limit, the operator knows the limit from earlier searches.
     this.#smallestLimit = world.cutKinds.includes('silent') ? world.limit : undefined;
   }
 

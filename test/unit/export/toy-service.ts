@@ -1,6 +1,6 @@
 /**
- * A small log service for tests of export decisions. It has a few rows and every way in which a search is cut off or fails. A finished
- * search job is plain data.
+ * A small log service for tests of export decisions. The service has a few rows, and its searches are cut off or fail in every
+ * possible way. A finished search job is plain data.
  */
 import type { Random } from '../../../src/base/random.ts';
 import type { Interval } from '../../../src/export/search/message-limit.ts';
@@ -33,7 +33,7 @@ export interface ToyJob {
   readonly pendingErrors: readonly string[];
   readonly isTainted: boolean;
   readonly histogram: MessageHistogram;
-  /** Rows of the job's pages in order, at the first reading and at later readings. */
+  /** Rows of the job's pages in order: those of the first reading, and those of later readings. */
   readonly firstReading: readonly ToyRow[];
   readonly rows: readonly ToyRow[];
 }
@@ -54,8 +54,8 @@ export function makeRows(random: Random, count: number, spanMs: number): ToyRow[
 }
 
 /**
- * Runs a search. `endMs` is the end of the range that the client sends. `mayFail` must sometimes be false, because otherwise an export
- * would never end.
+ * Runs a search. `endMs` is the end of the range that the client sends. A caller must sometimes pass false for `mayFail`, because
+ * otherwise an export would never end.
  */
 export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs: number, mayFail: boolean): ToyJob {
   const strikes = () => mayFail && random.next() < world.trouble;

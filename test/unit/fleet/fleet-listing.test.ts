@@ -169,8 +169,8 @@ describe('U7: no collector is hidden', () => {
 
   describe('if every build is in use or targeted, one request shows whether a second listing is needed', () => {
     /**
-     * Fleet of 300 collectors at the old version. One collector is upgraded before each page of a sweep, a pass over all pages. The first
-     * page shows its upgrade, and later pages do not.
+     * Fleet of 300 collectors at the old version. Before each page of a sweep (pass over all pages), one further collector is
+     * upgraded. All these collectors are on the first page, so no later page shows an upgrade.
      */
     async function rolling() {
       const { service, listing, swept } = world(300, middle);
@@ -535,7 +535,7 @@ test('nothing is sent without leadership, but later requests are', async () => {
 test('a request at the end of the loop is not lost', async () => {
   const { clock, service, listing, swept, attend } = world(3, middle);
   await swept(0);
-  // Each reconcile that follows a notification requests another reconcile some steps later.
+  // Each reconcile after a notification requests another reconcile some steps later.
   for (let steps = 0; steps < 12; steps++) {
     let asked = 0;
     attend(`user-${steps}`, () => {

@@ -1,4 +1,7 @@
-/** One listing for each account and one ownership table for each service, as long as they are used. */
+/**
+ * Tests that all policies with the same account share one listing of collectors, and all policies of a service share one
+ * ownership table (which policy owns which collector), as long as a policy uses them.
+ */
 
 import { expect, test } from 'vitest';
 import type { Account } from '../../../src/account/accounts.ts';

@@ -1,4 +1,7 @@
-/** Order of all collectors, merged from two listings that each hide some, and their predicted positions. */
+/**
+ * Tests the order of all collectors, which is merged from two listings that each hide some collectors, and the predicted
+ * positions of collectors.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Listed, ListOrder } from '../../../src/fleet/list-order.ts';

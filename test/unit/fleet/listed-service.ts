@@ -1,4 +1,4 @@
-/** Service that lists a fleet: in pages, with a delay, hiding collectors, and failing on request. */
+/** Fake service that lists a fleet in pages. A test can delay the lists, hide collectors from them, and let requests fail. */
 import type { Clock } from '../../../src/base/clock.ts';
 import { sleep } from '../../../src/base/clock.ts';
 import type {
@@ -19,12 +19,12 @@ export class ListedService implements UpgradeService {
   hides = true;
   /** Maximum limit. A larger one is rejected with 400. */
   mostRows = 10_000;
-  /** Maximum number of rows in a page, regardless of the limit. */
+  /** Maximum number of rows in a page, whatever limit the request has. */
   cutRows = Number.POSITIVE_INFINITY;
   latencyMs = 10;
-  /** Error of the next calls. Undefined if they succeed. */
+  /** Error with which the next calls fail. Undefined if they succeed. */
   readonly failures: (Error | undefined)[] = [];
-  /** `builds`, or `build offset+limit` of each call, in order. */
+  /** Recorded calls in order: `builds` for the list of builds, and `build offset+limit` for a page. */
   readonly calls: string[] = [];
   /** Called before each answer. */
   beforeAnswer: (call: string) => void = () => {};

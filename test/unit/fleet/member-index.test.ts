@@ -1,6 +1,6 @@
 /**
- * Tests of the index from changed collector rows to the policies that the change concerns. It gives the same result as a comparison of all
- * pairs, at less cost.
+ * Tests of the index from changed collector rows to the policies that the change concerns. The index gives the same result as a
+ * comparison of all collectors with all policies, with less computation.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -15,8 +15,8 @@ function refusal(status: number): ServiceError {
 }
 
 /**
- * Reads all pages of a service with `rows` rows, which returns at most `cut` rows per page and rejects limits above `most`. Returns the
- * requested limits.
+ * Reads all pages of a service with `rows` rows, and returns the limits (rows per page) that were requested. The service returns
+ * at most `cut` rows per page, and rejects limits above `most`.
  */
 function sweep(size: PageSize, rows: number, { cut = Infinity, most = Infinity } = {}): readonly number[] {
   const limits: number[] = [];

@@ -1,4 +1,4 @@
-/** ARCHITECTURE.md names the folders and files that exist. Biome checks the imports between them (`biome.json`). */
+/** Checks that ARCHITECTURE.md names the folders and files that exist. Biome checks the imports between them (`biome.json`). */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

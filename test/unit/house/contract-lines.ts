@@ -1,6 +1,6 @@
 /**
- * What of the service's contract (docs/service.md) tests have to cite, and what the tests of `test/contract/` do cite. Sections are
- * cited by titles, names of members and identifiers of errors by what stands in the tests.
+ * Finds which parts of the service's contract (docs/service.md) the tests of `test/contract/` have to cite, and which parts they
+ * do cite. Test titles cite sections; the text of tests cites names of members and error identifiers.
  */
 import type { SourceFile, SyntaxNode } from './source-file.ts';
 
@@ -36,7 +36,7 @@ export function contractLines(markdown: string): ContractLines {
   };
 }
 
-/** Code texts in the table columns that have one of these headers. */
+/** Returns the texts in code style from the table columns that have one of these headers. */
 function quotedCells(markdown: string, headers: readonly string[]): string[] {
   const found = cells(markdown, headers).flatMap((cell) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
@@ -64,7 +64,7 @@ function cells(markdown: string, headers: readonly string[]): string[] {
 export interface ContractCitations {
   readonly titles: readonly string[];
   readonly sections: ReadonlySet<string>;
-  /** Whole texts of the tests, and the words in their texts and names. */
+  /** Complete texts of the contract tests, and the words in these texts and in the names of the tests. */
   readonly words: ReadonlySet<string>;
 }
 
@@ -86,7 +86,10 @@ export function contractCitations(files: readonly SourceFile[]): ContractCitatio
   return { titles, sections, words };
 }
 
-/** One sentence for each line of the contract that no test cites. `unseen` has the sections in which a client can see nothing. */
+/**
+ * Returns one sentence for each part of the contract that no test cites. `unseen` has the sections about behaviour that a client
+ * cannot observe.
+ */
 export function uncitedLines(
   lines: ContractLines,
   { titles, sections, words }: ContractCitations,
@@ -111,7 +114,7 @@ function textsOf(node: SyntaxNode): readonly string[] {
 const groups = ['describe'];
 const tests = ['test', 'testSimulated'];
 
-/** Name of a group of tests or of a test. The title of a table of tests has its placeholders. */
+/** Name of a test or of a group of tests. For a table of tests, the name contains placeholders. */
 function titleOf(node: SyntaxNode): { readonly text: string; readonly isGroup: boolean } | undefined {
   if (node.type !== 'CallExpression') return undefined;
   const called = rootName(node['callee'] as SyntaxNode);

@@ -20,7 +20,7 @@ const rules = new Set([...protocol.matchAll(/^### ([BLUREH]\d{1,2}) /gm)].map((m
 const number = String.raw`\d{1,2}(?:\.\d{1,2})?`;
 const dotted = String.raw`\d{1,2}\.\d{1,2}`;
 const listOf = (one: string) => `${one}(?:(?:, | and | or | to |–)${one})*`;
-/** How a section is cited: after a word that says so, alone in brackets, or as the first thing of a docstring. */
+/** Patterns by which a section is cited: after a word such as `section`, alone in brackets, or at the start of a comment. */
 const citationForms = [
   new RegExp(
     String.raw`(?:§ ?|\bspecification(?:'s)?,? (?:(?:sections?|chapters?) )?|\b(?:sections?|chapters?) )(${listOf(number)})(?![\d-])`,

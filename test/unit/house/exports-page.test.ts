@@ -45,7 +45,8 @@ describe('docs/exports.md', () => {
   test('knows what may come of searching: a newcomer meets what is the matter with address and certificate first', () => {
     const searching = ['createJob', 'getJob', 'listMessages', 'listRecords'] as const;
     const met = outcomes.flatMap((outcome) => searching.map((operation) => treatmentOf(operation, outcome).reason));
-    // docs/exports.md omits reasons about collectors, which exports do not use, and reasons that no condition shows.
+    // docs/exports.md omits two kinds of reasons: those about collectors, which exports do not use, and those that no condition
+    // shows.
     const { collectorRefused, callAborted, clientClosed, notLeading } = reasons;
     const others: readonly string[] = [collectorRefused, callAborted, clientClosed, notLeading];
     const told = [...firstCells('reason of `Ready`'), ...others];

@@ -7,7 +7,9 @@ import { readText } from './source-file.ts';
 
 const readme = readText('README.md');
 
-/** Returns the text of each code block in the given language, without the indentation of a surrounding list. */
+/**
+ * Returns the text of each code block of the README in the given language. The indentation of code blocks in lists is removed.
+ */
 function blocks(language: string): readonly string[] {
   const found = readme.matchAll(new RegExp(`^( *)\`\`\`${language}\\n([\\s\\S]*?)^\\1\`\`\`$`, 'gm'));
   return [...found].map(([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));

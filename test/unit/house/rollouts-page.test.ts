@@ -1,5 +1,5 @@
 /**
- * Checks that the manifests in docs/rollouts.md and examples/ are valid, and that the page lists every state, outcome,
+ * Checks that the manifests in docs/rollouts.md and examples/ are valid, and that docs/rollouts.md lists every state, outcome,
  * action and annotation.
  */
 import { readdirSync } from 'node:fs';

@@ -21,14 +21,14 @@ export interface Comment {
   readonly line: number;
 }
 
-/** One module reference in a source file: import, export-from, `import()` or `import('…').Type`. */
+/** A reference to another module in a source file: `import`, `export … from`, `import()` or `import('…').Type`. */
 export interface Import {
   readonly specifier: string;
   readonly line: number;
 }
 
 export interface SourceFile {
-  /** Path of the source file from the project root, with slashes: `src/base/clock.ts`. */
+  /** Path of the source file from the project root, with slashes, such as `src/base/clock.ts`. */
   readonly path: string;
   readonly text: string;
   readonly imports: readonly Import[];

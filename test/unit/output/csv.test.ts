@@ -1,4 +1,4 @@
-/** CSV (RFC 4180): compared with the output of csv-stringify, and read by DuckDB. */
+/** Tests CSV files (RFC 4180): they are compared with the output of the library csv-stringify, and read by DuckDB. */
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ function csv(set: ColumnSet, rows: readonly (string | Buffer)[], options = guard
   return encoded((spool) => new CsvEncoder(spool, set, options), rows, chunkBytes).toString();
 }
 
-/** Lines of a file with the single column a, without its header. */
+/** Lines, without the header, of a CSV file with the single column `a`. */
 function lines(values: readonly string[], options = guarded): string {
   const rows = values.map((value) => JSON.stringify({ a: value }));
   return csv(messageColumns(['a'], []), rows, options).replace('a\r\n', '');
@@ -124,7 +124,7 @@ describe('the formula guard', () => {
   });
 });
 
-/** Second implementation of the CSV encoder's rules, which the test compares with the encoder. */
+/** Second implementation of the rules for CSV cells, with which the tests compare the encoder. */
 function cellText(value: unknown, isGuarded: boolean): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') return JSON.stringify(value);
@@ -134,7 +134,7 @@ function cellText(value: unknown, isGuarded: boolean): string {
 }
 
 /**
- * Returns the expected CSV file. It adds quotes to rows with one empty cell, because `stringify` never quotes empty
+ * Returns the expected CSV file. It adds quotes to rows with one empty cell, because the library csv-stringify never quotes empty
  * cells.
  */
 function expectedCsv(names: readonly string[], rows: readonly Members[], isGuarded: boolean): string {
@@ -161,7 +161,7 @@ test('random rows in any notation equal the output of csv-stringify for JSON.par
   );
 });
 
-/** Objects and arrays are written as received. To compare only their text, they are written as by JSON.stringify. */
+/** The encoder writes objects and arrays as it received them. In these tests they have the form that JSON.stringify writes. */
 function compact(value: unknown): unknown {
   return typeof value === 'object' ? null : value;
 }

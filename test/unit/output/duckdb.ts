@@ -1,4 +1,4 @@
-/** Reads exported files with DuckDB, as a reader that shares no code with logfleet. */
+/** Reads exported files with DuckDB, because it shares no code with logfleet. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -384,7 +384,7 @@ test('random rows in any notation equal the values of JSON.parse', async () => {
         const { values, others } = sorted(names, members);
         const { _rest, ...row } = found[index] as Record<string, unknown>;
         const rest = JSON.parse((_rest as string | null) ?? '{}') as Record<string, unknown>;
-        // The tables above show that each JSON member is in its own column or in the column for all other members.
+        // The tests above show that each JSON member is either in its own column or in the column for all other members.
         for (const [name, value] of values) {
           const isText = set.columns.find((column) => column.name === name)?.type === 'text';
           if (isText) expect(row[name]).toEqual(textOf(value));

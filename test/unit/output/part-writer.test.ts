@@ -1,6 +1,6 @@
 /**
- * Tests writing one part (file) of an interval: the rows reach the destination compressed, counted and hashed. The
- * tests include back-pressure, failure and abort.
+ * Tests the writer of one part (data file) of an interval. It compresses, counts and hashes the rows, and also handles
+ * back-pressure, failures and aborts.
  */
 import { createHash } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
@@ -165,7 +165,8 @@ describe('a series of parts', () => {
         expect(parts[index]?.rows).toBe(file.toString().split('\n').length - 1);
       }
       for (const { bytes } of parts.slice(0, -1)) {
-        // The size of uncompressed data is only an estimate, and these parts are hardly larger than it.
+        // The maximum size applies to an estimate of the uncompressed data, and these parts are only slightly larger than the
+        // maximum.
         expect(bytes).toBeGreaterThan(150_000);
         expect(bytes).toBeLessThan(600_000);
       }
@@ -255,7 +256,7 @@ describe('a series of parts', () => {
   });
 });
 
-/** Sink that delays its first write until the test releases it. */
+/** Sink (receiver of bytes) that delays its first write until the test releases it. */
 class SlowSink extends KeepingSink {
   writtenBytes = 0;
   readonly #released = Promise.withResolvers<void>();

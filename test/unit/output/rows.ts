@@ -1,6 +1,6 @@
 /**
- * Rows for tests of encoders, and sinks that keep the written data. As in a page, the memory of a row is reused after
- * the call.
+ * Rows for tests of encoders, and sinks that keep the written data. The memory of a row is reused after each call, as when rows
+ * are read from a page.
  */
 import fc from 'fast-check';
 import { ByteSpool } from '../../../src/output/byte-spool.ts';
@@ -15,7 +15,7 @@ export function rowWith(members: Readonly<Record<string, unknown>>): RawRow {
   return rowOf(JSON.stringify(members));
 }
 
-/** Returns a row as a page holds it: surrounded by other bytes, and overwritten after use. */
+/** Returns a row as the bytes of a page contain it: with other bytes around it. The row is overwritten after use. */
 export class PassingRow {
   readonly #memory = Buffer.alloc(2 ** 20, '"');
 
@@ -50,7 +50,7 @@ export class KeepingSink implements PartSink {
   }
 }
 
-/** Returns the output of an encoder for rows that are overwritten after use. */
+/** Returns the output of an encoder. Each row is overwritten after the encoder has used it. */
 export function encoded(
   encoder: (spool: ByteSpool) => RowEncoder,
   texts: readonly (string | Buffer)[],
@@ -88,7 +88,7 @@ export const writings: fc.Arbitrary<Writing> = fc.record({
   escapes: fc.constantFrom('needed', 'needed', 'all', 'slashes'),
 });
 
-/** Members of a row in their order. A name may occur twice. */
+/** Names and values of a row's members, in order. A name may occur twice. */
 export type Members = readonly (readonly [name: string, value: unknown])[];
 
 export function writtenRow(members: Members, { space, escapes }: Writing): string {
@@ -152,7 +152,7 @@ export const fieldNames: fc.Arbitrary<string> = fc.oneof(
 
 export const rowMembers: fc.Arbitrary<Members> = fc.array(fc.tuple(fieldNames, values), { maxLength: 12 });
 
-/** Returns the expected value of each column, and the members that have no column as the service sent them. */
+/** Returns the expected value of each column, and the members without a column, as the service sent them. */
 export function sorted(names: readonly string[], members: Members): { values: Map<string, unknown>; others: Members } {
   const columnOf = (name: string) =>
     names.includes(name) ? name : names.findLast((each) => /^_[a-z]+$/i.test(each) && equalIgnoringCase(each, name));

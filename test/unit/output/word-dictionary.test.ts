@@ -1,6 +1,6 @@
 /**
- * Tests dictionaries of eight-byte values in Parquet files: each value is found again, and no dictionary is used if it
- * would save no space.
+ * Tests dictionaries of eight-byte values in Parquet files. Each value is found again, and columns for which a dictionary saves
+ * no space have none.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

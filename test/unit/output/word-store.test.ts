@@ -1,4 +1,4 @@
-/** Tests parsing 64-bit integers from their digits, compared with BigInt, and the limits of the store. */
+/** Tests the store of 64-bit integers: its parsing of digits, which is compared with BigInt, and its limits. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { WordStore } from '../../../src/output/word-store.ts';

@@ -86,7 +86,8 @@ describe('U2: a first attempt', () => {
 
 describe('the order', () => {
   /**
-   * A policy with four collectors that are all due: the first for a probe, the others for a retry, after a drift, and for a first upgrade.
+   * A policy with four collectors, each of which is due for a request: a probe (repeated request), a retry after a failure, an
+   * upgrade after a drift, and a first upgrade.
    */
   function four(): PolicyBench {
     const nowMs = 20 * minuteMs;

@@ -1,6 +1,6 @@
 /**
- * Tests of the annotations by which users act on a rollout. Each annotation value acts once, only in its rollout, and is recorded with
- * author and time.
+ * Tests of the annotations by which users act on a rollout. Each value of an annotation takes effect once and only in the rollout
+ * that it names, and is recorded with author and time.
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';

@@ -1,6 +1,6 @@
 /**
- * Tests of the states of an upgrade attempt: in each state, how each kind of evidence changes the attempt (U3 to U7). Refusals are tested
- * in a file of their own.
+ * Tests of the states of an upgrade attempt: for each state and each kind of evidence, how the attempt changes (U3 to U7).
+ * Refused requests are tested in `refusals.test.ts`.
  */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, evidenceFromMs, probeIsDue, settleEntry } from '../../../src/policy/attempts/attempt.ts';

@@ -1,4 +1,4 @@
-/** Builders of test data for policies. There is one builder for each type, with defaults that a test can override. */
+/** Builders of test data for policies. Each builder creates one type of object, with defaults that a test can override. */
 import type {
   CollectorVersionPolicySpec,
   CollectorVersionPolicyStatus,
@@ -155,7 +155,7 @@ export function header(more: Partial<LedgerHeader> = {}): LedgerHeader {
   };
 }
 
-/** Ledger record of a stage that has just started and has no member list. */
+/** Record in the ledger of a stage that has just started and has no member list. */
 export function stageRecord(name: string, more: Partial<StageRecord> = {}): StageRecord {
   return { name, startedAtMs: epochMs, soakMs: 0, tally: { finished: 0, failed: 0 }, ...more };
 }

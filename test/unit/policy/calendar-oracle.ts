@@ -42,7 +42,7 @@ export function maintenanceOf(
   };
 }
 
-/** For each minute, whether the windows allow an upgrade to start at the first instant of the minute. */
+/** Returns, for each minute, whether the windows allow an upgrade to start at the first instant of the minute. */
 export function startableMinutes(
   windows: readonly PlainWindow[],
   exclusions: readonly PlainExclusion[],
@@ -80,7 +80,7 @@ function markOpen(open: boolean[], startMs: number, window: PlainWindow): void {
   }
 }
 
-/** Whether the window opens in this minute; `before` is the zone's offset a few hours earlier. */
+/** Whether the window opens in this minute. `before` is the UTC offset of the time zone a few hours earlier. */
 function opens(
   window: PlainWindow,
   wallMs: number,
@@ -90,10 +90,10 @@ function opens(
 ): boolean {
   const sinceChange = offsets.length - 1 - offsets.lastIndexOf(before);
   const isAfterChange = before !== offset && sinceChange <= Math.abs(offset - before);
-  // The clocks went back and repeat this local time. The window opens only the first time.
+  // The clocks went back, so that this local time occurs twice. The window opens only at the first occurrence.
   if (isAfterChange && offset < before) return false;
   if (matches(window, wallMs + offset * minuteMs)) return true;
-  // The clocks went forward, so a window that opens at a skipped local time opens now.
+  // The clocks went forward. A window whose opening time was skipped opens now.
   return isAfterChange && matches(window, wallMs + before * minuteMs);
 }
 

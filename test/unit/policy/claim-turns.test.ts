@@ -1,6 +1,6 @@
 /**
- * Tests of the order in which policies begin. A policy starts no upgrade until every policy of the same service that is able to select its
- * collectors has done so (U13).
+ * Tests of the order in which policies begin. A policy starts no upgrade until all policies of the same service have selected
+ * their collectors, except policies that cannot do so (U13).
  */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';

@@ -1,4 +1,7 @@
-/** Tests of the reads that `decide` plans for a policy, the evidence that it takes from them, and the time of its next decision (U9). */
+/**
+ * Tests of the reads that `decide` plans for a policy, the evidence that it takes from the answers, and the time of its next call
+ * (U9).
+ */
 import { describe, expect, test } from 'vitest';
 import { endedEntry, minuteMs, openEntry, settings, target, task } from './builders.ts';
 import { decided, fleetOf, PolicyBench, policyUid } from './policy-bench.ts';

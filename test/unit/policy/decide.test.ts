@@ -1,4 +1,4 @@
-/** Tests of `decide`, the function that chooses the next actions of a policy: its actions in each situation. */
+/** Tests of `decide`, the function that chooses the next actions for a policy, in each situation. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
@@ -179,7 +179,7 @@ describe('U12: another selection', () => {
   test('waits for what is in flight, then forgets it', () => {
     const bench = excluding(openEntry());
     expect(decided(bench).figures().collectors).toMatchObject({ matched: 2, inProgress: 1 });
-    // A process that takes over the lease learns from this ledger header that the collector is excluded.
+    // From this header of the ledger, a process that takes over the lease learns that the collector is excluded.
     expect(decided(bench).header.selection).toBe('another');
     const tasks = new Map([['1', { kind: 'task', task: task({ status: 'failed' }) } as const]]);
     const decision = decided(bench, { tasks });

@@ -1,5 +1,6 @@
 /**
- * Tests of ended upgrade attempts: how later rows of the collector list, and retries by users, change an attempt that succeeded or failed.
+ * Tests of ended upgrade attempts. Later rows of the collector list, and retries by users, change an attempt that succeeded or
+ * failed.
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -22,7 +23,7 @@ const inStages = {
     ],
   },
 } as const;
-/** Marks the last attempt of the collector as counted in the tallies of the rollout and of its stage. */
+/** Marks the last attempt of the collector as counted in the tallies (counts of failures) of the rollout and of its stage. */
 const counted = { counted: { tally: 0, stage: 0 } } as const;
 const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
 
@@ -32,7 +33,7 @@ interface Shown {
   readonly header?: Partial<LedgerHeader>;
 }
 
-/** Returns the ledger entry of collector 1 after a decision that saw this row of the collector list. */
+/** Returns the ledger entry of collector 1 after a call of `decide` with this row of the collector list. */
 function settled(known: Entry, { version = target, alive = true, header = underWay }: Shown, seen: Seen = {}) {
   // Collector 2 still needs its upgrade, so the rollout does not complete.
   const collectors = fleetOf(2, (index) => (index === 0 ? { collectorVersion: version, alive } : {}));

@@ -1,6 +1,6 @@
 /**
- * Tests of the ledger's text format. Its content survives encoding and decoding, content in a foreign format is refused, and lines are
- * small (U1).
+ * Tests of the ledger's text format. Its content is the same after encoding and decoding, content in another format is refused,
+ * and lines are short (U1).
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -19,7 +19,10 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
   return encodeHead(of, numbersOf(logs), lines(true), lines(false), forgotten);
 }
 
-/** Returns the entry as a new process reads it from the ledger. Its ages start again, and a successful attempt keeps no details. */
+/**
+ * Returns the ledger entry as a new process reads it. The ages in it start again at zero, and a successful attempt has no
+ * details.
+ */
 function taken(before: Entry): Entry {
   return {
     ...before,

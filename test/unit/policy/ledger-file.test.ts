@@ -16,7 +16,7 @@ const failed = (id: number | string, message = 'disk full') => ({
   collectorId: String(id),
 });
 
-/** A ledger, and a ledger file that saves each change of this ledger as the operator does. */
+/** A ledger, and a ledger file that saves each change of the ledger in the way of the operator. */
 function book(store = new MemoryLedgerStore(), ledger = new Ledger(header())) {
   const file = new LedgerFile(store, owner);
   const save = (...changes: readonly EntryChange[]) => {
@@ -42,7 +42,7 @@ async function reread(store: MemoryLedgerStore): Promise<Ledger> {
 
 const ids = (ledger: Ledger) => [...ledger.entries()].map(({ collectorId }) => collectorId).sort();
 
-/** Adds entries of ended attempts until the ledger moves them to a log shard. */
+/** Adds entries of ended attempts until the ledger moves them to a separate shard. */
 async function fill({ save, store }: ReturnType<typeof book>, from: number): Promise<number> {
   const flushes = store.writes.filter((name) => name !== 'head').length;
   for (let id = from; ; id += 250) {
@@ -287,7 +287,7 @@ describe('U1: the members of a stage', () => {
 });
 
 describe('U1: a process that stops in between', () => {
-  /** Fills the ledger until the write of `shard` fails. */
+  /** Adds entries to the ledger until the write of the shard `shard` fails. */
   async function cut(shard: string) {
     const one = book();
     await one.save(change({ ...openEntry(), collectorId: '0' }));
@@ -335,7 +335,10 @@ test('U1: a collector that writes from what is no longer the newest is refused',
 });
 
 describe('U1: a former leader that wakes up', () => {
-  /** Lets a former leader freeze before its next read or write of a shard, until the next leader has stored another choice of members. */
+  /**
+   * Freezes a former leader before its next read or write of a shard, until the next leader has stored another choice of stage
+   * members.
+   */
   async function frozenAt(call: 'read' | 'write', shard: string) {
     const store = new MemoryLedgerStore();
     const former = book(store);

@@ -155,7 +155,7 @@ describe('several windows', () => {
       windows: [{ schedule: '*/3 * * * *', duration: '5m', timeZone: 'America/New_York' }],
       exclusions: [{ name: 'frozen', startTime: '2026-10-31T23:58:53Z', endTime: '2026-11-01T00:08:00Z' }],
     });
-    // The window stays open until the hour that occurs twice.
+    // The window stays open until the hour that occurs twice because the clocks go back.
     expect(span(often.nextWindow(at('2026-11-01T00:00Z'), []))).toEqual(['2026-11-01T00:08', '2026-11-01T06:02']);
   });
 
@@ -365,7 +365,7 @@ describe('beside an oracle that looks at every minute', () => {
     cutoff: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 120 })),
   });
 
-  /** Number of random cases and fixed seed. Longer runs use other seeds. */
+  /** Number of random cases, with a fixed seed. Longer runs use other seeds. */
   const cases = { numRuns: 60, seed: 20_261_121 };
 
   test('is never of another opinion', () => {
@@ -382,7 +382,7 @@ describe('beside an oracle that looks at every minute', () => {
         expect(one.problem).toBeUndefined();
         const found = expected.map((_, minute) => one.verdict(startMs + minute * minuteMs, undefined));
         expect(found.map(({ kind }) => kind === 'open')).toEqual(expected);
-        // The end that the calendar returned is correct for the minutes that the oracle has computed.
+        // The end that the calendar returned must agree with the minutes that the independent model has computed.
         for (const [minute, verdict] of found.entries()) {
           const changed = expected.indexOf(!expected[minute], minute);
           if (changed === -1 || verdict.kind === 'zoneUnreadable') continue;

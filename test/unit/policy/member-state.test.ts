@@ -1,4 +1,4 @@
-/** State of a collector: each state, and the precedence of states. */
+/** Tests of the state that a policy's status shows for a collector: each state, and which state takes precedence. */
 import { describe, expect, test } from 'vitest';
 import { parseBuildVersion } from '../../../src/base/build-version.ts';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';

@@ -1,6 +1,6 @@
 /**
- * Test bench with one policy in memory and all inputs of `decide`: collector rows, ownership of collectors, ledger, and the index of
- * members.
+ * Test set-up with one policy in memory and all inputs of `decide`, the function that chooses the policy's next actions:
+ * collector rows, ownership of collectors, ledger, and the index of members.
  */
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
@@ -21,7 +21,7 @@ import { claimant, collector, header, moment, type PolicyParts, policy, settings
 
 export const policyUid = 'policy-a';
 
-/** A collector listing whose rows come from the test, in pages of 10 rows. */
+/** A collector listing with rows that the test gives, in pages of 10 rows. */
 export class ListedFleet implements ListedRows, ListingFacts {
   readonly rows = new FleetRows();
   readonly pagesReadMs = new Map<number, number>();
@@ -64,7 +64,7 @@ export class ListedFleet implements ListedRows, ListingFacts {
     return this.lastSweepMs;
   }
 
-  /** Shows these collectors on one page of the listing, beginning with the page's first row. */
+  /** Shows these collectors on one page of the listing, from the first row of the page on. */
   show(seenAtMs: number, collectors: readonly Collector[]): void {
     this.rows.takePage(collectors, seenAtMs, 0);
   }
@@ -77,7 +77,7 @@ export interface BenchParts {
   /** Listed members of the started stages, by stage name. Other stages of the ledger header have no member list. */
   readonly members?: Readonly<Record<string, readonly string[]>>;
   readonly collectors?: readonly Collector[];
-  /** Send time in ms of the request for the page that shows the collectors. */
+  /** Time in ms at which the request for the page with the collectors was sent. */
   readonly seenAtMs?: number;
 }
 
@@ -126,7 +126,7 @@ export class PolicyBench {
     this.#members.place(id);
   }
 
-  /** Builds the ownership of collectors and the index of members again, as a new process does. */
+  /** Computes the ownership of collectors and the index of members again, as a new process does. */
   rebuild(): void {
     this.#members = this.freshMembers();
   }
@@ -165,10 +165,10 @@ export function fleetOf(count: number, more: (index: number) => Partial<Collecto
   return Array.from({ length: count }, (_, index) => collector(String(index + 1), more(index)));
 }
 
-/** Inputs of a decision that differ from those of a policy at rest. */
+/** Inputs of `decide` that differ from those of a policy without pending upgrades. */
 export type Seen = Partial<Observation> & { readonly nowMs?: number; readonly policy?: PolicyParts };
 
-/** A decision, and a function that returns the figures of its status. */
+/** Result of `decide`, and a function that returns the collector numbers of the status. */
 export type DecidedWithFigures = Decision & { readonly figures: () => FiguresNow };
 
 export function decided(
@@ -206,7 +206,7 @@ export function decided(
   return { ...decision, figures: () => figuresOf(input, decision) };
 }
 
-/** Result of admission (the choice of the next upgrades), with the pending changes of the ledger that it made. */
+/** Result of admission (the choice of the next upgrades), with the changes of the ledger that admission has prepared. */
 export function admitted(bench: PolicyBench, nowMs: number, more: Partial<AdmissionInput> = {}) {
   const pending = bench.pending();
   const admission = admit({

@@ -1,6 +1,6 @@
 /**
- * Tests of refused POSTs (U11). Each refusal is tested for a first attempt, for a retry, and for a probe, which repeats a POST of unknown
- * outcome (U3).
+ * Tests of POST requests for upgrades that the service refuses (U11). Each refusal is tested for a first attempt, for a retry,
+ * and for a probe, which repeats a POST of unknown outcome (U3).
  */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, evidenceFromMs, probeIsDue, settleEntry } from '../../../src/policy/attempts/attempt.ts';

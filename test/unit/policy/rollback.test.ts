@@ -1,6 +1,6 @@
 /**
- * Tests of rollbacks: the collectors that are rolled back, their former versions, the collectors that are left as they are, and the reasons
- * to wait.
+ * Tests of rollbacks: which collectors are rolled back, to which former versions, which collectors stay as they are, and why a
+ * rollback waits.
  */
 import { describe, expect, test } from 'vitest';
 import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';

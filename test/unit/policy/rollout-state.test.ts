@@ -31,7 +31,7 @@ interface Setting {
   readonly header?: Partial<LedgerHeader>;
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly seen?: Seen;
-  /** Send time in ms of the newest complete sweep (a listing of all collectors); `nowMs` by default. */
+  /** Time in ms at which the newest complete sweep (listing of all collectors) was sent; `nowMs` by default. */
   readonly sweptMs?: number;
 }
 

@@ -1,6 +1,7 @@
 /**
- * A fleet of four collectors for tests that combine rollout rules. Only one of them, web-9, needs an upgrade. A test names the rules that
- * hold and the rules that held before. From these names, this file builds the ledger, collector rows and settings of that situation.
+ * A fleet of four collectors for tests that combine rollout rules. Only one of them, web-9, needs an upgrade. A test names the
+ * rules that forbid this upgrade now, and the rules that forbade it before. From these names, this file builds the ledger, the
+ * collector rows and the settings.
  */
 import { annotations } from '../../../src/api/annotations.ts';
 import type {
@@ -64,7 +65,9 @@ export const nowMs = 90 * minuteMs;
 export const formerTarget = '19.150-1';
 /** Start time of an upgrade attempt that is in flight. */
 export const justNow = { sinceMs: nowMs - 500 };
-/** Time of a failure whose back-off still lasts, and which is old enough for the listing that must follow a failure (U6). */
+/**
+ * Time of a failed upgrade. Its back-off still lasts, but a listing that must follow a failure (U6) may already have been read.
+ */
 export const failedMs = nowMs - 2 * settings.graceMs;
 const shownMs = nowMs - 1_000;
 const problem = new LogfleetError({ code: 'x.y', message: 'It is gone.', handling: { kind: 'backoff' } });
@@ -75,7 +78,7 @@ export interface InForce {
   readonly over?: readonly Rule[];
 }
 
-/** The rules that hold in a test, and the rules that held before. */
+/** The rules that hold (forbid the upgrade) in a test, and the rules that held before. */
 class Rules {
   readonly #holds: ReadonlySet<Rule>;
   readonly #over: ReadonlySet<Rule>;
@@ -98,14 +101,15 @@ class Rules {
 export interface Outcome extends LedgerChange {
   /** Version of the upgrade that was started for web-9; undefined when none was started. */
   readonly posted: string | undefined;
-  /** All texts of the status that explain why no upgrade starts. */
+  /** All texts in the policy's status that explain why no upgrade starts. */
   readonly told: string;
 }
 
 export function outcome(inForce: InForce): Outcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
-  // Three decisions are needed: the first applies a retry, the second starts a stage, and the third starts the upgrade of web-9.
+  // Three calls of `decide` are needed: the first applies a retry, the second starts a stage, and the third starts the upgrade of
+  // web-9.
   let last = outcomeOf(bench, seen);
   for (let more = 0; more < 2 && last.posted === undefined; more++) {
     bench.write(last);
@@ -211,8 +215,8 @@ function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
 }
 
 /**
- * Maximum number of upgrades in flight under a rule. It is larger by one after the rule ended, because an upgrade in flight counts for two
- * limits.
+ * Maximum number of upgrades in flight while a rule holds. After the rule has ended, the maximum is larger by one, because an
+ * upgrade in flight counts for two limits.
  */
 function placesUnder(rules: Rules, rule: Blocker): number {
   return rules.hold(rule) ? 1 : 2;
@@ -235,7 +239,7 @@ function stagesUnder(rules: Rules): readonly Stage[] {
   ];
 }
 
-/** Maintenance windows under these rules. The time of the tests is half past one. */
+/** Maintenance windows while these rules hold. The tests run at half past one. */
 function maintenanceUnder(rules: Rules): Maintenance {
   const schedule = (rule: Rule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
   return {
@@ -293,7 +297,9 @@ function recordUnder(rules: Rules): StageRecord {
 }
 
 function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
-  /** Entry of another collector, whose upgrade is in flight while its rule holds and has succeeded when the rule has ended. */
+  /**
+   * Ledger entry of another collector. Its upgrade is in flight while the rule holds, and has succeeded when the rule has ended.
+   */
   const other = (collectorId: string, isOpen: boolean, rest: Partial<Entry> = {}): Entry => ({
     ...(isOpen
       ? openEntry({ ...justNow, toVersion: wanted }, rest)
@@ -334,7 +340,10 @@ function versionOfNine(rules: Rules, wanted: string): string {
   return rules.have('target change') && !rules.hold('target change') ? formerTarget : oldVersion;
 }
 
-/** Times of the listings that show web-9. There are two when web-9 drifted, because a second listing must confirm a drift (U8). */
+/**
+ * Times of the listings that show web-9. There are two listings when web-9 drifted (left the target version), because a second
+ * listing must confirm a drift (U8).
+ */
 function looksAtNine(rules: Rules): readonly number[] {
   if (rules.hold('look after a failure')) return [failureMs(rules)];
   const isTwice = rules.have('drift') && !rules.hold('drift', 'rollback');

@@ -62,7 +62,7 @@ describe('each alone', () => {
   });
 });
 
-/** Pairs of rules that cannot hold at the same time. Each test builds both situations. */
+/** Pairs of rules that cannot forbid the same upgrade at the same time. Each test builds the situations of both rules. */
 const apart: Readonly<Record<string, () => void>> = {
   'window × own window': () => {
     const fixed = (hour: number) => ({ schedule: `0 ${hour} * * *`, duration: '2h', timeZone: 'UTC' });
@@ -76,7 +76,7 @@ const apart: Readonly<Record<string, () => void>> = {
       const spec = { maintenance: { cutoff: '30m', windows, exclusions: [] } };
       return outcomeOf(new PolicyBench({ spec, collectors, seenAtMs: nowMs }), {}).posted;
     };
-    // The time is half past one, when one of the two windows is open. One open window is enough for an upgrade.
+    // At half past one, the time of the test, one of the two windows is open. One open window is enough for an upgrade.
     expect(postedIn(fixed(12), own(1))).toBe(target);
     expect(postedIn(fixed(1), own(12))).toBe(target);
     expect(postedIn(fixed(12), own(12))).toBeUndefined();
@@ -143,8 +143,8 @@ const apart: Readonly<Record<string, () => void>> = {
 };
 
 /**
- * Kind of stop after a rollout that is already stopped also exceeds its tolerance and gets this annotation, and whether web-9 is rolled
- * back.
+ * Returns the kind of stop, and whether web-9 is rolled back, after a rollout that is already stopped also exceeds its failure
+ * tolerance and a user sets this annotation.
  */
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
   const bench = new PolicyBench({
@@ -211,7 +211,10 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
   expect(toldOf(true)).not.toMatch(other);
 }
 
-/** Pair of rules that only a simulated history can show: a new target ends a rollback, whether or not rollback attempts are in flight. */
+/**
+ * Pair of rules that only a simulation over time can test: a new target ends a rollback, whether or not rollback attempts are in
+ * flight.
+ */
 const inTimeAlone = ['target change × rollback'];
 
 const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));

@@ -13,7 +13,7 @@ import { ServiceError, type ServiceErrorOptions } from '../../../src/service/req
 
 export interface Call<Asked, T> {
   readonly asked: Asked;
-  /** Simulates the write of the request to the socket: runs the caller's check, and ends the call when the check throws. */
+  /** Simulates that the request is written to the socket: runs the caller's check, and ends the call when the check throws. */
   send(): void;
   answer(value: T, sentAtMs?: number): void;
   fail(error: unknown): void;

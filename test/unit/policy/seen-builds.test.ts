@@ -1,6 +1,6 @@
 /**
- * Tests of the record of when each build was first offered. When this time is uncertain, the record has a time that is too late, never too
- * early.
+ * Tests of the record of when each build was first offered. When the time is uncertain, the recorded time may be too late, but
+ * never too early.
  */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';

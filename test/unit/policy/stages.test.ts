@@ -1,6 +1,6 @@
 /**
- * Tests of the choice of a stage's members. Its size is exact, collectors that can be upgraded come first, and a restart gives the same
- * choice.
+ * Tests of the choice of a stage's members. The stage gets exactly the requested number of members, collectors that can be
+ * upgraded are chosen first, and the choice is the same after a restart.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Tests of the writes of a policy's status (at once, later, or not at all) and of the Events that go with them. */
+/** Tests when a policy's status is written (at once, later, or not at all), and which Events are created with it. */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';

@@ -96,8 +96,8 @@ describe('minAge, with hours of age behind each build', () => {
   const latest = { channel: 'Latest', minAge: '10h' } as const;
 
   /**
-   * Target that a policy chooses from offered builds. `19.3-1:4` means that the build was first seen four hours ago. A build without hours
-   * was never seen before. The first build is the latest.
+   * Target that a policy chooses from the offered builds. In the text, `19.3-1:4` means that the build was first offered four
+   * hours ago. A build without a number is offered for the first time. The first build in the text is the service's latest.
    */
   function verdict(target: Target, offered: readonly string[], current?: string) {
     const parts = offered.map((one) => one.split(':') as [string, string?]);

@@ -6,8 +6,8 @@ import { UpgradeDuration } from '../../../src/policy/attempts/upgrade-duration.t
 import { minuteMs } from './builders.ts';
 
 /**
- * Estimate learned from observations of upgrades. Each pair has the age at which an upgrade was seen as ended, and the last age at which it
- * was seen in progress.
+ * Estimated duration after these observations of upgrades. Each pair has the time in ms after the start at which an upgrade had
+ * ended, and the last time at which it was still in progress.
  */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
   const duration = new UpgradeDuration();
@@ -54,7 +54,8 @@ test('it settles where nearly all have ended, whatever it began with', () => {
       const random = seededRandom(seed);
       const duration = new UpgradeDuration();
       duration.learn({ endedByMs: firstMs, unendedAtMs: 0 });
-      // Upgrades take two to four minutes. Each upgrade is read at the estimated end, and once more if it had not ended by then.
+      // Upgrades take two to four minutes. The status of each upgrade is read at its estimated end, and once more if it has not
+      // ended by then.
       for (let index = 0; index < 1_000; index++) {
         const lookMs = duration.typicalMs as number;
         const tookMs = (2 + 2 * random.next()) * minuteMs;

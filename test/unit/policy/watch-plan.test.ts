@@ -1,6 +1,6 @@
 /**
- * Tests of the reads that the operator plans, and their times. It reads pages of the list for many attempts in flight, single tasks for few
- * attempts, and the whole list when nothing else helps (U9).
+ * Tests of the reads that the operator plans to follow upgrades, and of their times. It reads pages of the collector list for
+ * many attempts in flight, single tasks for few attempts, and the whole list when neither is enough (U9).
  */
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';

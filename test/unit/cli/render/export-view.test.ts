@@ -1,5 +1,5 @@
 /**
- * Tests the details and the live view of an export: figures, progress bar, histogram, reason for waiting, and narrow
+ * Tests the detailed view and the live view of an export: numbers, progress bar, histogram, reason for waiting, and narrow
  * windows.
  */
 import { describe, expect, test } from 'vitest';
@@ -69,7 +69,7 @@ describe('an export in full', () => {
 
   test.each([40, 80])('fits %d columns', (width) => {
     const wide = full(exportingStatus, width).filter((line) => widthOf(line) > width);
-    // The view never breaks words, and an address can be longer than a narrow window is wide.
+    // The view never breaks words. So a long address can exceed the width of a narrow window.
     expect(wide.filter((line) => !line.includes('://'))).toEqual([]);
   });
 });

@@ -101,7 +101,7 @@ describe('renderStages', () => {
     ['Soaking', { updated: 7, failed: 1 }, '7/10, 1 failed, 2 left out'],
     ['Completed', { updated: 7 }, '7/10, 3 left out'],
     ['Completed', { updated: 9, failed: 1 }, '9/10, 1 failed'],
-    // A stage shows the number of collectors that it left out only after its end.
+    // Only a stage that has ended shows the number of collectors that it left out.
     ['Progressing', { updated: 7 }, '7/10'],
     // A status between two counts.
     ['Completed', { updated: 11 }, '11/10'],
@@ -126,7 +126,7 @@ describe('renderStageBar', () => {
     [{ members: 10, updated: 5, failed: 2 }, '[█████××░░░]'],
     [{ members: 1000, updated: 999, failed: 1 }, '[█████████×]'],
     [{ members: 0, updated: 0, failed: 0 }, '[          ]'],
-    // The status can report counts that do not add up. The bar must keep its width nevertheless.
+    // The counts in a status may not add up. The progress bar must keep its width even then.
     [{ members: 1, updated: 2, failed: 0 }, '[██████████]'],
   ])('of %j is %s', (counts, bar) => {
     expect(renderStageBar({ ...counts, state: 'Progressing' }, 12, plain)).toBe(bar);

@@ -1,6 +1,5 @@
 /**
- * Tests unusable manifests in a directory (D1 to D3, D5): one kind of damage at a time, and the effect on the other
- * manifests.
+ * Tests unusable manifests in a directory (D1 to D3, D5): each kind of damage by itself, and its effect on the other manifests.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
@@ -358,7 +357,7 @@ describe('a manifest that is missing for a moment (D3)', () => {
     chmodSync(place.path('deep'), 0);
     await host.refresh();
     await wait(place, host);
-    // The superuser can list the folder even without permission, so the result is the same.
+    // If the test runs as root, the folder can be listed even without permission. The result is the same.
     expect(names(host)).toEqual(['web']);
     chmodSync(place.path('deep'), 0o700);
   });

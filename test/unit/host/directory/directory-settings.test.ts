@@ -1,5 +1,5 @@
 /**
- * Tests the operator-wide pause in a directory, which is set by a ConfigMap among the manifests or by a request file
+ * Tests the pause of all policies and exports in a directory. It is set by a ConfigMap among the manifests, or by a request file
  * beside them.
  */
 

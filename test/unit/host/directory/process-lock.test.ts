@@ -79,8 +79,8 @@ describe('another process', () => {
 
   test('a killed process whose parent has not noticed is replaced, too', async () => {
     const place = new Workplace();
-    // The shell starts the lock holder and then becomes `sleep`, which never reaps child processes. So the killed lock
-    // holder stays a zombie.
+    // The shell starts the lock holder and then becomes `sleep`, which never waits for child processes. So the killed lock holder
+    // stays a zombie process.
     const script = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
     const command = `"${process.execPath}" "${script}" "${place.directory}" & exec sleep 600`;
     const parent = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });

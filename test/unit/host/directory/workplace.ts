@@ -50,7 +50,9 @@ export class Workplace {
     rmSync(this.path(file), { recursive: true });
   }
 
-  /** Opens the directory. The test has to close one host (reader of the directory) before it opens the next. */
+  /**
+   * Opens the directory. Only one host (reader of the directory) can be open, so the test must close it before it opens the next.
+   */
   async open(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     const host = await createDirectoryHost({
       directories: [this.directory],
@@ -64,7 +66,7 @@ export class Workplace {
   }
 
   /**
-   * Opens the directory if the start must wait: until files stop changing, or until the deletion of a manifest is
+   * Opens the directory in cases in which the start has to wait until files stop changing, or until the deletion of a manifest is
    * certain.
    */
   openInTime(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {

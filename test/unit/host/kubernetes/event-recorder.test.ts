@@ -1,4 +1,4 @@
-/** Tests Kubernetes Events of the operator: users see them, and no other work waits for them. */
+/** Tests the Kubernetes Events that the operator writes. Users see them, and the operator's other work does not wait for them. */
 import { expect, test } from 'vitest';
 import type { OwnerRef } from '../../../../src/host/host.ts';
 import { EventRecorder } from '../../../../src/host/kubernetes/event-recorder.ts';

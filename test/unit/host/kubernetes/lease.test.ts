@@ -1,4 +1,4 @@
-/** Tests leader election: one of several processes leads, and it notices when its leadership ends. */
+/** Tests leader election: one of several processes leads, and the leader notices when its leadership ends. */
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
@@ -33,7 +33,7 @@ class Candidate {
     this.election = new LeaseElection({ ...around, client, namespace, name: 'operator', identity: name });
   }
 
-  /** Suspends the process, as SIGSTOP does: its timers do not fire, and it receives no answers. */
+  /** Freezes the process as SIGSTOP does: its timers do not fire, and it receives no answers. */
   stop(): void {
     this.clock.stop();
     this.api.freeze();

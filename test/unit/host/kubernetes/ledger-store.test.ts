@@ -183,7 +183,7 @@ test('an API server without the kind is reported, for the list and for a write',
   expect(await codeOf(write(at, 'head', 'one'))).toBe('ledger.notInstalled');
 });
 
-/** Like `setting`, after the store has listed the Ledgers at its start. */
+/** Returns the same set-up as `setting`, after the store has listed the Ledgers at its start. */
 function started(leading = { term: 1 }, allNamespaces = true): Setting {
   const { world, owner } = setting();
   const client = clientOf(world);
@@ -192,7 +192,7 @@ function started(leading = { term: 1 }, allNamespaces = true): Setting {
   return { world, owner, store: new KubernetesLedgerStore({ client, startList }) };
 }
 
-/** Returns the requests for Ledgers since the last call, as `list` or by the end of their names. */
+/** Returns the requests for Ledgers since the last call: `list`, or the end of a Ledger's name. */
 function requestsOf({ world: { server } }: Setting): readonly string[] {
   return server.requests
     .splice(0)

@@ -1,4 +1,4 @@
-/** Two operators over the same resources notice each other, and one of them acts (L2). */
+/** Tests that two operators that manage the same resources notice each other, and that only one of them acts (L2). */
 import { expect, test } from 'vitest';
 import { findCondition } from '../../../../src/api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
@@ -11,7 +11,7 @@ import { createPolicy, createWorld, policies, surroundings, type World } from '.
 
 const path = resourcePath(policies, 'logging', 'production');
 
-/** An operator that writes a status for each resource without one. */
+/** An operator that writes a status to each resource that has none. */
 class Installation {
   readonly host: KubernetesHost;
   readonly gauges = new Map<string, number>();
@@ -132,7 +132,7 @@ test('two running operators write one question and one answer in ten minutes', a
     world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
   const before = writes();
   await world.clock.advance(6 * askAgainMs);
-  // The two operators exchange six or seven pairs of writes: a question and its answer.
+  // The two operators detect each other by six or seven pairs of status writes: one asks, and the other answers.
   expect(writes() - before).toBeLessThanOrEqual(14);
   expect([first.sees(), second.sees()]).toEqual([true, false]);
 });

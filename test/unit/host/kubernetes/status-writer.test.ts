@@ -1,4 +1,4 @@
-/** Tests status writes: they fail if the resource has changed, and a writer reads its own writes immediately. */
+/** Tests status writes: they fail if the resource has changed, and the process that writes a status can read it immediately. */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';

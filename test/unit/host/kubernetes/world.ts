@@ -19,7 +19,7 @@ export interface World {
 export function createWorld(options: Partial<MemoryApiServerOptions> = {}): World {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(7), ...options });
-  // The leases are released, as after an installation, so that the first leader need not wait.
+  // No process holds a lease, as after an installation, so that the first leader need not wait.
   for (const name of ['operator', operatorLeaseName])
     server.create(leasePath('logfleet-system'), { metadata: { name } });
   return { clock, server };
@@ -34,7 +34,7 @@ export function clientOf(world: World, name = 'operator'): ApiClient {
   return new ApiClient({ api: world.server.client(name), ...surroundings(world) });
 }
 
-/** A host that already watches policies, as a controller requests at its start. */
+/** Starts a host that already watches policies, as it does when a controller has started. */
 export function hostOf(world: World, namespaces: 'all' | readonly string[] = 'all'): KubernetesHost {
   const host = new KubernetesHost({
     ...surroundings(world),
@@ -80,7 +80,7 @@ export async function resolved<T>(world: World, promise: Promise<T>): Promise<T>
   return promise;
 }
 
-/** Code and handling of the error that a promise rejects with. */
+/** Code and handling (such as back-off or stall) of the error with which a promise rejects. */
 export function codeOf(promise: Promise<unknown>): Promise<string> {
   return promise.then(
     () => 'no error',
