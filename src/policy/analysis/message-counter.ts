@@ -8,7 +8,9 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
 import { retryDelayMs } from '../../base/retry-delay.ts';
 import { aggregateOnce, figureOf, textOf } from '../../service/jobs/aggregation.ts';
+import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { SearchJobs } from '../../service/jobs/search-jobs.ts';
+import type { JobOrder } from '../../service/jobs/search-service.ts';
 import type { PostingPolicy } from '../attempts/posting.ts';
 import type { AnalysisPeriods, MessageCounts, Period } from './message-analysis.ts';
 
@@ -31,6 +33,8 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
 
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
+/** Maximum difference in ms of two clocks that the analysis ignores. */
+const maxSkewMs = 60_000;
 
 export class MessageCounter {
   readonly #clock: Clock;
@@ -79,6 +83,8 @@ class CounterRun {
   #baseline: MessageCounts | undefined;
   #failures = 0;
   #scannedBytes = 0;
+  /** Time in ms by which the clock of the service is ahead, if the clocks differ by more than `maxSkewMs`. */
+  #aheadMs = 0;
 
   constructor(clock: Clock, onNews: () => void, searches: SearchJobs, order: AnalysisOrder) {
     this.order = order;
@@ -114,7 +120,7 @@ class CounterRun {
       { query: this.order.query, fromMs, toMs, byReceiptTime: true },
       {
         signal,
-        open: (job) => this.searches.open(job, { signal }),
+        open: (job) => this.#open(job),
         close: async (job) => {
           await job.close();
           this.#scannedBytes += job.progress.scannedBytes ?? 0;
@@ -124,6 +130,19 @@ class CounterRun {
     if (aggregated?.kind === 'errors') throw notCounted(`the search reported errors: ${aggregated.errors.join('; ')}`);
     if (!aggregated) throw notCounted('answers were lost, or the result was cut');
     return countsOf(aggregated.records, aggregated.messageCount);
+  }
+
+  /** Opens a search job for a period by the clock of this process. The service searches by its own clock. */
+  async #open(order: JobOrder): Promise<SearchJob> {
+    const { signal } = this.#abort;
+    const [fromMs, toMs] = [order.fromMs + this.#aheadMs, order.toMs + this.#aheadMs];
+    const job = await this.searches.open({ ...order, fromMs, toMs }, { signal });
+    const { dateMs } = job.progress;
+    const aheadMs = dateMs === undefined ? this.#aheadMs : dateMs - this.#clock.now();
+    if (Math.abs(aheadMs - this.#aheadMs) <= maxSkewMs) return job;
+    this.#aheadMs = aheadMs;
+    await job.close();
+    throw notCounted('the clock of the service differs from that of logfleet');
   }
 }
 

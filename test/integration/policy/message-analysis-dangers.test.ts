@@ -5,7 +5,7 @@ import { secretsPath } from '../../support/world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { analyzed } from './analyzed-world.ts';
 import { Backup } from './backup.ts';
-import { before, hourMs, middle, target } from './staged-world.ts';
+import { before, hourMs, middle, rest, target } from './staged-world.ts';
 
 const silencing = { stopsShipping: 0.3 };
 
@@ -246,4 +246,64 @@ test('searches that fail for more than ten minutes are an outage', async () => {
   expect(status()?.conditions?.find(({ type }) => type === 'Outage')?.status).toBe('True');
   expect(await untilReason('AllUpdated', 10 * hourMs)).toBe(true);
   expect(status()?.outageStartTime).toBeUndefined();
+});
+
+test.each([
+  ['without its analysis', [{ name: 'canary', size: 20, soakDuration: '0s', maxFailures: 50 }, rest]],
+  ['without the stage', [rest]],
+  ['without stages', []],
+])('an edit of the spec changes no analysis before a retry: %s', async (_, stages) => {
+  const { world, analysisNow, patch, untilReason, at } = analyzed({ build: silencing });
+  world.start();
+  await world.until(() => analysisNow() !== undefined, 2 * hourMs);
+  patch({ spec: { strategy: { stages } } });
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  expect(at(target)).toBe(20);
+});
+
+test('an approval before an inconclusive analysis does not end the stage', async () => {
+  const { world, analysisNow, annotate, status, untilReason, at } = analyzed({ group: { messagesPerMinute: 1 } });
+  world.start();
+  await world.until(() => analysisNow() !== undefined, 2 * hourMs);
+  await annotate(annotations.approve, `${status()?.rollout?.id}/canary`);
+  expect(await untilReason('StageInconclusive')).toBe(true);
+  await world.clock.advance(hourMs);
+  expect(at(target)).toBe(20);
+  await annotate(annotations.approve, `${status()?.rollout?.id}/canary/2`);
+  expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
+});
+
+test('a member that left or died is not judged', async () => {
+  const { world, analysisNow, stage, snapshot, untilReason } = analyzed({ canary: { maxFailures: 1 } });
+  world.start();
+  await world.until(() => analysisNow() !== undefined, 2 * hourMs);
+  const [removed = '', dead = ''] = snapshot().collectors.flatMap(({ name, version }) =>
+    version === target ? name : [],
+  );
+  world.model.patch({ collectors: { [removed]: { absent: true }, [dead]: { running: false } } }, world.service.nowMs());
+  await world.until(() => analysisNow()?.judged !== undefined, 3 * hourMs);
+  expect(stage('canary')).toMatchObject({ failed: 1, failedAttempts: 1, analysis: { judged: 18, quiet: 0 } });
+  expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
+});
+
+test('two policies of one account count their messages apart', async () => {
+  const { world, searches, untilReason } = analyzed({
+    build: silencing,
+    spec: { selector: { matchNames: ['web-00*'] } },
+  });
+  world.addPolicy('other', { ...world.policy('production')?.spec, selector: { matchNames: ['web-01*'] } });
+  world.start();
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  expect(await world.until(() => world.ready('other')?.reason === 'RolloutStopped', hourMs)).toBe(true);
+  expect(searches().length).toBeLessThanOrEqual(24);
+});
+
+test('a new leader judges once after the former leader has stopped', async () => {
+  const { world, searches, untilReason, stage, analysisNow } = analyzed({ build: silencing });
+  const first = world.start({ leaderElection: true });
+  await world.until(() => searches().length >= 3, 3 * hourMs);
+  void first.stop();
+  world.start({ leaderElection: true });
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  expect(stage('canary')?.failedAttempts).toBe(analysisNow()?.quiet);
 });

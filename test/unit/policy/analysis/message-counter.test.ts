@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { MessageCounter } from '../../../../src/policy/analysis/message-counter.ts';
 import type { SearchJobs } from '../../../../src/service/jobs/search-jobs.ts';
+import type { JobOrder } from '../../../../src/service/jobs/search-service.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 
 type Records = readonly Readonly<Record<string, string>>[];
@@ -10,9 +11,9 @@ const period = { fromMs: 0, toMs: 60_000 };
 const order = { query: '* | count by _collectorid', baseline: period, result: period };
 
 /** Search jobs that all find the same number of messages and give the same records. */
-function searchesOf(records: Records, messageCount: number): SearchJobs {
+function searchesOf(records: Records, messageCount: number, dateMs?: number) {
   const errors = { texts: [], isCut: false };
-  const progress = { state: 'doneGatheringResults', messageCount, scannedBytes: 500, errors };
+  const progress = { state: 'doneGatheringResults', messageCount, scannedBytes: 500, errors, dateMs };
   const pages = { records: records.map((record) => new Map(Object.entries(record))) };
   const job = {
     progress,
@@ -20,7 +21,12 @@ function searchesOf(records: Records, messageCount: number): SearchJobs {
     readRecords: async ({ take }: { readonly take: (page: typeof pages) => void }) => take(pages),
     close: async () => {},
   };
-  return { open: async () => job } as unknown as SearchJobs;
+  const ordered: JobOrder[] = [];
+  const open = async (one: JobOrder) => {
+    ordered.push(one);
+    return job;
+  };
+  return { open, ordered } as unknown as SearchJobs & { readonly ordered: readonly JobOrder[] };
 }
 
 async function readingOf(...searches: readonly SearchJobs[]) {
@@ -28,7 +34,7 @@ async function readingOf(...searches: readonly SearchJobs[]) {
   const counter = new MessageCounter(clock, { noteNews() {} });
   for (const one of searches) {
     counter.count(one, order);
-    await clock.advance(100);
+    await clock.advance(3_000);
   }
   const { reading } = counter;
   counter.close();
@@ -71,4 +77,11 @@ test.each<readonly [string, Records, number]>([
 test('uses new searches, for example those of another access key, at once', async () => {
   const records = [{ _collectorid: '7', _count: '4' }];
   expect(await readingOf(searchesOf(records, 5), searchesOf(records, 4))).toMatchObject({ kind: 'counted' });
+});
+
+test('searches the periods by the clock of the service', async () => {
+  const aheadMs = 3_600_000;
+  const searches = searchesOf([{ _collectorid: '7', _count: '4' }], 4, new VirtualClock().now() + aheadMs);
+  expect(await readingOf(searches)).toMatchObject({ kind: 'counted' });
+  expect(searches.ordered.map(({ fromMs }) => Math.round(fromMs / 60_000))).toEqual([0, 60, 60]);
 });
