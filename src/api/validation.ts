@@ -70,7 +70,9 @@ export function misnamedKind(document: unknown): Finding | undefined {
 
 const listSuffix = /List$/;
 
-/** Returns whether an API version has the group of logfleet, or one like it: with the same first label, or misspelt. */
+/**
+ * Returns whether an API version has the group of logfleet or a similar group: with the same first label, or misspelt.
+ */
 function namesGroup(version: string): boolean {
   const group = version.split('/', 1).join();
   return group.toLowerCase().includes(apiGroup.split('.', 1).join()) || resembles(group, apiGroup);
@@ -81,7 +83,7 @@ function namesKind(text: string): boolean {
   return kindNames.some((name) => resembles(text.replace(listSuffix, ''), name));
 }
 
-/** Returns a text in a value, at any depth, that names a kind or an API version of logfleet or resembles one. */
+/** Searches a value at any depth for a text that names, or nearly names, a kind or an API version of logfleet. */
 function nameWithin(value: unknown): string | undefined {
   if (typeof value === 'string') {
     return namesKind(value) || (/^[^/]+\/v\d\w*$/.test(value) && namesGroup(value)) ? value : undefined;

@@ -31,7 +31,7 @@ export interface Health {
   readonly outage?: boolean;
 }
 
-/** Fields of a resource's status that show its health verdict. They are the same for all kinds. */
+/** Fields of a resource's status that show its health verdict. All kinds of resources have these fields. */
 export interface ShownHealth {
   readonly conditions: readonly Condition[];
   /** Start time of the current outage; absent when there is none. */

@@ -14,7 +14,7 @@ import { type Health, outageDueMs, transitionsTo } from './health.ts';
 
 export type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
 
-/** Rules of one kind for writing the status of its resources. */
+/** Rules for writing the status of resources of one kind. */
 export interface StatusRules<K extends KindName> {
   readonly kind: K;
   /** Fields of status whose change is written at once. */
@@ -133,8 +133,8 @@ export class StatusWriter<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // Another writer has changed or deleted the resource. The host reports this change, and logfleet then computes a
-      // new status.
+      // Another writer has changed or deleted the resource. The host reports this change, and a new status is then
+      // computed.
       if (error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone')) return;
       // The outcome of the write is unknown. The cache will show whether the status was written.
       this.#written = undefined;

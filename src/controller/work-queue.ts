@@ -62,7 +62,10 @@ export class WorkQueue {
    */
   readonly #dirty = new Map<string, number>();
 
-  /** Keys that were taken and are not done. When such a key was added again, it becomes ready after it is done. */
+  /**
+   * Keys that were taken from the queue and are still being processed. If such a key was added again, it becomes
+   * ready after its processing.
+   */
   readonly #processing = new Set<string>();
 
   /**

@@ -42,7 +42,7 @@ export interface FleetListingOptions {
    * collectors that already run that version.
    */
   readonly targeted: () => ReadonlySet<string>;
-  /** Whether this process may send requests to the service, which only the leader may. */
+  /** Whether this process may send requests to the service. Only the leader may. */
   readonly active: () => boolean;
 }
 
@@ -222,8 +222,8 @@ export class FleetListing {
 
   /**
    * Sets what a policy needs from the listing until its next decision.
-   * @param isAtRest whether the policy is only notified of changed rows of its collectors, changed builds, and the beginning or
-   *   end of a problem
+   * @param isAtRest whether the policy needs no other news than changed rows of its collectors, changed builds, and the
+   *   beginning or end of a problem
    */
   rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
     const user = this.#users.get(id);
@@ -257,10 +257,7 @@ export class FleetListing {
     this.#attentive.clear();
   }
 
-  /**
-   * Moves the timer for the next sweep to an earlier time when this policy
-   * needs the sweep earlier.
-   */
+  /** Moves the timer for the next sweep to an earlier time if this policy needs the sweep earlier than planned. */
   #planResync(resyncMs: number, share: number): void {
     const atMs = Math.min(this.#buildsDueMs(resyncMs), this.#sweepDueMs(resyncMs, share));
     if (atMs === Number.POSITIVE_INFINITY || (this.#resync && this.#resync.atMs <= atMs)) return;

@@ -55,7 +55,7 @@ export class View {
 
   /**
    * Returns a build whose listing has a predictable length; undefined when there is none. A listing that is longer than predicted
-   * shows that this view hides collectors. Upgrades change the length meanwhile: a collector that leaves the build makes the
+   * shows that this view hides collectors. Upgrades change the length during a sweep: a collector that leaves the build makes the
    * listing longer, a collector that reaches the build makes it shorter.
    * @param counts number of known collectors by version
    * @param strict whether to accept false alarms rather than miss a collector; a build that is no target is chosen then

@@ -32,7 +32,7 @@ export interface Selection {
   readonly onChange: () => void;
 }
 
-/** Policies whose selections have an anchor in the same field. */
+/** Anchors (field values of which every match has one) in the same field, with their policies. */
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
@@ -45,9 +45,9 @@ export class MemberIndex {
   readonly #fields = new Map<SelectorField, FieldIndex>();
   /** Policies whose selection has no anchor, so that it is evaluated for each changed row. */
   readonly #unanchored = new Set<string>();
-  /** Policies that observe single collectors, by collector. */
+  /** Policies that observe single collectors, by the id of the collector. */
   readonly #followers = new Multimap();
-  /** Collectors whose rows changed, by policy, until the policy takes them. */
+  /** For each policy, the collectors whose rows changed since the policy last asked. */
   readonly #changed = new Multimap();
   #concerned = new Set<string>();
 

@@ -33,11 +33,11 @@ export interface Flight {
 
 export class Ownership {
   readonly #claimants = new Map<string, Claimant>();
-  /** Policies that claim a collector, by collector, and claimed collectors by policy. */
+  /** For each collector, the policies that claim it; and for each policy, the collectors that it claims. */
   readonly #claims = new Multimap();
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
-  /** Collectors with an attempt in flight, by the policy that started the attempt. */
+  /** For each policy, the collectors with an upgrade attempt in flight that this policy started. */
   readonly #inFlight = new Multimap();
   /** Deleted policies whose upgrade attempts are still in flight. */
   readonly #orphaning = new Set<string>();
@@ -49,7 +49,7 @@ export class Ownership {
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
   >();
-  /** Collectors whose owner may have changed, by policy, until the policy takes them. */
+  /** For each policy, the collectors whose owner may have changed since the policy last asked. */
   readonly #dirty = new Multimap();
   /** Policies that must still be notified of possible changes of the owners of their collectors. */
   readonly #toNotify = new Set<string>();
@@ -61,7 +61,7 @@ export class Ownership {
 
   /**
    * Creates the ownership table of a service.
-   * @param onChange called for a policy that may have become or ceased to be the owner of collectors
+   * @param onChange called for a policy that may own more or fewer collectors than before
    */
   constructor(onChange: (policy: Claimant) => void) {
     this.#onChange = onChange;
@@ -77,7 +77,10 @@ export class Ownership {
     this.#announce();
   }
 
-  /** Removes a policy that was deleted or now uses another service. Its upgrade attempts in flight stay known. */
+  /**
+   * Removes a policy that was deleted or now uses another service. Its upgrade attempts in flight stay in the
+   * table.
+   */
   retire(uid: string): void {
     if (!this.#claimants.delete(uid)) return;
     this.#syncs.delete(uid);

@@ -21,7 +21,7 @@ export interface Bound {
   readonly ownership: Ownership;
 }
 
-/** Kinds of requests that only one policy needs: upgrade POSTs, and reads of upgrade tasks. */
+/** Kinds of requests that policies do not share: upgrade POSTs, and reads of upgrade tasks. */
 export type Asked = 'posts' | 'reads';
 
 /** Failure of the service that does not concern a single collector, and the time until which no new requests are sent. */

@@ -420,9 +420,10 @@ export interface ManifestStatus {
   /** Whether every interval is proven complete. False if an incomplete interval was kept. */
   readonly complete: boolean;
   /**
-   * Lowest level of proof of any part of the range. `Digest` means that number, bytes and times of the messages match
-   * an aggregation of the service. `Count` means that their number matches an aggregation, `Search` that it matches the
-   * count of the search itself. `None` means that a part of the range is marked as incomplete.
+   * Lowest level of proof of any part of the range. `Digest` means that the number, bytes and times of the messages
+   * match an aggregation of the service. `Count` means that the number of messages matches an aggregation. `Search`
+   * means that it matches the count of the search itself. `None` means that a part of the range is marked as
+   * incomplete.
    */
   readonly proof?: 'Digest' | 'Count' | 'Search' | 'None';
 }

@@ -137,7 +137,8 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;
   const isSame = attempts === header.attempts && selection === header.selection;
   const next = isSame ? header : { ...header, attempts, selection };
-  // After all collectors have reached the target version, a new tally counts the attempts of late joiners.
+  // After all collectors have reached the target version, a new tally (count of attempts) begins for late
+  // joiners.
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
   // A rollout is not complete while no collector runs the target version, for example because all are offline or belong to other
