@@ -49,3 +49,11 @@ export const policySettings: PolicySettings = {
   firstReadMs: 15_000,
   pageWaitMs: 60_000,
 };
+
+/**
+ * Settings for a service whose listings show effects within `graceMs`. If that is only a few seconds, as with a simulator,
+ * upgrades are fast as well, so the first read of their tasks comes sooner.
+ */
+export function settingsForGrace(graceMs: number): Pick<PolicySettings, 'graceMs' | 'firstReadMs'> {
+  return { graceMs, firstReadMs: Math.min(policySettings.firstReadMs, 5 * graceMs) };
+}

@@ -668,8 +668,8 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                                 "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
                               },
                               {
-                                "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"1m\") && duration(self) <= duration(\"24h\"))",
-                                "remedy": "write a duration from 1m to 24h"
+                                "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"5s\") && duration(self) <= duration(\"24h\"))",
+                                "remedy": "write a duration from 5s to 24h"
                               }
                             ]
                           },

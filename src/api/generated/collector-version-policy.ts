@@ -235,7 +235,7 @@ export interface MessageAnalysis {
    */
   readonly minRatio: string;
   /**
-   * Length of the two compared periods, from `1m` to `24h`, and at most `soakDuration`. The period after the upgrade is
+   * Length of the two compared periods, from `5s` to `24h`, and at most `soakDuration`. The period after the upgrade is
    * the last part of the soak.
    */
   readonly duration: string;

@@ -5,6 +5,7 @@ import { systemClock } from '../../base/clock.ts';
 import type { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import { KubernetesHost } from '../../host/kubernetes/kubernetes-host.ts';
+import { settingsForGrace } from '../../policy/settings.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
 import { createLogger } from '../logging.ts';
@@ -34,7 +35,7 @@ export async function runInCluster(
     ...common,
     host,
     connect: serviceConnect(metrics, env),
-    ...(options.grace === undefined ? {} : { settings: { graceMs: options.grace } }),
+    ...(options.grace === undefined ? {} : { settings: settingsForGrace(options.grace) }),
     exports: { places: exportPlaces(options, { cwd, env }) },
   });
   const { healthListen: listen } = options;

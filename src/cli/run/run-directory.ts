@@ -9,6 +9,7 @@ import { type AnyResource, type KindName, kinds } from '../../api/kinds.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import type { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
 import { createDirectoryHost, type DirectoryHost } from '../../host/directory/directory-host.ts';
+import { settingsForGrace } from '../../policy/settings.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { exportPlaces } from '../flags.ts';
 import { secretFromVariables } from '../given-manifests.ts';
@@ -72,7 +73,7 @@ async function runUntilEnd(
   let health: HealthServer | undefined;
   try {
     health = listen && (await startHealthServer({ listen, metrics, unhealthy: () => [], unready: () => [] }));
-    const settings = { statusIntervalMs, ...(grace === undefined ? {} : { graceMs: grace }) };
+    const settings = { statusIntervalMs, ...(grace === undefined ? {} : settingsForGrace(grace)) };
     const exports = { places: exportPlaces(options, context), settings: { statusIntervalMs } };
     await operator.run(host, { settings, exports }, watch);
   } finally {

@@ -9,11 +9,19 @@ import type { MessageAnalysis, QuietMember } from '../../api/generated/collector
 import { parseDuration, renderDuration } from '../../base/duration.ts';
 import { bounded } from '../../controller/status-text.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
+import type { PolicySettings } from '../settings.ts';
 
 const dayMs = 24 * 60 * 60_000;
 
-/** Time in ms after the end of a period until its messages are counted, because messages can arrive late. */
-export const settleMs = 3 * 60_000;
+/** Time in ms after the end of a period until its messages are counted, because messages can arrive late: 3 minutes by default. */
+export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
+  return 3 * graceMs;
+}
+
+/** Maximum number of records (rows of an aggregation) on one page of results. */
+const recordsPerPage = 10_000;
+/** Typical number of requests of one search besides its pages: creation, two reads of its status, and deletion. */
+const requestsOfSearch = 4;
 
 /** Maximum number of quiet members that the ledger and status list. */
 const maxListed = 10;
@@ -29,8 +37,6 @@ export interface Period {
 export interface AnalysisPeriods {
   readonly baseline: Period;
   readonly result: Period;
-  /** Wall time in ms from which the messages of both periods can be counted. */
-  readonly readyMs: number;
 }
 
 /** Number of messages of each collector, by collector id. A collector without messages is missing. */
@@ -74,8 +80,15 @@ export function analysisPeriods(
   return {
     baseline: { fromMs: baselineMs, toMs: baselineMs + durationMs },
     result: { fromMs: resultMs, toMs: resultMs + durationMs },
-    readyMs: resultMs + durationMs + settleMs,
   };
+}
+
+/**
+ * Typical number of requests that count the messages of both periods.
+ * @param collectors number of collectors in the service's list, because each collector with messages has one record
+ */
+export function requestsOfAnalysis(collectors: number): number {
+  return 2 * (requestsOfSearch + Math.max(1, Math.ceil(collectors / recordsPerPage)));
 }
 
 /** Query that counts the messages of each collector. */

@@ -16,7 +16,7 @@ import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/coll
 import { sameValue } from '../../base/canonical-text.ts';
 import { counted } from '../../base/number-text.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
-import { analysisPeriods, countQuery, judgeMembers, quietText } from '../analysis/message-analysis.ts';
+import { analysisPeriods, countQuery, judgeMembers, quietText, settleMs } from '../analysis/message-analysis.ts';
 import { type AnalysisOrder, isSameOrder } from '../analysis/message-counter.ts';
 import type { DecideInput } from '../decide-input.ts';
 import type { AnalysisOutcome, LedgerHeader, RolloutStop, StageRecord, Tally } from '../ledger/ledger.ts';
@@ -324,10 +324,11 @@ class StageProgress {
    * analysis, or when the analysis is finished (R11).
    */
   #analyze(index: number, stage: SoakingStage): Held | undefined {
-    const { now, observation, memberIndex } = this.#input;
+    const { now, observation, memberIndex, settings } = this.#input;
     const { name, analysis } = stage;
     if (!analysis || analysis.outcome) return undefined;
-    const { readyMs, ...periods } = analysisPeriods(analysis, stage.startedAtMs, stage.updatedAtMs + stage.soakMs);
+    const periods = analysisPeriods(analysis, stage.startedAtMs, stage.updatedAtMs + stage.soakMs);
+    const readyMs = periods.result.toMs + settleMs(settings);
     const waitsFor = `the message analysis of stage ${name}`;
     if (now.wallMs < readyMs) return { gate: gate(waitsFor, reasons.analyzing, readyMs) };
     const order = { ...periods, query: countQuery(analysis) };

@@ -22,11 +22,10 @@ describe('the periods of an analysis', () => {
   const startedAtMs = Date.UTC(2026, 0, 1, 12);
   const soakedMs = startedAtMs + 90 * minuteMs;
   const result = { fromMs: soakedMs - 30 * minuteMs, toMs: soakedMs };
-  const readyMs = soakedMs + 3 * minuteMs;
 
   test('are the last part of the soak, and the time right before the stage', () => {
     const baseline = { fromMs: startedAtMs - 30 * minuteMs, toMs: startedAtMs };
-    expect(analysisPeriods(settings, startedAtMs, soakedMs)).toEqual({ baseline, result, readyMs });
+    expect(analysisPeriods(settings, startedAtMs, soakedMs)).toEqual({ baseline, result });
   });
 
   test.each([
@@ -36,7 +35,6 @@ describe('the periods of an analysis', () => {
     expect(analysisPeriods({ ...settings, baseline }, startedAtMs, soakedMs)).toEqual({
       baseline: { fromMs: result.fromMs - distanceMs, toMs: result.toMs - distanceMs },
       result,
-      readyMs,
     });
   });
 
