@@ -1,7 +1,8 @@
 /**
- * The demo: `logfleet run` on a directory with a policy, against a simulated fleet, shown live. The first target is a broken build, so the
- * canary stops the rollout. Then the manifest changes its target, like a commit, and `logfleet run` completes. Then `logfleet export`
- * exports a day of messages, more than two searches can return, and `logfleet verify` proves the files. A report ends the demo.
+ * The demo: `logfleet run` on a directory with a policy, against a simulated fleet, shown live. All upgrades to the first target succeed,
+ * but collectors stop to ship messages, so the canary stops the rollout. Then the manifest changes its target, like a commit, and
+ * `logfleet run` completes. Then `logfleet export` exports messages of the collectors, more than one search can return, and
+ * `logfleet verify` proves the files. A report ends the demo.
  *
  * The simulator and the operator are real: the simulator runs in its own process, the operator in this one. The demo works on a copy of the
  * manifests and keeps it for the suggested commands. The simulator always ends with the demo.
@@ -19,15 +20,16 @@ import { SimulatedService } from './simulated-service.ts';
 
 const scenario = 'demo/scenario.yaml';
 const policyName = 'production';
-const exportManifest = 'demo/exports/export.yaml';
+const exportTemplate = 'demo/exports/export.yaml';
+const exportedMs = 15 * 60_000;
 /** Target versions in the manifest before and after the demo changes it. */
-const targets = { broken: '19.480-2', good: '19.500-1' } as const;
+const targets = { quiet: '19.480-2', good: '19.500-1' } as const;
 /**
  * The demo runs with a short `--grace` (time until lists show an effect), because the lists of its simulator show effects
- * immediately. A real service needs the default of a minute: with a shorter time, an upgrade whose answer was lost could be posted
- * twice.
+ * immediately, and its searches find messages after two seconds. A real service needs the default of a minute: with a shorter time, an
+ * upgrade whose answer was lost could be posted twice, and late messages would be missing in the message analysis.
  */
-const grace = '2s';
+const grace = '1s';
 /** Maximum time of the demo. On a slow machine, the demo then reports how far it got. */
 const longestRunMs = 130_000;
 
@@ -43,15 +45,18 @@ export async function runDemo(context: CommandContext): Promise<number> {
   cpSync(join(checkout, 'demo/manifests'), manifests, { recursive: true });
   const exports = join(directory, 'exports');
   mkdirSync(exports);
+  const exportManifest = join(directory, 'export.yaml');
+  writeExport(exportManifest);
   const journal = join(directory, 'requests.ndjson');
   const outOfTime = AbortSignal.timeout(longestRunMs);
   const signal = AbortSignal.any([context.signal, outOfTime]);
-  const status = await withService({ ...context, signal }, { directory, manifests, exports, journal }).catch(
-    (error) => {
-      if (!signal.aborted) throw error;
-      return exitStatus.interrupted;
-    },
-  );
+  const status = await withService(
+    { ...context, signal },
+    { directory, manifests, exports, exportManifest, journal },
+  ).catch((error) => {
+    if (!signal.aborted) throw error;
+    return exitStatus.interrupted;
+  });
   if (context.signal.aborted) {
     rmSync(directory, { recursive: true });
     context.stderr.write('The demo and its simulated service have ended.\n');
@@ -71,12 +76,13 @@ interface Places {
   readonly manifests: string;
   /** Folder in which the demo exports messages. */
   readonly exports: string;
+  readonly exportManifest: string;
   readonly journal: string;
 }
 
 async function withService(
   context: CommandContext,
-  { directory, manifests, exports, journal }: Places,
+  { directory, manifests, exports, exportManifest, journal }: Places,
 ): Promise<number> {
   const { stdout, signal } = context;
   const paint = paintWith(stdout.colour);
@@ -89,7 +95,7 @@ async function withService(
     const args = ['run', manifests, '--grace', grace, '--log-level', 'error', '--log-format', 'text'];
     const run = () => runProgram(args, { ...context, env, cwd: checkout });
     const first = await run();
-    if (first === exitStatus.ok) throw new Error(`the rollout of ${targets.broken} was not stopped`);
+    if (first === exitStatus.ok) throw new Error(`the rollout of ${targets.quiet} was not stopped`);
     // The expected status is 1, since the canary stops the rollout.
     if (first !== exitStatus.failed || signal.aborted) return first;
     const stopped = { policy: await readPolicy(manifests, context), state: await service.state() };
@@ -98,7 +104,7 @@ async function withService(
     const second = await run();
     if (second !== exitStatus.ok || signal.aborted) return second;
     stdout.write(`\n${renderExportIntroduction(exportManifest, paint).join('\n')}\n\n`);
-    const status = await exportDay({ ...context, env, cwd: checkout }, exports);
+    const status = await exportMessages({ ...context, env, cwd: checkout }, exportManifest, exports);
     const after = await service.state();
     const requests = await service.stop();
     if (status !== exitStatus.ok) return status;
@@ -107,7 +113,7 @@ async function withService(
     const lines = [
       ...renderReport(found, width, paint),
       '',
-      ...renderSuggestions({ directory, manifests, exports, name: policyName }, paint),
+      ...renderSuggestions({ directory, manifests, exports, exportManifest, name: policyName }, paint),
     ];
     stdout.write(`\n${lines.join('\n')}\n`);
     return status;
@@ -117,21 +123,30 @@ async function withService(
 }
 
 /** Runs `logfleet export` like a user. */
-async function exportDay(context: CommandContext, exports: string): Promise<number> {
+async function exportMessages(context: CommandContext, manifest: string, exports: string): Promise<number> {
   // The address of the manifest on stdout is for programs; the report shows the folder.
   const quiet = { ...context, stdout: { ...context.stdout, write: () => {} } };
-  const status = await runProgram(['export', exportManifest, '--volume', `exports=${exports}`], quiet);
+  const status = await runProgram(['export', manifest, '--volume', `exports=${exports}`], quiet);
   if (status !== exitStatus.ok) return status;
   context.stdout.write('\n');
   return runProgram(['verify', exports], context);
+}
+
+/** Writes the export's manifest with a quarter of an hour of yesterday as its time range. */
+function writeExport(file: string): void {
+  const yesterdayMs = Date.now() - 24 * 60 * 60_000;
+  const fromMs = yesterdayMs - (yesterdayMs % exportedMs);
+  const time = (ms: number) => JSON.stringify(new Date(ms).toISOString().slice(0, 19));
+  const range = `timeRange: {from: ${time(fromMs)}, to: ${time(fromMs + exportedMs)}, timeZone: UTC}`;
+  writeFileSync(file, readFileSync(join(checkout, exportTemplate), 'utf8').replace(/timeRange: .*/, range));
 }
 
 /** Changes the target version in the manifest, as a commit would. */
 function changeTarget(file: string): void {
   const text = readFileSync(file, 'utf8');
   const lineOf = (version: string) => `target: {version: ${version}}`;
-  if (!text.includes(lineOf(targets.broken))) throw new Error(`${file} has no line ${lineOf(targets.broken)}`);
-  writeFileSync(file, text.replace(lineOf(targets.broken), lineOf(targets.good)));
+  if (!text.includes(lineOf(targets.quiet))) throw new Error(`${file} has no line ${lineOf(targets.quiet)}`);
+  writeFileSync(file, text.replace(lineOf(targets.quiet), lineOf(targets.good)));
 }
 
 /** Reads the policy from the directory, with its status. */

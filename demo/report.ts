@@ -38,11 +38,12 @@ export function renderStop(
   nextVersion: string,
   paint: Paint,
 ): readonly string[] {
-  const { failureReasons = [], targetVersion } = policy.status ?? {};
-  const failed = failureReasons.reduce((sum, { count }) => sum + count, 0);
+  const { stages = [], targetVersion } = policy.status ?? {};
+  const quiet = (stages[0]?.analysis?.quietest ?? []).map(({ name }) => name).join(' and ');
   const touched = state.collectors.filter(({ tasksAccepted }) => tasksAccepted > 0).length;
   return [
-    `The canary stopped it: ${failed} of ${touched} failed. The other ${state.collectors.length - touched} collectors were not changed.`,
+    `The canary stopped it: all ${touched} upgrades succeeded, but ${quiet} no longer ship messages.`,
+    `The other ${state.collectors.length - touched} collectors were not changed.`,
     `Now the manifest names ${nextVersion} instead of ${targetVersion}, like after a commit:`,
   ].map((line) => paint('bold', line));
 }
@@ -50,7 +51,7 @@ export function renderStop(
 /** Returns the text that the demo shows before the export. */
 export function renderExportIntroduction(manifest: string, paint: Paint): readonly string[] {
   return [
-    'Next: export a day of 250,000 messages to files. One search returns at most 100,000:',
+    'Next: export 15 minutes of messages from all collectors to files. One search returns at most 100,000:',
     `$ npx logfleet export ${manifest} --volume exports=DIR`,
   ].map((line) => paint('bold', line));
 }
@@ -179,13 +180,14 @@ export interface SuggestionPlaces {
   readonly directory: string;
   readonly manifests: string;
   readonly exports: string;
+  readonly exportManifest: string;
   /** Name of the policy. */
   readonly name: string;
 }
 
 /** Commands that the user can paste in the checkout. */
 export function renderSuggestions(
-  { directory, manifests, exports, name }: SuggestionPlaces,
+  { directory, manifests, exports, exportManifest, name }: SuggestionPlaces,
   paint: Paint,
 ): readonly string[] {
   const tls = `${directory}/tls`;
@@ -199,7 +201,7 @@ export function renderSuggestions(
     ['Run the service of this demo, until Ctrl-C:', `npx logfleet simulate --scenario demo/scenario.yaml ${flags}`],
     [
       'Plan a rollout and an export, in another terminal while the service runs:',
-      `${login} npx logfleet plan demo/manifests demo/exports`,
+      `${login} npx logfleet plan demo/manifests ${exportManifest}`,
     ],
     ['Export without a manifest:', 'npx logfleet export --help'],
     ['Approve a stage (approval: Required):', 'npx logfleet approve --help'],
