@@ -80,7 +80,7 @@ function describeNextBuild({ version, atMs }: { readonly version: string; readon
 }
 
 function describeStage(stage: PlannedStage): object {
-  const { name, state, counts, members, upgrades, maxInProgress, soakMs, approval, startMs, endMs } = stage;
+  const { name, state, counts, members, upgrades, maxInProgress, soakMs, analysis, approval, startMs, endMs } = stage;
   return {
     name,
     state: capitalised(state),
@@ -90,6 +90,11 @@ function describeStage(stage: PlannedStage): object {
     upgrades: upgrades.length,
     maxInProgress,
     soakDuration: renderDuration(soakMs),
+    analysis: analysis && {
+      minRatio: `${analysis.minRatio}%`,
+      duration: renderDuration(analysis.durationMs),
+      baseline: analysis.baseline,
+    },
     approval: capitalised(approval),
     startTime: startMs === undefined ? undefined : renderMoment(startMs),
     endTime: endMs === undefined ? undefined : renderMoment(endMs),
@@ -107,9 +112,9 @@ function describeCollector({ id, name, version, zone }: PlannedCollector): objec
 }
 
 function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }: Forecast, perSecond: number): object {
-  const { posts, looks, sweeps } = requests;
+  const { posts, looks, sweeps, counts } = requests;
   return {
-    requests: { total: posts + looks + sweeps, posts, looks, sweeps, perSecond },
+    requests: { total: posts + looks + sweeps + counts, posts, looks, sweeps, counts, perSecond },
     startTime: renderMoment(startMs),
     ...(totalMs === undefined
       ? { waitsFor: waitsForEver }

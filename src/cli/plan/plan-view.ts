@@ -83,18 +83,17 @@ function factsOf(plan: RolloutPlan): readonly Fact[] {
   const { forecast, rolloutId, begins, isComplete, requestsPerSecond } = plan;
   const needed = plan.stages.filter(({ approval, upgrades }) => approval === 'needed' && upgrades.length > 0);
   const approvals = needed.map(({ name }) => name).join(', ');
-  const { posts = 0, looks = 0, sweeps = 0 } = forecast?.requests ?? {};
-  const each = `${posts} to start upgrades, ${looks} to see them end, ${sweeps} to list the fleet`;
+  const { posts = 0, looks = 0, sweeps = 0, counts = 0 } = forecast?.requests ?? {};
+  const counting = counts > 0 ? `, ${counts} to count messages` : '';
+  const each = `${posts} to start upgrades, ${looks} to see them end, ${sweeps} to list the fleet${counting}`;
+  const total = posts + looks + sweeps + counts;
   const isIdle = countUpgrades(plan) === 0;
   return [
     ['Upgrades', describeCounts(plan)],
     ['Rollout', `${rolloutId}, which ${begins ? 'starts' : isComplete && isIdle ? 'is complete' : 'continues'}`],
     ...plan.hindrances.map((hindrance): Fact => ['But', hindrance]),
     ['Takes', isIdle && forecast?.waitsForEver === undefined ? undefined : describeTime(plan)],
-    [
-      'Requests',
-      isIdle || !forecast ? undefined : `${posts + looks + sweeps} at up to ${requestsPerSecond} a second: ${each}`,
-    ],
+    ['Requests', isIdle || !forecast ? undefined : `${total} at up to ${requestsPerSecond} a second: ${each}`],
     ['Windows', describeWindows(plan)],
     ['Approvals', approvals === '' ? undefined : `of ${approvals}; times assume that they are given at once`],
     ['Later', plan.nextBuild && `${plan.nextBuild.version} becomes the target at ${renderMinute(plan.nextBuild.atMs)}`],
@@ -149,11 +148,23 @@ function stageTable({ stages, forecast }: RolloutPlan, { width }: ViewOptions): 
     `${stage.counts.updated}`,
     stage.maxInProgress === undefined ? '' : `${stage.maxInProgress}`,
     stage.soakMs === 0 ? '' : renderDuration(stage.soakMs),
+    stage.analysis ? `messages of ${renderDuration(stage.analysis.durationMs)}` : '',
     { none: '', needed: 'needed', given: 'given' }[stage.approval],
     stage.state === 'ended' ? 'has ended' : time(stage.startMs),
     stage.state === 'ended' ? '' : time(stage.endMs) || 'never',
   ]);
-  const headings = ['Stage', 'Members', 'To upgrade', 'Updated', 'At once', 'Soak', 'Approval', 'Starts', 'Ends'];
+  const headings = [
+    'Stage',
+    'Members',
+    'To upgrade',
+    'Updated',
+    'At once',
+    'Soak',
+    'Analysis',
+    'Approval',
+    'Starts',
+    'Ends',
+  ];
   const used = headings.map((_, column) => column < 4 || rows.some((row) => row[column] !== ''));
   const shown = (cells: readonly string[]) => cells.filter((_, column) => used[column]);
   return renderTable(shown(headings), rows.map(shown), width - 2);

@@ -3,10 +3,11 @@
  * read shows its end. The simulated clock jumps from event to event. The forecast is deterministic and has no side effects.
  *
  * The forecast models the order and the limits of starts (`admission.ts`), the reads that show the ends of upgrades
- * (`forecast-reads.ts`, like `watch-plan.ts`), sweeps of the collector list (U9), maintenance windows, and one request rate for
- * all of these. It does not model late answers, other clients of the same request budget, or upgrades of different durations.
+ * (`forecast-reads.ts`, like `watch-plan.ts`), sweeps of the collector list (U9), message analyses (R11), maintenance windows, and
+ * one request rate for all of these. It does not model late answers, other clients of the same request budget, or upgrades of different durations.
  */
 import { restingShare } from '../../fleet/fleet-listing.ts';
+import { requestsOfAnalysis, settleMs } from '../analysis/message-analysis.ts';
 import { workingShare } from '../attempts/read-plan.ts';
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 import type { Span } from '../schedule/window-spans.ts';
@@ -29,6 +30,8 @@ export interface ForecastStage {
    * upgrade.
    */
   readonly soakedMs?: number | undefined;
+  /** Whether the messages of the members are counted after the soak. */
+  readonly isAnalyzed?: boolean;
   /**
    * Reason why the stage cannot end although it has no upgrade left, as text that completes "waiting for …"; undefined when there
    * is none.
@@ -90,6 +93,8 @@ export interface ForecastRequests {
   readonly looks: number;
   /** Number of requests for sweeps: reads of the whole collector list and of the list of builds. */
   readonly sweeps: number;
+  /** Number of requests that count the messages of collectors, for message analyses. */
+  readonly counts: number;
 }
 
 export function forecast(input: ForecastInput): Forecast {
@@ -109,6 +114,7 @@ class Simulation {
   #posts = 0;
   #readRequests = 0;
   #sweeps = 0;
+  #counts = 0;
 
   constructor(input: ForecastInput) {
     this.#input = input;
@@ -143,7 +149,7 @@ class Simulation {
       stages,
       totalMs: waitsForEver === undefined ? this.#nowMs - startMs : undefined,
       waitsForEver,
-      requests: { posts: this.#posts, looks: this.#readRequests, sweeps: this.#sweeps },
+      requests: { posts: this.#posts, looks: this.#readRequests, sweeps: this.#sweeps, counts: this.#counts },
       windows: [...this.#windows.values()].sort(
         (left, right) => left.startMs - right.startMs || left.endMs - right.endMs,
       ),
@@ -201,13 +207,22 @@ class Simulation {
     this.#reads.started(this.#nowMs, page);
   }
 
-  /** Simulates the soak of a stage, which ends with a sweep (read of the whole list) that is sent after the soak. */
-  #soak({ members, soakMs, underWay = [], soakedMs }: ForecastStage, isLast: boolean): void {
+  /**
+   * Simulates the soak of a stage, which ends with a sweep (read of the whole list) that is sent after the soak, and then the
+   * message analysis.
+   */
+  #soak({ members, soakMs, underWay = [], soakedMs, isAnalyzed }: ForecastStage, isLast: boolean): void {
     const isIdle = underWay.length === 0 && members.every(({ count = 1 }) => count === 0);
     const endMs = isIdle ? soakedMs : this.#nowMs + soakMs;
     if (soakMs === 0 || endMs === undefined) return;
     this.#passUntil(endMs, !isLast);
     this.#sweep();
+    this.#passUntil(this.#freeMs, !isLast);
+    if (!isAnalyzed) return;
+    this.#passUntil(endMs + settleMs(policySettings), !isLast);
+    const requests = requestsOfAnalysis(this.#input.listed);
+    this.#counts += requests;
+    this.#spend(requests);
     this.#passUntil(this.#freeMs, !isLast);
   }
 

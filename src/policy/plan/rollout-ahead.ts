@@ -2,10 +2,12 @@
 
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
+import { analysisAtStart, settleMs } from '../analysis/message-analysis.ts';
 import type { Decision } from '../decide.ts';
-import type { LedgerHeader, Share, StageRecord } from '../ledger/ledger.ts';
+import type { LedgerHeader, Share, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
 import { type Counts, totalOf } from '../members/state-counts.ts';
 import { needsApproval, noStage, shareOf, soakMsOf, waitingStages } from '../rollout/stages.ts';
+import { policySettings } from '../settings.ts';
 import type { ForecastStage } from './forecast.ts';
 import { emptyStage, type PlannedMembers } from './planned-members.ts';
 
@@ -24,6 +26,8 @@ export interface StageOfPlan {
   readonly name: string | undefined;
   readonly soakMs: number;
   readonly maxInProgress?: Share | undefined;
+  /** Message analysis of the stage; absent when the stage has none. */
+  readonly analysis?: StageAnalysis | undefined;
   /** Ledger record of the stage; absent while the stage has not started. */
   readonly record?: StageRecord;
   /** Stage of the spec; absent when the stage has started. */
@@ -37,6 +41,7 @@ export function stagesOfPlan(spec: CollectorVersionPolicySpec, header: LedgerHea
     ...started.map((record, index) => ({ ...record, index, record })),
     ...waitingStages(spec, header).map((waiting, place) => ({
       ...{ name: waiting.name, soakMs: soakMsOf(waiting), maxInProgress: waiting.maxInProgress },
+      analysis: waiting.analysis && analysisAtStart(waiting.analysis.messages, header.unprovenSinceMs),
       index: started.length + place,
       waiting,
     })),
@@ -63,20 +68,27 @@ export function stagesAhead(
   if (ahead.length === 0) return late.length > 0 ? [{ index: undefined, stage: { ...unlimited, members: late } }] : [];
   const { gate } = state;
   return ahead.map((stage, place) => {
-    const { index, record, waiting, soakMs } = stage;
+    const { index, record, waiting, soakMs, analysis } = stage;
     const { counts, underWay, upgrades } = membersOf(stage);
-    const isSoaking = record !== undefined && gate?.reason === reasons.soaking;
     const failures = record && gate?.reason === reasons.collectorsFailed ? gate.waitsFor : undefined;
     const forecast = {
       ...{ soakMs, underWay },
       members: place === ahead.length - 1 ? [...late, ...upgrades] : upgrades,
       maxInProgress: placesOf(stage, counts),
       needsApproval: waiting !== undefined && needsApproval(waiting, header),
-      soakedMs: isSoaking ? (gate.untilMs ?? wallMs) : undefined,
+      soakedMs: record && soakEndMs(gate, wallMs),
+      isAnalyzed: analysis !== undefined && analysis.outcome === undefined,
       heldBy: failures ?? emptyOf(stage, counts) ?? awaited(spec, counts),
     };
     return { index, stage: forecast };
   });
+}
+
+/** End of the current stage's soak as wall time in ms; undefined when the stage waits for something else. */
+function soakEndMs(gate: Decision['state']['gate'], wallMs: number): number | undefined {
+  if (gate?.reason === reasons.soaking) return gate.untilMs ?? wallMs;
+  const isAnalyzing = gate?.reason === reasons.analyzing || gate?.reason === reasons.analysisUnavailable;
+  return isAnalyzing ? (gate.untilMs ?? wallMs) - settleMs(policySettings) : undefined;
 }
 
 function isEnded({ record }: StageOfPlan): boolean {

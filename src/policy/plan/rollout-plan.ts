@@ -16,7 +16,7 @@ import { pausedByOf } from '../../controller/pauses.ts';
 import { maxInProgressOf } from '../attempts/start-rules.ts';
 import { type Decision, decide } from '../decide.ts';
 import type { Ready } from '../gather.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger, StageAnalysis } from '../ledger/ledger.ts';
 import type { Counts } from '../members/state-counts.ts';
 import { countMembers, needsApproval } from '../rollout/stages.ts';
 import type { NextBuild } from '../rollout/target.ts';
@@ -64,6 +64,8 @@ export interface PlannedStage {
   /** Maximum number of upgrades in flight that the stage itself sets; undefined when it sets none. */
   readonly maxInProgress: number | undefined;
   readonly soakMs: number;
+  /** Message analysis at the end of the soak; undefined when the stage has none. */
+  readonly analysis: StageAnalysis | undefined;
   /** Approval of the stage. `needed`: when the turn of the stage has come, its upgrades wait until a person approves them. */
   readonly approval: 'none' | 'needed' | 'given';
   /**
@@ -194,11 +196,11 @@ function stagesOf(
   begins: boolean,
 ): readonly UntimedStage[] {
   return stagesOfPlan(spec, header).map((stage) => {
-    const { index, name, soakMs, record, waiting } = stage;
+    const { index, name, soakMs, analysis, record, waiting } = stage;
     const { counts, upgrades } = members.stages.get(index) ?? emptyStage();
     const isApproved = header.approved?.some((approved) => approved === name);
     return {
-      ...{ index, name, counts, upgrades, soakMs },
+      ...{ index, name, counts, upgrades, soakMs, analysis },
       members: countMembers(counts, spec, record),
       maxInProgress: placesOf(stage, counts),
       approval: waiting && needsApproval(waiting, header) ? 'needed' : isApproved ? 'given' : 'none',

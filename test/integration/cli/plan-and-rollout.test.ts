@@ -53,6 +53,26 @@ const cases: Readonly<Record<string, Case>> = {
     },
     upgradeSeconds: 240,
   },
+  'a canary with a message analysis, and the rest': {
+    groups: { web: { ...web, messagesPerMinute: 20 } },
+    spec: {
+      strategy: {
+        maxInProgress: 50,
+        order: 'OldestVersionFirst',
+        stages: [
+          {
+            name: 'canary',
+            size: 10,
+            soakDuration: '35m',
+            maxFailures: 0,
+            analysis: { messages: { minRatio: '50%', duration: '30m', baseline: 'BeforeUpgrade', minMessages: 100 } },
+          },
+          { name: 'rest', soakDuration: '0s' },
+        ],
+      },
+    },
+    upgradeSeconds: 240,
+  },
   'stages by selector, of which one has a limit of its own': {
     groups: {
       linux: { count: 60, name: 'linux-##', version: old, osName: 'Linux' },
@@ -183,9 +203,27 @@ describe('a plan and its rollout', () => {
     },
   );
 
+  test('counts the requests and the time of a message analysis', async () => {
+    const one = cases['a canary with a message analysis, and the rest'] as Case;
+    const world = worldOf(one);
+    const plan = await planOf(world, one.upgradeSeconds * 1_000);
+    const planned = world.journal.length;
+    await rollOut(world);
+    const journal = world.journal.slice(planned);
+    const isSearch = ({ path }: { readonly path: string }) => path.includes('/search/jobs');
+    const { posts, looks, sweeps, counts } = plan.forecast?.requests ?? { posts: 0, looks: 0, sweeps: 0, counts: 0 };
+    expect(Math.abs(counts - journal.filter(isSearch).length)).toBeLessThanOrEqual(2);
+    expect(isWithinATenth(posts + looks + sweeps + counts, journal.length)).toBe(true);
+    const [canary, rest] = plan.stages;
+    expect(canary?.analysis).toMatchObject({ minRatio: 50, durationMs: 30 * minuteMs });
+    const firstOfRest = world.model.snapshot(world.service.nowMs()).tasks[10]?.requestTime ?? Number.NaN;
+    expect(Math.abs((rest?.startMs ?? Number.NaN) - firstOfRest)).toBeLessThan(minuteMs);
+  });
+
   test.each([
     ['before any has ended', 'a canary that soaks, and the rest', 3 * minuteMs, 'given'],
     ['in the soak of its canary', 'a canary that soaks, and the rest', 30 * minuteMs, 'measured'],
+    ['in the analysis of its canary', 'a canary with a message analysis, and the rest', 41 * minuteMs, 'measured'],
     ['in the midst of the rest', 'a canary that soaks, and the rest', 75 * minuteMs, 'measured'],
     ['without stages', 'no stages', 7 * minuteMs, 'measured'],
     ['in small pages', 'no stages, by name, in small pages', 9 * minuteMs, 'measured'],
