@@ -10,7 +10,9 @@ import type {
   FailurePolicy,
   Maintenance,
   MaintenanceWindow,
+  MessageAnalysis,
   Stage,
+  StageAnalysis,
 } from './generated/collector-version-policy.ts';
 import type { JsonPath } from './json-path.ts';
 import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
@@ -30,6 +32,10 @@ export interface WrittenRollout {
  * of silence, and a listing must then show it (10.4).
  */
 const shortestUsefulSoakMs = 35 * 60_000;
+/** Minimum useful `duration` of a message analysis in ms. In a shorter time, collectors with normal pauses look quiet. */
+const shortestUsefulAnalysisMs = 10 * 60_000;
+/** Maximum useful `minRatio` of a message analysis in percent. Above it, a normal decrease of the traffic looks quiet. */
+const highestUsefulRatio = 90;
 /**
  * Maximum duration of an upgrade at the service in ms (3.2). It is also the default of `cutoff`, the time before the
  * end of a window in which no upgrade starts.
@@ -110,7 +116,28 @@ function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path:
       'write 35m or more',
     );
   }
+  if (stage.analysis) yield* checkAnalysis(stage.analysis, [...path, 'analysis', 'messages']);
   yield* checkTolerance(maxFailures, [...path, 'maxFailures']);
+}
+
+function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): Generator<Finding> {
+  const { duration, minRatio }: Written<MessageAnalysis> = messages ?? {};
+  if (isWritten(duration) && (parseDuration(duration) ?? Number.POSITIVE_INFINITY) < shortestUsefulAnalysisMs) {
+    yield warning(
+      [...path, 'duration'],
+      'Risky',
+      `within ${duration}, a collector with a normal pause looks quiet`,
+      'write 10m or more',
+    );
+  }
+  if (isWritten(minRatio) && Number.parseFloat(minRatio) > highestUsefulRatio) {
+    yield warning(
+      [...path, 'minRatio'],
+      'Risky',
+      `with a ratio of ${minRatio}, a small decrease of the traffic counts as a failure`,
+      'write 90% or less',
+    );
+  }
 }
 
 /**

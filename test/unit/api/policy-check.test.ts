@@ -89,6 +89,16 @@ describe('rollouts: settings that an API server accepts but that are probably mi
       'warning spec.strategy.stages[0].soakDuration: a soak of 34m59s is too short to notice offline collectors, which the service reports after half an hour; write 35m or more',
     ],
     [
+      'a message analysis that is too short for pauses',
+      stages({ name: 'rest', soakDuration: '35m', analysis: { messages: { duration: '9m' } } }),
+      'warning spec.strategy.stages[0].analysis.messages.duration: within 9m, a collector with a normal pause looks quiet; write 10m or more',
+    ],
+    [
+      'a message analysis that tolerates no decrease',
+      stages({ name: 'rest', soakDuration: '35m', analysis: { messages: { minRatio: '91%' } } }),
+      'warning spec.strategy.stages[0].analysis.messages.minRatio: with a ratio of 91%, a small decrease of the traffic counts as a failure; write 90% or less',
+    ],
+    [
       'a canary without a soak',
       soakless({ name: 'canary', size: 1 }, rest),
       'warning spec.strategy.stages[0]: has no soak, so rest starts as soon as its collectors are at the target, even if some of them go offline afterwards; write soakDuration: 35m or more, or 0s if this is intended',
@@ -219,6 +229,10 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     ['the shortest soak that sees a death', stages({ name: 'rest', soakDuration: '35m' })],
     ['no soak', stages({ name: 'rest', soakDuration: '0s' })],
     ['no soak before an approval', soakless({ name: 'a', size: 1 }, { ...rest, approval: 'Required' })],
+    [
+      'a message analysis with useful settings',
+      stages({ name: 'rest', soakDuration: '35m', analysis: { messages: { minRatio: '90%', duration: '10m' } } }),
+    ],
     ['no soak of half the fleet', soakless({ name: 'linux', selector: linux }, rest)],
     ['the same size twice', stages({ name: 'a', size: 10 }, { name: 'b', size: 10 }, rest)],
     ['no cutoff of nothing', { maintenance: { cutoff: '0s' } }],

@@ -271,7 +271,16 @@ spec:
 
   test('accepts the samples and examples of the project', async () => {
     const { status, findings } = await validate([join(root, 'manifests/samples'), join(root, 'examples')]);
-    expect({ status, findings }).toEqual({ status: 0, findings: [] });
+    // This example has short durations, so that trying it takes two minutes.
+    const short = findings.filter((finding) => finding.includes('/examples/quiet-build/policy.yaml:'));
+    expect(short).toEqual([
+      expect.stringContaining('soakDuration: warning'),
+      expect.stringContaining('messages.duration: warning'),
+    ]);
+    expect({ status, findings: findings.filter((finding) => !short.includes(finding)) }).toEqual({
+      status: 0,
+      findings: [],
+    });
   });
 });
 
