@@ -865,7 +865,7 @@ describe('a failure', () => {
       await world.advance();
     }
     expect(reads).toBe(2);
-    // A second, different unexpected file is also reported by its name.
+    // A further record resolves the contradiction. Its name is new, so all records are read again.
     await commit(destination, task.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
     await world.clock.advance(30_000);
     expect(await world.advance()).toMatchObject({ waitsFor: undefined });

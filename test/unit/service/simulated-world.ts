@@ -74,7 +74,7 @@ export class SimulatedWorld {
     this.jobs = new SearchJobs({ service: this.client, permits: budget.jobs, clock });
   }
 
-  /** Search job for all messages of the hour before the start. */
+  /** Definition of a search job for all messages of the hour before the start. */
   get order(): JobOrder {
     return { query: '*', fromMs: this.model.startMs - 3_600_000, toMs: this.model.startMs, requiresRawMessages: true };
   }
@@ -96,7 +96,7 @@ export class SimulatedWorld {
     return call;
   }
 
-  /** Returns the error of a call, or undefined if the call succeeds. */
+  /** Returns the error of a call to the client, or undefined if the call succeeds. */
   async failure(call: Promise<unknown>): Promise<unknown> {
     return this.run(
       call.then(

@@ -11,7 +11,7 @@ import { RatePace, stepsSince } from '../../../../src/service/budget/rate-pace.t
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** Time in ms after which the request rate increases by one step. */
+/** Time in ms after which the request budget increases its request rate by one step. */
 const paceStepMs = 10_000;
 
 describe('the waiting queue', () => {
@@ -84,7 +84,7 @@ describe('the margin of the path (B1)', () => {
 
   it('has no baseline for the first answers of all', () => {
     const margin = new PathMargin();
-    // A server that is slow at first answers one request after the other, so all answers but the first are late.
+    // A server that is slow at first answers one request after the other, so all answers except the first arrive late.
     expect([82, 90, 93, 300].map((roundTripMs) => margin.learn('jobCreation', roundTripMs, 0))).toEqual([
       82, 90, 93, 300,
     ]);

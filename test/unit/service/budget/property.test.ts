@@ -1,6 +1,6 @@
 /**
- * Tests the request budget with random callers, by the times at which requests arrive at the server (B). Every run uses a virtual clock.
- * Requests arrive at most as late as the budget's margin allows.
+ * Tests the request budget with random callers and a virtual clock, by the times at which requests arrive at the server (rules B1
+ * to B7). Requests arrive at most as late as the margin of the budget (its estimate of the delay) allows.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -28,8 +28,8 @@ interface Caller {
 }
 
 /**
- * Time in ms for which the server works on a cancelled request. It is less than the 10 s for which the budget keeps the request's slot
- * (B2).
+ * Time in ms for which the server works on a cancelled request. It is less than the 10 s for which the budget still counts the
+ * request (B2).
  */
 const longestAfterMs = 9_000;
 /** Time in ms for which the server works on a cancelled status request of a search job. */
@@ -52,17 +52,18 @@ const history = fc.record({
   slowMs: fc.constantFrom(0, 0, 2_000, 7_000),
   deadlineMs: fc.constantFrom(1_500, 5_000, 15_000),
   /**
-   * Ratio of requests that the server rejects with 429: because of the request rate, or for job creations because of the number of jobs.
+   * Ratio (0 to 1) of requests that the server rejects with status 429: because of the request rate, or for creations of search
+   * jobs because of the number of jobs.
    */
   refused: fc.constantFrom(0, 0, 0.03, 0.2),
   tooManyJobs: fc.constantFrom(0, 0.5),
-  /** Period in which status requests are sent and get no answer. */
+  /** Period in which status requests get no answer. */
   stall: fc.option(
     fc.record({ atMs: fc.integer({ min: 5_000, max: 40_000 }), forMs: fc.constantFrom(500, 1_500, 3_000) }),
   ),
   /**
-   * Periods in which the server reads nothing; at their end it reads everything at once. Together they last less than the 60 s after which
-   * no connection is left.
+   * Periods in which the server reads nothing; at their end it reads everything at once. Together they last less than 60 s, after
+   * which all connections would be closed.
    */
   freezes: fc.array(
     fc.record({ atMs: fc.integer({ min: 0, max: 30_000 }), forMs: fc.constantFrom(300, 2_000, 9_000, 25_000) }),
@@ -89,7 +90,7 @@ type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 class World {
   readonly clock = new VirtualClock();
   readonly wire = new Wire(this.clock);
-  /** Maximum time in ms between two answered keep-alives of a search job under one leader. */
+  /** Maximum time in ms between two answered keep-alives of a search job while one process leads. */
   longestSilenceMs = 0;
   readonly #history: History;
   readonly #random: ReturnType<typeof seededRandom>;
@@ -102,7 +103,7 @@ class World {
   #keys: Record<'a' | 'b', KeyBudget>;
   #done = 0;
 
-  /** Creates a history that lasts at least `leastMs`, and whose server takes at least `slowMs` for a keep-alive. */
+  /** Creates a random history that lasts at least `leastMs`. Its server takes at least `slowMs` for a keep-alive. */
   constructor(history: History, pace: { readonly leastMs: number; readonly slowMs: number }) {
     this.#history = history;
     this.#pace = pace;
@@ -111,7 +112,7 @@ class World {
     [this.#budget, this.#keys] = this.#process(false);
   }
 
-  /** Runs the history to its end. Returns whether all callers got all their answers. */
+  /** Runs the history to its end. Returns whether all requests of all callers were answered. */
   async run(): Promise<boolean> {
     const { callers, jobs, failover } = this.#history;
     for (const one of callers) void this.#work(one, 0, this.#generation);
@@ -154,7 +155,7 @@ class World {
     }
     const budget = this.#keys[one.key];
     const { slowMs, deadlineMs } = this.#history;
-    // Some callers give up waiting, and some find at their turn that they have nothing to send.
+    // Some callers give up waiting, and some have nothing to send any more when they get a slot.
     const impatient = this.#random.next() < 0.1 ? new AbortController() : undefined;
     if (impatient) this.clock.after(this.#random.next() * 2_000, () => impatient.abort());
     const slot = await budget
@@ -184,7 +185,7 @@ class World {
     const polls = new JobPolls({
       job,
       clock: this.clock,
-      // Some search jobs also have progress requests. Most jobs are done and only kept alive.
+      // Some search jobs still run and get requests for their progress. Most jobs are done, and are only kept alive.
       onAnswer: () => polls.checkProgressAt(this.clock.monotonic() + (this.#random.next() < 0.3 ? 3_000 : 1e9)),
       onFailure: () => {},
     });
@@ -221,7 +222,7 @@ class World {
   /** Outcome of a status request. Its answer may never arrive: the answer is lost, or the server works on the request forever. */
   #pollFate(requestClass: 'keepAlive' | 'jobCare'): Fate {
     const { refused } = this.#history;
-    // A search job survives one lost keep-alive, but not a rejected one in addition.
+    // A search job survives one lost keep-alive, but not a lost and a rejected one.
     const stall = refused === 0 ? this.#history.stall : null;
     const sinceMs = this.clock.monotonic() - (stall?.atMs ?? 0);
     const isStalled = stall !== null && sinceMs >= 0 && sinceMs < stall.forMs;
@@ -241,8 +242,8 @@ class World {
   }
 
   /**
-   * Outcome of a request. The request arrives as late as the margin allows or earlier. Pages take time, and some of their readers take too
-   * long.
+   * Outcome of a request. The request arrives at the latest when the margin of the budget allows. Pages take time, and some
+   * readers of pages are too slow.
    */
   #fate(
     of: Pick<Caller, 'class' | 'workMs' | 'bodyMs'>,
@@ -275,8 +276,8 @@ class World {
   }
 
   /**
-   * Whether the server rejects the request. It rejects no two requests in a row, because jobs whose every keep-alive is rejected are lost
-   * in any case.
+   * Whether the server rejects the request. The server never rejects two requests in a row, because a search job with only
+   * rejected keep-alives is lost whatever the budget does.
    */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
@@ -332,8 +333,8 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // The limit adds up the patience of a request, the wait when it gets at least every fourth of six classes' slots at four requests
-          // per second, and the rounding of bursts.
+          // The limit is the sum of three times: the time after which a request is impatient, the wait if it gets at least every
+          // fourth slot among six classes at four requests per second, and the rounding of bursts.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),
@@ -392,8 +393,8 @@ describe('many jobs', () => {
       await clock.run(() => clock.monotonic() > 600_000);
       expect(budget.jobs.active).toBe(30);
       expect(longestSilenceMs).toBeLessThan(18_000);
-      // The classes of requests alternate, and the last of an odd number may be a keep-alive. Rejections slow down pages but not
-      // keep-alives.
+      // The classes of requests alternate, and the last one of an odd number may be a keep-alive. Rejections slow down pages, but
+      // not keep-alives.
       const pagePart = atMs.length === 0 ? 0.5 : 0.45;
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;
       expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(inTurn * pagePart));

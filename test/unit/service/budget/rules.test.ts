@@ -1,4 +1,4 @@
-/** Tests of each rule of the request budget (B), on a virtual clock. */
+/** Tests of each rule of the request budget (B1 to B7), on a virtual clock. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
@@ -43,7 +43,7 @@ describe('B1: starts', () => {
   it('sends bursts of four, and the fifth request a second and a margin after the first', async () => {
     call(9);
     await clock.advance(5_000);
-    // When the server answers immediately, only the minimum margin between requests is left.
+    // When the server answers immediately, the distance between requests needs only the minimum margin.
     expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1005, 1005, 1005, 1005, 2010]);
   });
 
@@ -61,7 +61,7 @@ describe('B1: starts', () => {
     call(4, 'listing', { workMs: 30_000 });
     call(4, 'taskStatus');
     await clock.advance(60_000);
-    // Listings never had an answer, so the budget makes a handshake after a quarter of a second.
+    // No listing has had an answer yet, so the budget makes a TLS handshake after a quarter of a second.
     expect(rounded(wire.sentAt('taskStatus'))).toEqual([1_250, 1_250, 1_250, 1_250]);
     expect(wire.handshakes).toBe(1);
     renew();
@@ -178,7 +178,7 @@ describe('B1: starts', () => {
     slot?.release();
     call(1);
     await clock.advance(60_000);
-    // Only a handshake that takes 250 ms shows when the request arrived.
+    // A handshake that takes 250 ms is the only sign that the request has arrived.
     expect(rounded(wire.sentAt())).toEqual([10_250]);
   });
 
@@ -281,7 +281,10 @@ describe('B2: a cancelled request', () => {
 });
 
 describe('B3: the order of requests', () => {
-  /** Queues requests of these classes in this order while a full second is used up. Returns the order in which they are sent. */
+  /**
+   * Queues requests of these classes in this order, when all requests that a second allows have been sent. Returns the order in
+   * which they are sent.
+   */
   async function order(classes: readonly RequestClass[]): Promise<RequestClass[]> {
     call(4);
     await settle();
@@ -360,7 +363,8 @@ describe('B3: the order of requests', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // The other requests lose patience at 2 s. The keep-alives are all due at 0 and in danger from 3.5 s on.
+    // The other requests take precedence after they have waited for 2 s. The keep-alives are all due at 0 s, and their jobs are
+    // in danger from 3.5 s on.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });
@@ -458,8 +462,8 @@ describe('B5: 429', () => {
     await clock.advance(4_500);
     const polls = wire.sentAt('keepAlive').length;
     const work = wire.sentAt('taskStatus').length - 1;
-    // At two requests per second, nine requests are sent in all. Keep-alives come first, except before requests that have waited for more
-    // than two seconds.
+    // At two requests per second, nine requests are sent in total. Keep-alives come first, except before requests that have
+    // waited for more than two seconds.
     expect(polls).toBeGreaterThanOrEqual(12);
     expect(work).toBeLessThanOrEqual(6);
     expect(wire.mostArrivals()).toBe(4);
@@ -504,7 +508,7 @@ describe('B5: 429', () => {
   });
 
   it('applies a grown margin to requests already sent', async () => {
-    // Listings take longer than a second, so a listing without an answer by then is not late.
+    // Listings take longer than a second, so a listing without an answer after one second is not late.
     call(1, 'listing', { workMs: 5_000 });
     await clock.advance(10_000);
     call(3, 'listing', { workMs: 5_000 });

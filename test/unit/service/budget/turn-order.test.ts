@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { TurnOrder } from '../../../../src/service/budget/turn-order.ts';
 
-/** Returns the kinds of the next `count` requests if requests of these kinds always wait, each with the given delay. */
+/**
+ * Returns the kinds of the next `count` requests that are sent while requests of all these kinds always wait, each kind with its
+ * delay.
+ */
 function starts(count: number, late: Partial<Record<RequestClass, number>>): RequestClass[] {
   const order = new TurnOrder();
   const heads = Object.entries(late).map(([name, lateMs]) => ({ class: name as RequestClass, lateMs }));

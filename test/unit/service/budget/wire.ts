@@ -1,6 +1,6 @@
 /**
- * Simulated service for tests of the request budget. Requests travel to the server, keep it busy, and are recorded when they arrive. The
- * tests judge the budget only by these arrivals.
+ * Simulated service for tests of the request budget. Requests travel to the server, keep it busy, and are recorded when they
+ * arrive. The tests check the budget only by these arrivals.
  */
 import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome } from '../../../../src/service/budget/request-slot.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
@@ -16,15 +16,18 @@ export interface Fate {
   /** Time in ms from the head of the answer to its end. The server works on the request during this time. */
   readonly bodyMs?: number;
   /**
-   * Time in ms after the head of the answer at which the request is cancelled because its body is not read. The server notices the
-   * cancellation `bodyMs` after the head.
+   * Time in ms after the head of the answer at which the client cancels the request, because its body is not read. The server
+   * notices the cancellation `bodyMs` after the head.
    */
   readonly heldUpMs?: number;
   readonly status?: number;
   readonly retryAfterMs?: number;
   /** Time in ms after which the client cancels the request. The server continues to work on it. */
   readonly deadlineMs?: number;
-  /** Time in ms for which the server continues after the cancellation, or after an arrival later than the cancellation. */
+  /**
+   * Time in ms for which the server continues to work after the cancellation. If the request arrives only after its cancellation,
+   * the time counts from the arrival.
+   */
   readonly afterMs?: number;
   /** Time in ms after the start from which the request is cancelled when a keep-alive needs its slot. The server stops `afterMs` later. */
   readonly patience?: { readonly patienceMs: number; readonly afterMs: number };
@@ -43,7 +46,7 @@ export class Wire {
   /** Path to the server. */
   readonly path: Path = { origin: 'https://service.test', probe: () => this.#handshake() };
   handshakes = 0;
-  /** Time in ms of a handshake. After a stall, the server completes its waiting handshakes at once. */
+  /** Duration of a TLS handshake in ms. After a stall, the server completes all waiting handshakes at once. */
   handshakeMs = 0;
   readonly #clock: VirtualClock;
   readonly #stalls: { readonly fromMs: number; readonly untilMs: number }[] = [];
@@ -68,7 +71,7 @@ export class Wire {
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  /** Sends a request with a budget slot. Resolves to the outcome that the client sees and that is reported to the slot. */
+  /** Sends a request with a budget slot. Resolves to the outcome that the client sees and reports to the budget. */
   send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotOutcome> {
     const {
       outMs = 0,
@@ -132,7 +135,7 @@ export class Wire {
   }
 
   /**
-   * Closes the sockets of an API key. The server drops all requests of this key except the first `lingering` requests, which it finishes.
+   * Closes the connections of an API key. The server finishes the first `lingering` requests of this key, and drops the others.
    */
   kill(lingering: number): void {
     const nowMs = this.#clock.monotonic();
@@ -144,10 +147,10 @@ export class Wire {
     }
   }
 
-  /** Maximum number of requests that arrived in any half-open period of `spanMs`. */
+  /** Maximum number of requests that arrived in any period of the length `spanMs`, which excludes its end. */
   mostArrivals(spanMs = 1000): number {
     const times = this.seen.map(({ arrivedMs }) => arrivedMs).sort((left, right) => left - right);
-    // Rounding errors of doubles over an hour are far below a nanosecond.
+    // The tolerance is larger than the rounding errors of doubles, which are far below a nanosecond within an hour.
     const counts = times.map((from, first) => {
       let next = first;
       while (next < times.length && (times[next] as number) < from + spanMs - 1e-6) next++;
@@ -157,8 +160,8 @@ export class Wire {
   }
 
   /**
-   * Maximum number of requests of an API key on which the server works at the same time. Requests that only touch each other in time do not
-   * count as simultaneous.
+   * Maximum number of requests of an API key on which the server works at the same time. A request that arrives exactly when
+   * another one ends does not count as simultaneous.
    */
   mostAtOnce(key?: string): number {
     const requests = this.seen.filter((request) => key === undefined || request.key === key);

@@ -5,10 +5,12 @@ import type { Path, Slot } from '../../../../src/service/budget/request-slot.ts'
 import { everlastingRight } from '../../../support/send-rights.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** Path to a server that always reads, so handshakes succeed immediately. */
+/** Network path to a server that always reads, so that TLS handshakes succeed immediately. */
 const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
-/** Keep-alives in flight that get no answer. `told` has the numbers of those that were asked to cancel, which they do. */
+/**
+ * Sends keep-alives that get no answer. `told` has the numbers of the keep-alives that the budget asked to cancel, which they do.
+ */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
   const budget = new RequestBudget({ right: everlastingRight, clock, requestsPerSecond: 1_000 });
@@ -44,7 +46,7 @@ describe('status requests whose patience has ended', () => {
     for (const index of [3, 1, 2]) yieldTo(index);
     poll();
     poll();
-    // A handshake after 250 ms showed that the keep-alives had arrived.
+    // A handshake after 250 ms has shown that the keep-alives had arrived.
     await clock.advance(2_249);
     expect([told, granted]).toEqual([[3, 1], []]);
     await clock.advance(1);
@@ -100,7 +102,7 @@ test('a cancelled progress request keeps its slot for 2 s like a keep-alive, a d
       grantedMs = clock.monotonic();
     });
     await clock.advance(20_000);
-    // The time counts from the handshake that showed the arrival of the request.
+    // The time counts from the handshake that showed that the request had arrived.
     expect(grantedMs).toBe(250 + heldMs);
   }
 });

@@ -31,7 +31,7 @@ export const running: JobStatus = {
 
 export const done = (messageCount: number): JobStatus => ({ ...running, state: 'doneGatheringResults', messageCount });
 
-/** Returns a row with this number as its id and its time. */
+/** Returns a row whose id and time are this number. */
 export function rowOf(index: number): PageRow {
   const bytes = Buffer.from(`{"_messageid":"${index}"}`);
   return { bytes, messageId: String(index), messageTimeMs: 100_000 - index, receiptTimeMs: undefined };
@@ -110,7 +110,7 @@ export class FakeJob implements OpenJob {
   }
 }
 
-/** Fake permit (slot of the budget) for a search job. It records the time of its first end. */
+/** Fake permit for a search job, which occupies a slot of the budget. The permit records when it was first ended. */
 export class FakePermit implements JobPermit {
   endedAtMs: number | undefined;
   readonly #clock: Clock;
@@ -124,7 +124,7 @@ export class FakePermit implements JobPermit {
   }
 }
 
-/** Passes on the requested rows of a search job with `total` rows, at most `most` in one page. */
+/** Delivers the requested page of a search job with `total` rows. A page has at most `most` rows. */
 export function serve(total: number, most = 10_000) {
   return ({ offset, limit }: PageQuery, receiver: RowReceiver): number => {
     const rows = Math.max(0, Math.min(total - offset, limit, most));

@@ -12,7 +12,10 @@ import {
   secondTryMs,
 } from '../../../../src/service/jobs/job-cadence.ts';
 
-/** Times in ms of the status requests for a search that ends after `durationMs`. The last request is the first one that shows the end. */
+/**
+ * Times in ms of the status requests for a search that ends after `durationMs`. The last request is the first one whose answer
+ * shows the end.
+ */
 function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
   const times = [firstPollMs()];
   for (let last = times[0] as number; last < durationMs; last = times.at(-1) as number) {
@@ -22,7 +25,10 @@ function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number |
   return times;
 }
 
-/** Ratio of the messages that the histogram of a running job shows. It shows whole buckets, and none before the first message. */
+/**
+ * Ratio (0 to 1) of the messages that the histogram of a running job shows. The histogram shows only whole buckets, and no bucket
+ * before the first message.
+ */
 const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
   Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;
 

@@ -1,6 +1,6 @@
 /**
- * Tests how the client combines the statuses of a search job: histograms in both interpretations, errors and warnings
- * that the service returns only once, and lost statuses (2.3, 10.2, E5).
+ * Tests how the client combines the statuses of a search job: histograms in both interpretations of the specification, errors and
+ * warnings that the service returns only once, and lost statuses (2.3, 10.2, E5).
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -32,14 +32,17 @@ describe('the histogram', () => {
     });
   });
 
-  /** Random search whose bucket counts become final from the newest bucket to the oldest, a few with each status. */
+  /**
+   * Random search job. The counts of its histogram buckets become final from the newest bucket to the oldest, a few with each
+   * status.
+   */
   const course = fc.record({
     counts: fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 12 }),
-    /** Share of all messages that the search job has found at each status. */
+    /** Ratio of all messages that the search job has found, for each status. */
     polls: fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 8 }),
   });
 
-  /** Returns the count of each bucket after the search job has found `found` messages, newest bucket first. */
+  /** Returns the count of each histogram bucket, newest first, when the search job has found `found` messages. */
   function after(counts: readonly number[], found: number): number[] {
     let left = found;
     return counts.map((count) => {

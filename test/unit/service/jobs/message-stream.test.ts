@@ -1,6 +1,6 @@
 /**
- * Tests reading pages of messages with the client: rows as they arrive, timeouts, back-pressure, and the source of
- * errors (4.3, B2, B3).
+ * Tests reading pages of messages with the client: delivery of rows while the page arrives, timeouts, back-pressure, and who
+ * caused an error (4.3, B2, B3).
  */
 import { describe, expect, test } from 'vitest';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
@@ -62,7 +62,7 @@ describe('time limits', () => {
   });
 });
 
-/** Sink that accepts rows up to `most`, then pauses until the test calls `open`. */
+/** Sink (receiver of rows) that accepts `most` rows, and then pauses until the test calls `open`. */
 class Gate extends RowLog {
   most: number;
   #opened = Promise.withResolvers<void>();

@@ -1,5 +1,6 @@
 /**
- * Tests the requests of an open search job whose connection has credentials that are no longer used for new requests.
+ * Tests the requests of an open search job after the credentials have changed. The job keeps its connection with the old
+ * credentials.
  */
 import { expect, test } from 'vitest';
 import { noMetrics } from '../../../../src/base/metrics.ts';

@@ -26,7 +26,9 @@ function world(status: FakeJob['status'] = () => running, expectedMs = 2_000) {
   return { clock, fake, permit, job, seen };
 }
 
-/** Status after `elapsedMs` of a search that covers its range of 100 s at a constant rate. */
+/**
+ * Status of a search job after `elapsedMs`. The job searches its range of 100 s at constant speed, and ends after `durationMs`.
+ */
 function statusAt(elapsedMs: number, durationMs: number): JobStatus {
   const part = Math.min(1, elapsedMs / durationMs);
   const startMs = order.toMs - Math.floor(part * 100) * 1_000;

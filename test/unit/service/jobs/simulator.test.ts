@@ -88,7 +88,7 @@ test.each(['new', 'all'] as const)(
     job = await world.run(world.jobs.open(world.order, { onProgress }));
     await world.run(job.whenFinished());
     expect(sums.length).toBeGreaterThan(4);
-    // The message count includes an unfinished bucket, although the histogram does not report that bucket yet.
+    // The message count includes the messages of an unfinished bucket, which the histogram does not report yet.
     for (const [total, counted] of sums) expect(counted - total).toBeLessThanOrEqual(60);
     expect(sums.at(-1)).toEqual([messageCount, messageCount]);
     await world.run(job.close());
@@ -213,7 +213,7 @@ describe('causes of an early end of a search', () => {
   test('a proxy removes the cookie (5.3)', async () => {
     const world = new SimulatedWorld({ search: { cookies: { names: ['A'] } } });
     const job = await world.run(world.jobs.open(world.order));
-    // If a proxy removes cookies, the service answers as if it required other cookies.
+    // The test simulates a proxy that removes cookies by a service that requires other cookies, because the answers are the same.
     world.model.patch({ search: { cookies: { names: ['B'] } } }, world.service.nowMs());
     const error = await world.failure(job.whenFinished());
     expect(['JobLost', 'JobCookieMissing', 'JobSilenced']).toContain((error as LogfleetError).reason);
@@ -275,7 +275,7 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
       }
     }
   };
-  // One search job exists, and its keep-alives succeed, before the test creates the others.
+  // One search job exists, and its keep-alives succeed, before the test creates other jobs.
   const all = [runOne()];
   await world.clock.advance(5_000);
   for (let job = 0; job < 11; job++) all.push(runOne());
@@ -307,7 +307,7 @@ describe('many jobs', () => {
         while (!stop.signal.aborted)
           await job.readMessages({ offset: 0, receiver: new RowLog(), signal: stop.signal }).catch(() => {});
       };
-      // Reading pages keeps a search job alive. All other jobs need keep-alives.
+      // Page requests keep a search job alive. All other jobs need keep-alives.
       for (const job of jobs.slice(0, readers)) for (let part = 0; part < 6 / readers; part++) void readOn(job);
       const before = world.journal.length;
       await world.clock.advance(600_000);
@@ -392,8 +392,8 @@ test.each([
     await world.clock.advance(60_000);
     expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
     expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
-    // A service may work on cancelled requests for longer than the budget assumes (B2). It then counts more concurrent
-    // requests than the budget.
+    // A service may work on cancelled requests for longer than the budget assumes (B2). The service then counts more concurrent
+    // requests than the budget does.
     if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
     expect(jobs.filter(({ end }) => end).length).toBe(0);
   },

@@ -1,11 +1,11 @@
-/** Rows, values and the offset of an error do not depend on the division of a page into chunks (2.5). */
+/** Checks that the rows, the values and the offset of an error do not depend on how a page is divided into chunks (2.5). */
 import { describe, expect, test } from 'vitest';
 import { readReference } from '../../../fuzz/page-scanner/reference.ts';
 import { type Cuts, differences, everyNth, scan } from '../../../fuzz/page-scanner/trial.ts';
 
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-/** Valid and invalid pages with every construct that can be divided between two chunks. */
+/** Valid and invalid pages, with every element of a page that can be divided between two chunks. */
 const pages: readonly (readonly [name: string, page: string])[] = [
   ['nothing in it', '{"messages":[]}'],
   ['escapes', '{"messages":[{"map":{"_messag\\u0065id":"\\u002d7","_messagetime":"5","a":"\\\\\\"\\u00e9\\n"}}]}'],

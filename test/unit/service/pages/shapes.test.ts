@@ -218,7 +218,7 @@ describe('invalid pages', () => {
     expect(error.message).toMatch(message);
   });
 
-  // Rows that are followed by another row are read in a faster way.
+  // The scanner reads a row that is followed by another row in a faster way, so both cases are tested.
   test.each([
     ['"a":"x\\,"b":"c"', 7],
     ['"a\\:"b","c":"d"', 3],
@@ -235,7 +235,7 @@ describe('invalid pages', () => {
     expect(errorOf(page).offset).toBe(page.indexOf(members) + place);
   });
 
-  // The value belongs to a skipped member, of which the scanner checks only the syntax.
+  // The scanner skips this member, and checks only the syntax of its value.
   test.each([
     ['01', 1],
     ['-', 1],

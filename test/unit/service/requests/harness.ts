@@ -136,7 +136,7 @@ export async function settled(clock: VirtualClock, call: Promise<unknown>): Prom
   return result;
 }
 
-/** Error of the operation, a `ServiceError`, when the transport follows this script. */
+/** The `ServiceError` with which the operation fails when the transport follows this script. */
 export async function failureOn(
   operation: Operation,
   steps: readonly Step[],

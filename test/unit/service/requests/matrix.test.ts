@@ -1,6 +1,6 @@
 /**
- * Tests each of the nine operations with each fault of the service or of an intermediary (7.1, 10.1). A request that
- * had an effect must never be classified as one without.
+ * Tests each of the nine operations of the service with each fault of the service or of a proxy (7.1, 10.1). A request that had
+ * an effect must never be classified as one without.
  */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario } from '../../../../simulator/scenario.ts';
@@ -74,8 +74,8 @@ const faults: readonly [string, FaultScenario, string][] = [
 const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
 
 /**
- * Expected failure, or undefined for success. A deletion succeeds with any answer, and an unknown job counts as deleted
- * (4.5).
+ * Expected failure of the operation, or undefined for success. A deletion succeeds with any answer, and an unknown job counts as
+ * deleted (4.5).
  */
 function expectedOf(operation: Operation, outcome: string): string | undefined {
   if (operation === 'deleteJob' && (outcome === 'answerInvalid' || outcome === 'notFound')) return undefined;
@@ -90,7 +90,7 @@ function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { r
   return operation === 'deleteJob' && (effect ?? !ineffective.has(kind)) ? 1 : 0;
 }
 
-/** Effects that a request can have had when its answer is lost. */
+/** Effects that a request can have, which the client cannot see when the answer is lost. */
 const acts: ReadonlySet<Operation> = new Set(['createJob', 'getJob', 'deleteJob', 'createTask']);
 const lost: ReadonlySet<string> = new Set([
   ...['connectionLost', 'timeout', 'answerInvalid', 'requestTimeout'],
@@ -106,7 +106,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     world.model.patch({ faults: { all: { ...fault, operations: [operation] } } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
     const { jobsCreated, tasksAccepted, jobsActive } = world.counters();
-    // The job is gone if the deletion had an effect, and unchanged otherwise.
+    // If the deletion had an effect, the search job no longer exists. Otherwise the job is unchanged.
     expect(jobsActive).toBe(before.jobsActive + jobsCreated - before.jobsCreated - deletionsOf(operation, fault));
     const expected = expectedOf(operation, outcome);
     if (expected === undefined) {
@@ -116,7 +116,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     expect(error).toBeInstanceOf(ServiceError);
     const unknown = acts.has(operation) && lost.has(expected);
     expect(error).toMatchObject({ code: `service.${expected}`, effect: unknown ? 'unknown' : 'none' });
-    // The client never classifies a request with an effect as one without, and never repeats it.
+    // The client never classifies a request with an effect as a request without effect, and never repeats such a request.
     const created = jobsCreated - before.jobsCreated + tasksAccepted - before.tasksAccepted;
     expect(created).toBeLessThanOrEqual(unknown && creations.includes(operation) ? 1 : 0);
   });

@@ -1,5 +1,6 @@
 /**
- * Tests of each service operation with each outcome: the result for the caller, the number of requests, and the ends of the request slots.
+ * Tests of each service operation with each outcome: the result for the caller, the number of requests, and the outcome that the
+ * client reports to the request budget.
  */
 import { describe, expect, test } from 'vitest';
 import { type Operation, operations } from '../../../../src/service/requests/operation.ts';
@@ -41,7 +42,7 @@ for (const code of [...taskRefusals, ...jobRefusals, ...pageRefusals]) refusals[
 
 const noJob: Step = { kind: 'answer', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
 
-/** Script of the server for each outcome, for the operations that can have this outcome. */
+/** Script that makes the server produce each outcome, for the operations that can have the outcome. */
 const scripts: { readonly [O in Outcome]: readonly Step[] } = {
   nameNotFound: [{ kind: 'noConnection', failure: 'nameNotFound' }],
   refused: [{ kind: 'noConnection', failure: 'refused' }],
@@ -104,7 +105,7 @@ const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = 
   jobGone: async (world) => ({ ...world, job: world.jobOf(15_000) }),
 };
 
-/** Prepares the outcome and then calls the operation. Returns the writes and slot ends of that call only. */
+/** Prepares the outcome, and then calls the operation. Returns the writes and the reports to the budget of this call only. */
 async function endIn(operation: Operation, outcome: Outcome) {
   const fresh = harness(scripts[outcome]);
   const world = (await pasts[outcome]?.(fresh)) ?? fresh;
@@ -125,7 +126,7 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/** Expected result according to the protocol: [reason, handling, effect of a creation, writes of a read]. */
+/** Expected result of an outcome, as [reason, handling, effect of a creation, number of writes of a read]. */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],
@@ -197,18 +198,21 @@ const byCaller: ReadonlySet<Outcome> = new Set(['withdrawn', 'abandoned']);
 const onlyOf = (own: readonly Operation[], codes: readonly Outcome[]) => codes.map((code) => [code, own] as const);
 const pages: readonly Operation[] = ['listMessages', 'listRecords'];
 
-/** Operations that can have an outcome, for outcomes that not all operations can have. */
+/** For each outcome that not all operations can have: the operations that can have it. */
 const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
   ...onlyOf(['createTask'], taskRefusals),
   ...onlyOf(['createJob'], jobRefusals),
   ...onlyOf(pages, pageRefusals),
   ...onlyOf(['getJob', ...pages], jobMissings),
   ...onlyOf(['listMessages'], ['heldUp']),
-  // For a job it means that there is none, which is the aim of a deletion.
+  // For a search job, the answer means that the job does not exist, which is the aim of a deletion.
   ...onlyOf(['createJob', 'listCollectors', 'listBuilds', 'getTask', 'createTask'], ['notFound']),
 ]);
 
-/** Operations whose requests have an effect. A status returns each error only once, so its lost answer is a loss (E5). */
+/**
+ * Operations whose requests have an effect. A status is among them, because it returns each error only once, so that a lost
+ * answer loses errors (E5).
+ */
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
 /**

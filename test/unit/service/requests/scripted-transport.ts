@@ -23,7 +23,7 @@ export interface AnswerStep {
   readonly setCookies?: readonly string[];
   /** Time in ms until the head of the answer arrives. */
   readonly afterMs?: number;
-  /** Size of the body's chunks, and time in ms of each chunk. Without this field, the body arrives at once. */
+  /** Size of the chunks of the body, and time in ms that each chunk takes. Without this field, the body arrives at once. */
   readonly pieceBytes?: number;
   readonly pieceMs?: number;
   /** Number of bytes after which the body breaks off, and its failure. Without a failure, nothing more arrives. */
@@ -32,11 +32,11 @@ export interface AnswerStep {
 
 export type Step =
   | AnswerStep
-  /** The request gets no connection: it fails, or is pending forever. */
+  /** The request gets no connection: it fails, or waits forever. */
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
   /** The connection is established, but the request is not written. */
   | { readonly kind: 'unwritten'; readonly failure: TransportFailure }
-  /** The connection is established, but the operator lost its right to send before the write (L1). */
+  /** The connection is established, but the operator lost its right to send before it wrote the request (L1). */
   | { readonly kind: 'noRight' }
   /** The connection is established, but too many requests wait for the budget. */
   | { readonly kind: 'budgetFull' }
@@ -117,9 +117,9 @@ export class ScriptedTransport implements Transport {
 export class RecordingBudget implements KeyBudget {
   readonly requests: SlotRequest[] = [];
   readonly ends: (SlotOutcome | { readonly kind: 'released' })[] = [];
-  /** Arrival times of the heads of answers that were reported before the answers ended. */
+  /** Arrival times of the heads of answers, as the transport reported them to the budget before the answers ended. */
   readonly heardAtMs: number[] = [];
-  /** Functions by which the budget cancels requests that may be cancelled. */
+  /** Functions that the budget calls to cancel requests that may be cancelled. */
   readonly yielding: (() => void)[] = [];
   open = 0;
   started = 0;

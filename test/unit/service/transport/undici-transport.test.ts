@@ -45,7 +45,7 @@ function request(origin: string, more: Partial<TransportRequest> = {}): Transpor
   };
 }
 
-/** Permits each write of a request after calling `note`. */
+/** Allows each request to be written, and calls `note` before the write. */
 function counting(note: () => unknown): TransportRequest['beforeWrite'] {
   return () => {
     note();
@@ -155,7 +155,7 @@ describe('a body that is read as a stream', () => {
   const page = Buffer.alloc(pageBytes, 'abcdefgh');
   const servePage = (_incoming: IncomingMessage, response: ServerResponse) => response.writeHead(200).end(page);
 
-  /** Sink that accepts all data. `room` decides before each chunk whether the transport has to wait. */
+  /** Sink (receiver of bytes) that accepts all data. Before each chunk, `room` decides whether the transport has to wait. */
   class Sink implements BodyReceiver {
     readonly chunks: Buffer[] = [];
     head: ResponseHead | undefined;
@@ -226,7 +226,7 @@ describe('a body that is read as a stream', () => {
     });
     const sending = transport.send(request(originOf(server), { receiver }));
     await full.promise;
-    // Another answer on the same connection arrives only after any late data of the first answer.
+    // Late data of the first answer would arrive before another answer on the same connection.
     await transport.send(request(originOf(server), { path: '/small' }));
     expect(receiver.bytes).toBeLessThan(10_000_000);
     expect(handedOver).toBeLessThan(400);
