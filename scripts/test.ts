@@ -22,7 +22,7 @@ interface Suite {
   readonly projects: readonly string[];
 }
 
-/** `make tools` installs the control plane and the S3 gateway that the tests need. */
+/** Test projects that need the control plane or the S3 gateway, which `make tools` installs. */
 const needTools = ['cluster', 'cluster-wide', 'e2e', 'store'];
 
 const suites: Readonly<Record<string, Suite>> = {

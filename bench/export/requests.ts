@@ -229,7 +229,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     }
     return view?.stage === 'complete';
   };
-  // The loop also ends when the export makes progress without a timer.
+  // A regular timer keeps virtual time running, because the export can make progress without a timer of its own.
   const lookAgain = () => void clock.after(lookAgainMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);
