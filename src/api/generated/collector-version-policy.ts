@@ -470,7 +470,8 @@ export interface StoppedRollout {
   /**
    * Cause of the stop. `RolloutStopped` means too many failures. `RollingBack` means too many failures, after which the
    * upgraded collectors return, or have returned, to their former versions. `StageInconclusive` means that no member of
-   * a stage reached the target. `Aborted` means that a person aborted the rollout.
+   * a stage reached the target, or that no member could be judged by its messages. `Aborted` means that a person
+   * aborted the rollout.
    */
   readonly reason: 'RolloutStopped' | 'RollingBack' | 'StageInconclusive' | 'Aborted';
   /** Time at which the rollout stopped. */

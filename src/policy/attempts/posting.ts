@@ -41,7 +41,7 @@ export interface Batch {
   readonly generation: number;
   /** Monotonic time in ms of the decision that started these attempts. */
   readonly decidedAtMs: number;
-  /** Whether the batch size kept further attempts from being stored together with these. */
+  /** Whether more attempts were due than the batch size allowed to store together. */
   readonly moreWait: boolean;
 }
 
@@ -59,7 +59,7 @@ export class Posting {
   readonly #abort = new AbortController();
   readonly #inFlight = new SparseSet<string>();
   readonly #received = new SparseMap<string, ReceivedOutcome>();
-  /** Ledger entries whose attempts are stored and not sent yet, by collector. */
+  /** Ledger entries by collector, for attempts that are stored and not sent yet. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
    * Batch size: number of attempts that may be stored in the ledger together. The size shrinks
@@ -88,7 +88,7 @@ export class Posting {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
 
-  /** Outcomes of POSTs that no stored decision contains yet, by collector. */
+  /** Outcomes of POSTs by collector, as long as no stored decision contains them. */
   get received(): ReadonlyMap<string, ReceivedOutcome> {
     return this.#received;
   }
@@ -185,8 +185,7 @@ export class Posting {
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
-    // No more POSTs are sent after such a failure. If the service answers no request, only few collectors then have an
-    // unknown outcome.
+    // After such a failure, no POST is sent for a while, so that only few collectors get an unknown outcome.
     this.#binding.holdFor(error, 'posts');
     return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }

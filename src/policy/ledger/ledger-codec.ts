@@ -40,10 +40,7 @@ export interface ShardNumbers {
   readonly logs: number;
   /** Number of member shards of each started stage. */
   readonly memberShards: readonly number[];
-  /**
-   * Number of times that log or member shards were written. Each such write increases the number, so that no two of these shards have
-   * the same text.
-   */
+  /** Counter that grows with each write of log or member shards, so that no two of these shards have the same text. */
   readonly shardWrites: number;
 }
 

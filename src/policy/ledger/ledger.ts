@@ -37,8 +37,8 @@ export interface Attempt {
   /** Start of the upgrade attempt as wall time in ms, for display. */
   readonly startedAtMs: number;
   /**
-   * Monotonic time in ms from which the age of the attempt counts: when it was accepted, when it was first seen running, or when
-   * its outcome became unknown (U5). Not stored. A process that reads the ledger counts from that read.
+   * Monotonic time in ms from which the age of the attempt counts: when it was accepted, when logfleet first noticed the
+   * upgrade, or when its outcome became unknown (U5). Not stored. A process that reads the ledger counts from that read.
    */
   readonly sinceMs: number;
   /**
@@ -188,8 +188,8 @@ export interface StageAnalysis {
   /** Query for the messages that are counted; absent when all messages are counted. */
   readonly scope?: string;
   /**
-   * Wall time in ms at which the baseline ends at the latest, when members may have run the target version before the stage started;
-   * otherwise, the baseline ends at the latest at the start of the stage.
+   * Wall time in ms by which the baseline must end, if members may have run the target version before the stage started.
+   * Otherwise, the baseline must end by the start of the stage.
    */
   readonly baselineBeforeMs?: number;
   /** Start of the period after the upgrade. Set by a person's retry; before that, the period is the last part of the soak. */
@@ -235,7 +235,8 @@ export interface RolloutStop {
    * Kind of the stop.
    * - `failures`: the failure policy stopped the rollout.
    * - `rollback`: the failure policy stopped the rollout, and its collectors are rolled back.
-   * - `inconclusive`: no member of the stage reached the target version.
+   * - `inconclusive`: no member of the stage reached the target version, or none could be judged by its
+   *   messages.
    * - `abort`: a person stopped the rollout.
    */
   readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
