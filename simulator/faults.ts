@@ -20,7 +20,7 @@ export interface FaultSubject {
   readonly user: string;
   /** Collector of the task that is created or read. */
   readonly collector: Collector | undefined;
-  /** Query of the search job that the request creates or reads. */
+  /** Text of the query of the search job that the request creates or reads. */
   readonly searchText: string | undefined;
   readonly basePath: string;
   /** Time in ms since the start of the service. */

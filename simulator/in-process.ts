@@ -13,7 +13,7 @@ export interface Network {
   readonly latencyMs?: number;
   /** Maximum extra latency in ms, drawn at random for each request and each answer. */
   readonly jitterMs?: number;
-  /** Source of random numbers, required with `jitterMs`. */
+  /** Source of random numbers for the latency. Required with `jitterMs`. */
   readonly random?: Random;
 }
 
@@ -35,7 +35,7 @@ export interface InProcessAnswer {
   readonly status: number;
   /** Headers of the answer, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Values of the `Set-Cookie` headers, which `headers` does not contain. */
+  /** Values of the answer's headers `Set-Cookie`, which `headers` does not contain. */
   readonly cookies: readonly string[];
   readonly body: string;
 }

@@ -39,7 +39,7 @@ export interface JournalEntry {
   /** Number of requests by the same user that arrived within the second before this one, including this one. */
   readonly perSecond: number;
   readonly operation: string | null;
-  /** Name of the scenario's fault that was applied to the request. */
+  /** Name of the fault in the scenario that changed the request or its answer. */
   readonly fault: string | null;
   /** Collector id in decimal digits; only for requests that create an upgrade task. */
   readonly collectorId: string | null;

@@ -90,7 +90,7 @@ export const maxMessagesPerMinute = 10_000;
 /** Maximum number of collectors in a group, because each is held in memory. */
 export const maxGroupCount = 1_000_000;
 
-/** Members of a collector (2.7) that an answer can omit. */
+/** Members of a collector (2.7) that the service can omit in its answers. */
 export const omittableMembers = [
   'hostName',
   'timeZone',
@@ -292,7 +292,7 @@ export interface FaultScenario {
    * unknown.
    */
   readonly lag?: string;
-  /** State that the answer shows, for faults of kind `unknownState`. */
+  /** State of the search job that the answer shows, for faults of kind `unknownState`. */
   readonly state?: string;
   /** Maximum number of rows on the page, for faults of kind `shortPage`. */
   readonly rows?: number;

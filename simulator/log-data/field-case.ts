@@ -4,7 +4,7 @@ import type { FieldDescriptor } from '../query/row.ts';
 
 /**
  * Spellings of field names:
- * - `specified`: as in 2.5, `_messagetime` and `_sourceName`.
+ * - `specified`: as in section 2.5 of docs/service.md, `_messagetime` and `_sourceName`.
  * - `camel`: `_messageTime` and `_sourceName`.
  * - `lower`: `_messagetime` and `_sourcename`.
  */

@@ -12,7 +12,7 @@ const maxListed = chunkRanks / 16;
 
 export class RankChunks {
   readonly #chunks = new Map<number, Chunk>();
-  /** Numbers of the chunks, in ascending order if `#isSorted` is true. */
+  /** Numbers of the existing chunks, in ascending order if `#isSorted` is true. */
   #order: number[] = [];
   #isSorted = true;
   #size = 0;

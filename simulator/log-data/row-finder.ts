@@ -37,7 +37,7 @@ export class RowFinder implements Finder {
   #row: Row | undefined;
   #rank: number | undefined;
 
-  /** Creates a finder that gives up after `maxExamined` messages. */
+  /** Creates a finder that ends the search after it has examined `maxExamined` messages. */
   constructor(
     rows: SearchedRows,
     nextRank: NextRank,

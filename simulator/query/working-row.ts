@@ -10,7 +10,7 @@ interface ParsedField {
   readonly value: string;
 }
 
-/** Returns whether a stored field is visible, by its lower-case name. */
+/** Returns whether the stored field with this lower-case name is visible. */
 export type Visibility = (lowerName: string) => boolean;
 
 export class WorkingRow implements Row {

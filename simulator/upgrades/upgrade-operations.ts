@@ -61,7 +61,8 @@ export class UpgradeOperations {
   }
 
   /**
-   * Creates an upgrade task (4.9), with the checks in the order of 7.5. `definition` is undefined if the body is not a JSON object.
+   * Creates an upgrade task (4.9), with the checks in the order of section 7.5 of docs/service.md. `definition` is undefined if
+   * the body is not a JSON object.
    */
   createTask(definition: TaskDefinition | undefined, { key, settings, atMs }: Call): Outcome {
     if (!definition) return refuse(400, 'body.invalid', 'The body is not a JSON object in UTF-8.');

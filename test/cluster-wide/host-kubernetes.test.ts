@@ -18,7 +18,7 @@ import { recordingContext } from '../unit/cli/recording-context.ts';
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
 
-/** Counts the API server's answers by `METHOD resource outcome`. */
+/** Counts the answers of the API server. The keys are texts of the form `METHOD resource outcome`. */
 class Outcomes implements Metrics {
   readonly seen = new Set<string>();
   readonly gauge = noMetrics.gauge;

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
 
-/** The members of a Deployment that these tests check. */
+/** Fields of a Kubernetes Deployment that these tests check. */
 interface Deployment {
   readonly spec: { readonly template: { readonly spec: object } };
 }

@@ -14,7 +14,7 @@ export interface HttpsClientOptions {
 export interface SendOptions {
   /** Body of the request. A text is sent as UTF-8. */
   readonly body?: string | Uint8Array;
-  /** Request headers to add. An undefined value removes a default header. */
+  /** Headers that are added to the request. An undefined value removes a default header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
   /** Credentials for this request instead of the default ones. With null, the request has none. */
   readonly credentials?: string | null;
@@ -31,7 +31,7 @@ export interface Received {
   /** Parsed body of the answer, or undefined if the body is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
   readonly json: any;
-  /** Whether the connection closed before the end of the answer's body. */
+  /** Whether the connection was closed before the end of the answer's body. */
   readonly broken: boolean;
   /** Number of chunks in which the body of the answer arrived. */
   readonly pieces: number;

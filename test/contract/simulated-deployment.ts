@@ -49,7 +49,7 @@ const builds = ['19.300-7', '19.400-1', '19.500-1'];
 /** Starts a simulator. Its request rate is unlimited, unless the scenario sets limits. */
 const lifted = { requestsPerSecond: 0, concurrentRequests: 0 };
 
-/** Members of the scenario that replace the defaults of this file. */
+/** Members of the simulator's scenario that replace the defaults of this file. */
 export async function openSimulator(scenario: Scenario = {}, logData = madeUpDay): Promise<SimulatedDeployment> {
   const { ca, cert, key } = await certificates();
   const clock = new VirtualClock(startMs);

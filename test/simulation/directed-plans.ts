@@ -177,9 +177,9 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       scenario: { upgrade: { ...upgrade, duration: ['40s', '90s'] }, list: { lag: '50s' } },
       apiRequestFaults: 0.3,
     }),
-  /** The service answers with the status of another task than requested. */
+  /** The service answers status requests with the status of a task other than the requested one. */
   mixedUp: (seed) => plan(seed, { count: 12, mixedUpTasks: 0.6, scenario: { upgrade: { duration: ['1m', '20m'] } } }),
-  /** Upgrade tasks report an undocumented status and never end. */
+  /** Upgrade tasks report a status code that is not documented, and never end. */
   endless: (seed) =>
     plan(seed, { count: 4, scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.5, end: 'fail', status: 4 }] } } }),
   /** Upgrades succeed only after their time-out, and listings show the new version late. */

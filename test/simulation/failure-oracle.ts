@@ -22,9 +22,9 @@ export function failureViolations(record: HistoryRecord): string[] {
 }
 
 /**
- * Checks that no attempt counts twice. The number of attempts in a tally has a maximum: the number of attempts in the ledger or
- * of POSTs to the target, whichever is larger, plus the number of collectors that can go offline or be changed by others. The
- * ledger has more attempts if some are never sent. It has fewer if it was restored.
+ * Checks that no attempt counts twice. The number of attempts in a tally has a maximum. It is the larger of two numbers, the
+ * attempts in the ledger and the POSTs to the target, plus the number of collectors that can go offline or be changed by others.
+ * The ledger has more attempts if some are never sent. It has fewer if it was restored.
  */
 function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: Rollout): string[] {
   const sent = posts.filter(({ toVersion }) => toVersion === target).length;
@@ -37,7 +37,7 @@ function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutI
   return wrong ? [`${words} at ${wrong.atMs}: ${JSON.stringify([wrong.tally, wrong.stages])}`] : [];
 }
 
-/** Number of events of the fleet that take collectors offline. */
+/** Number of planned events that take collectors offline. */
 function silentOf({ fleet }: HistoryPlan): number {
   return Object.values(fleet.events).filter((event) => JSON.stringify(event).includes('"running":false')).length;
 }

@@ -8,7 +8,7 @@ import type { Mutation } from './mutated-sources.ts';
 export interface Mutant {
   readonly rule: string;
   readonly name: string;
-  /** Kind of directed histories that detects the mutant. */
+  /** Kind of directed histories (see `directed-plans.ts`) that detects the mutant. */
   readonly directions: string;
   readonly mutations: readonly Mutation[];
   /** Prefix of the violation that detects the mutant, when the violation names another rule. */

@@ -6,7 +6,7 @@
  */
 import type { Intent, LedgerWrite, RecordedStage } from './record.ts';
 
-/** Shards (parts) of one ledger as texts, by shard name. */
+/** Contents of one ledger's shards (parts) as texts, by shard name. */
 export type Shards = ReadonlyMap<string, string>;
 
 /** Fields of the ledger's header shard that the oracles read. Ledger entries are packed arrays. */

@@ -31,7 +31,7 @@ export interface RolloutPost extends PostRecord {
 /** One run of a stage from its start until its end. A retry of an inconclusive stage begins another run. */
 export interface StageRun {
   readonly stage: RecordedStage;
-  /** Time of the first ledger write that has the stage. */
+  /** Time at which the stage was first written to the ledger. */
   readonly startAtMs: number;
   /** Time of the first ledger write in which the stage has ended; undefined if it never ended. */
   readonly endAtMs: number | undefined;

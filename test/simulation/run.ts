@@ -1,4 +1,7 @@
-/** `node test/simulation/run.ts` runs histories of upgrades: see `history-command.ts`. */
+/**
+ * Command that runs simulated histories of upgrades: `node test/simulation/run.ts`. Its flags are defined in
+ * `history-command.ts`.
+ */
 import { directed } from './directed-plans.ts';
 import { runHistory } from './history.ts';
 import { runHistories } from './history-command.ts';

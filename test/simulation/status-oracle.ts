@@ -130,5 +130,5 @@ function reachedAtMs({ status, endTime, collectorEndTime }: TaskState): number |
   return succeeded ? collectorEndTime : undefined;
 }
 
-/** Undocumented task status with which some simulated upgrades succeed. */
+/** Undocumented status code of an upgrade task. Some simulated upgrades end with this code, and succeed. */
 export const undocumentedSuccess = 5;

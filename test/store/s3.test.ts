@@ -174,7 +174,7 @@ describe('a lost answer', () => {
   test.each([
     [1, 'PUT ', 1],
     [6 * mebibyte, 'POST ', 1],
-    // The fault occurs more often than the client repeats a put.
+    // The fault occurs more often than the client repeats an upload request.
     [1, 'PUT ', 3],
     [6 * mebibyte, 'POST ', 3],
   ])('to an upload of %d bytes does not fail the upload (%s, times: %d)', async (bytes, method, times) => {

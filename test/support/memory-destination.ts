@@ -28,7 +28,7 @@ export interface DestinationFault {
    * was lost.
    */
   readonly failure?: DestinationFailure | 'exists';
-  /** True if the failed call takes effect nevertheless. */
+  /** True if the call takes effect although it fails for the caller. */
   readonly hasEffect?: boolean;
 }
 
@@ -41,7 +41,7 @@ interface Upload {
 /** Content of a bucket that several destinations share. */
 export class MemoryStore {
   readonly objects = new Map<string, Uint8Array>();
-  /** Uploads to the store that are neither finished nor aborted. */
+  /** Uploads of files to the store that are neither finished nor aborted. */
   readonly uploads = new Set<Upload>();
 }
 

@@ -21,7 +21,7 @@ interface WatchedServer {
   readonly store: MemoryApiStore;
   /** Minimum and maximum time in ms from a change until the watch sends its event. */
   readonly watchLatencyMs: readonly [number, number];
-  /** Random number of milliseconds between the two limits. */
+  /** Returns a random number of milliseconds between the two limits. */
   spread(range: readonly [number, number]): number;
 }
 
@@ -86,13 +86,13 @@ export class MemoryWatch {
     }
   }
 
-  /** Sends a bookmark with the current resource version. */
+  /** Sends a bookmark (event without an object) with the current resource version. */
   bookmark(): void {
     const metadata = { resourceVersion: String(this.#server.store.revision) };
     this.#send({ kind: 'line', line: { type: 'BOOKMARK', object: { metadata } } });
   }
 
-  /** Ends the watch as the server does after its timeout. */
+  /** Ends the watch, as a real API server does after the timeout of a watch. */
   end(): void {
     this.#send({ kind: 'end' });
   }

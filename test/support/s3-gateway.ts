@@ -34,7 +34,7 @@ export class S3Gateway {
   readonly #directory: string;
   #kept: Kept | undefined;
 
-  /** Starts a gateway. Tries again if another process took the port. */
+  /** Starts an S3 gateway. Tries again if another process took the port. */
   static async start(): Promise<S3Gateway> {
     const program = await s3GatewayProgram();
     for (let attempt = 1; ; attempt++) {

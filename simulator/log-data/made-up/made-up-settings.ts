@@ -12,7 +12,7 @@ export interface MadeUpSettings {
   readonly amount: Amount;
   /** Dense milliseconds, each with its time and its exact number of messages. */
   readonly dense: readonly DensePoint[];
-  /** Groups of messages with the same millisecond, at random times. */
+  /** Groups of messages that share a millisecond. The times of the groups are random. */
   readonly crowds: Crowds;
   readonly receipt: ReceiptSettings;
   readonly size: SizeSettings;

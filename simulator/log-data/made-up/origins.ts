@@ -6,7 +6,7 @@ export interface Origin {
   readonly sourceName: string;
   readonly source: string;
   readonly host: string;
-  /** Category as `environment/service/kind`, for example `prod/checkout/app`. */
+  /** Source category of the form `environment/service/kind`, for example `prod/checkout/app`. */
   readonly category: string;
   readonly collectorId: string;
   readonly collector: string;

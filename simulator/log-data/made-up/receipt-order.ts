@@ -8,7 +8,7 @@ import { PeriodMatches } from './period-matches.ts';
 
 /** Approximate number of messages in a batch. */
 const batchRows = 5_000;
-/** Effort of skipping a message that belongs to another batch. */
+/** Effort (estimated computing time) of skipping a message that belongs to another batch. */
 const unitsPerCandidate = 0.002;
 
 /**

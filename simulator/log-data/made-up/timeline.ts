@@ -21,7 +21,7 @@ interface Span {
   readonly blockMs: number;
 }
 
-/** Consecutive messages: several whole blocks, or a part of one block. */
+/** A run of consecutive messages: either several whole blocks, or a part of one block. */
 export interface Stretch {
   readonly rank: number;
   readonly block: number;
@@ -49,7 +49,7 @@ export function rowsPerBlock(settings: MadeUpSettings): number {
 export class Block {
   readonly number: number;
   readonly layout: Layout;
-  /** Ranks [firstRank, endRank) of the block's messages. */
+  /** The block's messages have the ranks [firstRank, endRank). */
   readonly firstRank: number;
   readonly endRank: number;
   readonly #span: Span;

@@ -14,7 +14,7 @@ export interface ShippingRate {
   readonly dailyRhythm: number;
 }
 
-/** Values of a message that all messages of a collector share. */
+/** Field values that all messages of a collector share. */
 export interface Shipper {
   readonly collectorId: string;
   readonly collector: string;

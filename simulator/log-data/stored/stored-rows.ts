@@ -30,7 +30,7 @@ class Columns {
   readonly receiptTimesMs: number[] = [];
   /** Length of `_raw` in bytes. */
   readonly rawBytes: number[] = [];
-  /** Position of `{"map":{…}},` in a chunk, and of `,"_raw":"…"` within it. */
+  /** Position of a message's JSON in its chunk of memory, and position of the field `_raw` within this JSON. */
   readonly chunks: number[] = [];
   readonly starts: number[] = [];
   readonly lengths: number[] = [];

@@ -11,7 +11,7 @@ export interface PlainMessage {
   readonly row: Row;
   /** Values of a message by field name, with the names that result pages have (2.5). */
   readonly map: Readonly<Record<string, string>>;
-  /** The message as `{"map":{…}}`, with `_raw` and without. */
+  /** JSON of the message as in result pages, once with the field `_raw` and once without it. */
   readonly whole: string;
   readonly withoutRaw: string;
 }

@@ -16,7 +16,7 @@ import type { Tenant } from './simulator.ts';
 const kind = 'CollectorVersionPolicy';
 type Policy = CollectorVersionPolicy;
 
-/** Actions of an administrator in the namespace of the installation. */
+/** Actions that an administrator can perform in the namespace of the installation. */
 export class Namespace {
   readonly name: string;
 

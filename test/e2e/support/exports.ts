@@ -20,7 +20,7 @@ export type ExportSpecPart = { readonly [M in keyof SearchExportSpec]?: unknown 
 
 /** Destination of the exports of a test. */
 export interface Place {
-  /** The field `spec.destination` of the export's manifest. */
+  /** Value of the field `spec.destination` in the export's manifest. */
   readonly destination: object;
   /** Flags of `logfleet run` that the destination of the export needs. */
   readonly flags: readonly string[];

@@ -46,7 +46,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const plan = (text: string, setting: Partial<PlanSetting> = {}) =>
   runPlan({ folder, scenario, texts: [secret, text], ...setting });
 
-/** Bytes that the status of the sample export reports as scanned. */
+/** Number of scanned bytes that the status of the sample export reports. */
 async function chargedFor(spec: SearchExport['spec'], logs: Scenario): Promise<number> {
   const world = new World({
     scenario: logs,

@@ -37,7 +37,7 @@ export class ExportWorld {
   readonly store = new MemoryStore();
   /** Destination that the operator opened last. */
   destination: MemoryDestination | undefined;
-  /** Called each time the operator opens a destination. */
+  /** Function that is called each time the operator opens a destination. */
   onOpen: (destination: MemoryDestination) => void = () => {};
   opened = 0;
   #processes = 0;

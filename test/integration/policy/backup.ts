@@ -31,7 +31,7 @@ export class Backup {
     }
   }
 
-  /** Restores the ledgers, and the policies with their annotations and status. */
+  /** Restores the ledgers, and also the policies with their annotations and status. */
   restoreAll(): void {
     this.restoreLedgers();
     const { api } = this.#world;

@@ -39,8 +39,8 @@ const everyMinute = 3 * 60 + 30;
 /**
  * Requests per hour of a policy without pending upgrades: one list of builds and one sweep in each of 12 resync intervals (U9). A
  * sweep (one pass over the list) of three collectors takes one page, an empty page that ends the list, and one request to the
- * list of another build, to show that the page left no collector out. The hour can contain a thirteenth sweep, because it can
- * begin within an interval.
+ * list of another build. The last request shows that no collector is missing. The hour can contain a thirteenth sweep, because it
+ * can begin within an interval.
  */
 const everyResync = (1 + 1 + 1 + 1) * (12 + 1);
 

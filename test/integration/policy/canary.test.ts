@@ -1,6 +1,6 @@
 /**
- * Tests that a canary stage of 1 % of 5,000 collectors detects a version that breaks 30 % of them, and that no upgrade starts
- * after the first failure is known.
+ * Tests that a canary stage with 1 % of 5,000 collectors detects a version that breaks 30 % of them. No upgrade may start after
+ * the first failure is known.
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';

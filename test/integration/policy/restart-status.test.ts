@@ -27,7 +27,7 @@ async function reached(reason: string, setting: Setting = {}): Promise<Staged> {
   return fleet;
 }
 
-/** Kills the operator's process, starts another one and lets it run. */
+/** Kills the operator's process, starts another process and lets it run. */
 async function restart(fleet: Staged, forMs = 5 * minuteMs) {
   fleet.world.replicas[0]?.kill();
   const before = fleet.status();

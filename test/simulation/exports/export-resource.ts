@@ -104,7 +104,7 @@ export class ExportResource {
   }
 }
 
-/** Returns the condition reason that belongs to a message. */
+/** Returns the reason of the status condition that has this message. */
 function reasonOf(message: string): string {
   if (/^the millisecond .* has .* rows, but a search returns /.test(message)) return 'MillisecondTooDense';
   return message.includes('the query cannot be split into intervals') ? 'LimitReached' : message;

@@ -29,8 +29,8 @@ function rowLimitViolations({ plan, task, store, records, startMs, unheardCalls 
   // returns. Such histories are not checked.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
-  // A record (commit file of an interval) whose write succeeded but was answered with an error does not count yet, because the
-  // process learns of the record only when it lists the records again.
+  // A record (commit file of an interval) does not count yet if its write succeeded but was answered with an error. The process
+  // learns of such a record only when it lists the records again.
   const isUnheardOf = (name: string) => unheardCalls.some((call) => call.startsWith('create ') && call.endsWith(name));
   const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));

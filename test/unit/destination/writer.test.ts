@@ -1,6 +1,6 @@
 /**
- * Tests the tokens that identify a writing process (E15). From a token, other processes in the same scope, such as a container,
- * can tell whether the process still runs.
+ * Tests the tokens that identify a writing process (E15). Other processes in the same scope, such as a container, can find out
+ * from the token whether the process still runs.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

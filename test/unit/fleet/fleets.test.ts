@@ -1,6 +1,6 @@
 /**
- * Tests that all policies with the same account share one listing of collectors, and all policies of a service share one
- * ownership table (which policy owns which collector), as long as a policy uses them.
+ * Tests what policies share while they are in use. Policies with the same account share one listing of collectors. Policies of
+ * the same service share one ownership table, which shows the policy that owns each collector.
  */
 
 import { expect, test } from 'vitest';

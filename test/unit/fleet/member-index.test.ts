@@ -39,7 +39,7 @@ describe('policies that select one collector each', () => {
       entered(rows, `policy-${index}`, selectorOf(`web-${index}`), () => comparisons++);
     }
     rows.takePage(named(count), 1, 0);
-    // The glob `web-1` must also be compared with `web-10`.
+    // The name pattern `web-1` must also be compared with the collector `web-10`, whose name begins with the same text.
     expect(comparisons).toBeLessThanOrEqual(4 * count);
     expect(changed(rows, 'policy-499')).toEqual(['499']);
   });

@@ -34,7 +34,7 @@ test('a string has the same text with any escapes', () => {
   fc.assert(
     fc.property(texts, writings, (text, { escapes }) => {
       const row = writtenRow([['a', text]], { space: '', escapes });
-      // The whitespace is between the colon and the brace.
+      // In this JSON text, the whitespace is between a colon and an opening brace.
       expect(said(row.slice(row.indexOf(':') + 1, -1))).toBe(text.toWellFormed());
     }),
     { numRuns: 1_000 },

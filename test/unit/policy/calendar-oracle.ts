@@ -21,7 +21,7 @@ export interface PlainExclusion {
   readonly endMs: number;
 }
 
-/** The same windows in the format of a policy manifest. */
+/** Returns these maintenance windows in the format of a policy manifest. */
 export function maintenanceOf(
   windows: readonly PlainWindow[],
   exclusions: readonly PlainExclusion[],

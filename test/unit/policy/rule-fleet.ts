@@ -92,7 +92,7 @@ class Rules {
     return some.some((rule) => this.#holds.has(rule));
   }
 
-  /** Whether at least one of these rules holds or held before. */
+  /** Whether at least one of these rules forbids the upgrade now, or forbade it before. */
   have(...some: readonly Rule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
   }

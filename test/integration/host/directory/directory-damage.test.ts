@@ -139,7 +139,7 @@ interface Point {
   readonly state: string;
   readonly outcome?: 'fail';
   readonly reach: (world: DirectoryWorld) => Promise<void>;
-  /** Number of upgrade requests until this point of the rollout. */
+  /** Number of upgrades that the operator has requested when this point of the rollout is reached. */
   readonly upgrades: number;
 }
 

@@ -40,7 +40,7 @@ class Installation {
     this.host.start();
   }
 
-  /** Returns whether the operator would act on the policy. */
+  /** Returns whether the operator treats the policy as its own and acts on it. */
   sees(): boolean {
     return this.#source.get({ namespace: 'logging', name: 'production' }) !== undefined;
   }

@@ -21,7 +21,7 @@ interface Caller {
   readonly class: RequestClass;
   readonly requests: number;
   readonly thinkMs: number;
-  /** Maximum duration in ms of a request at the server. */
+  /** Maximum time in ms for which the server works on a request. */
   readonly workMs: number;
   /** Maximum duration in ms of the body of a page. */
   readonly bodyMs: number;

@@ -95,7 +95,7 @@ export const calls: {
 export const creationNotice =
   'A 404 status (Page Not Found) on a follow-up request may be due to a cookie not accompanying the request';
 
-/** `count` messages with ids from `first` on, newest first. */
+/** Returns `count` messages, newest first, with consecutive ids that begin at `first`. */
 export function messages(first: number, count: number): string {
   const rows = Array.from({ length: count }, (_, index) => {
     const id = first + index;
