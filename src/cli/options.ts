@@ -91,7 +91,7 @@ export interface ExportOptions extends StoreOptions, LogOptions {
   readonly format?: string;
   readonly compression?: string;
   readonly [field: string]: unknown;
-  /** Name of the export. With a manifest, it selects one of several exports. */
+  /** Name of the export. With several exports in the manifests, it selects one of them. */
   readonly name?: string;
   readonly namespace?: string;
   /** Files with Secrets. */

@@ -35,7 +35,7 @@ export interface S3Place {
   readonly Key: string;
 }
 
-/** Upload that could not be removed from its store, for example because the store was unavailable. */
+/** Unfinished upload that could not be removed, for example because the store was unavailable. */
 export interface LeftUpload {
   /** Address of the object store; empty for Amazon S3. */
   readonly store: string;
