@@ -411,7 +411,7 @@ export const mutants: readonly Mutant[] = [
     'a target that was stopped and came back does not soak',
     'stoppedAndReturned',
     'policy/ledger/rollout-header.ts',
-    '{ unproven: true }',
+    '{ unproven: true, unprovenSinceMs: oldest.startedAtMs }',
     '{}',
   ),
   mutant(
