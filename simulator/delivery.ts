@@ -88,7 +88,7 @@ function writeAll(
         return;
       }
       const sent = (error: unknown) => {
-        // After the connection breaks, its last write may still use the memory of the piece.
+        // After the connection breaks, its last write may still use the memory of the sent piece, so the memory is not reused.
         if (!error) onSent(value);
       };
       if (!response.write(value, sent)) {

@@ -43,7 +43,7 @@ export interface RequestToken {
 }
 
 export interface ModelOptions {
-  /** Wall time at the start, in ms since the epoch. All times of the model are on this scale. */
+  /** Wall time at which the simulated service starts, in ms since the epoch. All times of the model are ms since the epoch. */
   readonly startMs: number;
   readonly journal?: (entry: JournalEntry) => void;
   /** Log messages that searches read if the scenario has no log data. */

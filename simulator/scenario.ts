@@ -26,7 +26,10 @@ export type Operation = (typeof operations)[number];
 export interface Scenario {
   /** Random seed. */
   readonly seed?: number;
-  /** Factor by which upgrades and searches are faster. It does not change limits, keep-alives, lags and events. */
+  /**
+   * Factor by which upgrades and searches are faster. Request limits, keep-alive times, delays of lists and times of events do
+   * not change.
+   */
   readonly timeScale?: number;
   /** Base paths of the service on its host. The simulator prints the first. */
   readonly basePaths?: readonly string[];
@@ -34,7 +37,7 @@ export interface Scenario {
   readonly users?: Readonly<Record<string, UserScenario>>;
   /** Organisations by name, which users refer to. */
   readonly organisations?: Readonly<Record<string, OrganisationScenario>>;
-  /** Offered builds (4.7). The newest build is the latest, unless an entry sets `latest`. */
+  /** Offered builds (4.7). The newest build is the service's latest build, unless an entry sets `latest`. */
   readonly builds?: readonly (string | BuildScenario)[];
   readonly ids?: { readonly firstCollector?: number | string; readonly firstTask?: number | string };
   readonly groups?: Readonly<Record<string, CollectorGroup>>;

@@ -178,7 +178,7 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress}|${remotePort}`;
 }
 
-/** Returns the host name with which a URL reaches a listening address. */
+/** Returns the host name by which a URL can reach the address on which the server listens. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '') return '127.0.0.1';
   if (host === '::') return '[::1]';

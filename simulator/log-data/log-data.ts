@@ -68,7 +68,7 @@ export interface Search {
 
 /** A page of `messages` (2.5) as JSON, in pieces that are made while they are sent. */
 export interface MessagePage {
-  /** Number of messages on the page, known before the first piece is made. */
+  /** Number of messages on the page. It is known before the first piece is made. */
   readonly rows: number;
   /** Total length of the page's pieces in bytes. */
   readonly bytes: number;

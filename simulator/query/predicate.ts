@@ -1,6 +1,6 @@
 /**
- * Conditions on rows and records. In a composed condition, parts that are fast to evaluate come first, and parts that are always true or
- * false are removed.
+ * Conditions of queries on rows and records. In a condition with several parts, parts that are fast to evaluate come first, and
+ * parts that are always true or false are removed.
  */
 
 /** Fields by name, of a row or a record. */

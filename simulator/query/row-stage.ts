@@ -1,8 +1,8 @@
 /**
  * Parses the operators on messages before any aggregation.
  *
- * Conditions directly after the search are evaluated together with it. `limit` counts the messages that the search finds, so no operator
- * after a `limit` may drop messages.
+ * Conditions directly after the search (the part before the first `|`) are evaluated together with the search. `limit` counts the
+ * messages that the search finds, so no operator after a `limit` may drop messages.
  */
 import { parseDuration } from '../../src/base/duration.ts';
 import { parseCondition } from './condition.ts';

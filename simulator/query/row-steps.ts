@@ -61,7 +61,8 @@ export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
     const names = lowered(step.adds.map(({ name }) => name));
     const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
-    // Steps without known names hide fields, or add fields whose names depend on the row.
+    // The names of a step's fields are not always known: some steps hide fields, and others add fields whose names depend on the
+    // row.
     if (step.drops || isRead || names.length === 0) needed.push(step);
   }
   return needed.reverse();

@@ -83,8 +83,8 @@ export interface PageScenario {
   /** Whether messages of a query without aggregation have `_raw` if the request does not require it. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
   /**
-   * Answer to a request for messages of an aggregation that does not require them: 400 `raw.messages.not.available`, or messages
-   * without `_raw`.
+   * Answer to a request for the messages of an aggregation whose creation did not require raw messages: status 400 with
+   * `raw.messages.not.available`, or messages without the field `_raw`.
    */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
   /** Records of an unfinished aggregation: the true records so far, or records with wrong numbers. */

@@ -85,7 +85,7 @@ export function timeZoneOf(name: string): TimeZone | undefined {
   return zone;
 }
 
-/** Returns a UTC offset in the notation of the IANA database: `+02:00`. */
+/** Returns a UTC offset in the notation of the IANA database, such as `+02:00`. */
 function offsetOf(name: string): string | undefined {
   const [, sign, hours = '', minutes = '00'] = offsetForm.exec(name) ?? [];
   return sign === undefined ? undefined : `${sign}${hours.padStart(2, '0')}:${minutes}`;

@@ -28,7 +28,9 @@ export class Shipping {
     for (const collector of collectors) this.record(collector, atMs);
   }
 
-  /** Records the rate of a collector from `atMs` on. A rate at the start of the service also holds for the time before. */
+  /**
+   * Records the message rate of a collector from `atMs` on. A rate at the start of the service also holds for the time before.
+   */
   record(collector: Collector, atMs: number): void {
     const rate = this.#rateOf(collector);
     let stream = this.#streams.get(collector.id);

@@ -12,7 +12,7 @@ import { renderTask } from './upgrade-task.ts';
 import { settingsFor, type Upgrades } from './upgrades.ts';
 
 export interface TaskDefinition {
-  /** Collector id in decimal digits. Undefined if the body names no collector. */
+  /** Collector id in decimal digits. Undefined if the request body names no collector. */
   readonly collectorId: string | undefined;
   /** Requested target version. Undefined if absent; `invalid` if it is not a text. */
   readonly toVersion: string | undefined | { readonly invalid: unknown };

@@ -11,7 +11,7 @@ export interface Mutant {
   /** Kind of directed histories (see `directed-plans.ts`) that detects the mutant. */
   readonly directions: string;
   readonly mutations: readonly Mutation[];
-  /** Prefix of the violation that detects the mutant, when the violation names another rule. */
+  /** First words of the violation that detects the mutant, if the violation names a rule other than the mutant's rule. */
   readonly shows?: string;
 }
 

@@ -56,7 +56,8 @@ function goesFirst(
       compareRank(other, policy) < 0 &&
       targetOf(plan, other) !== undefined &&
       targetOf(plan, other) !== post.toVersion &&
-      // The owner of a collector does not change while an attempt is open (U13). The outcome of an earlier POST may still be open.
+      // The owner of a collector does not change while an attempt is open (U13). The outcome of an earlier POST for the collector
+      // may still be unknown.
       !post.repeats &&
       post.intent?.probe !== true,
   );

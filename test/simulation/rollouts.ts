@@ -106,7 +106,7 @@ export function retriesOf({ policyChanges }: HistoryRecord, { policy, rolloutId 
   });
 }
 
-/** Whether a user had approved this stage of this rollout by this time. */
+/** Whether a user had approved the given stage of the rollout by the given time. */
 export function wasApproved(
   { policyChanges }: HistoryRecord,
   { policy, rolloutId }: RolloutKey,

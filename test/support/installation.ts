@@ -51,8 +51,8 @@ async function print(namespace: string, namespaces: readonly string[]): Promise<
 }
 
 /**
- * Renders the manifests of a base for the namespace. Names end in the namespace, so that the ClusterRoles of two installations
- * differ.
+ * Renders the manifests of a base (folder of `manifests/`) for the namespace. Names end in the name of the namespace, so that
+ * the ClusterRoles of two installations have different names.
  */
 async function render(base: 'namespaced' | 'cluster-wide', namespace: string): Promise<string> {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);

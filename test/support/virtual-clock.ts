@@ -86,7 +86,7 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // When no timer is set, the promise must wait for a real event such as a file read.
+    // When no timer is set, the promise must be waiting for a real event, such as the end of a file read.
     while (!(await this.run(() => isSettled)));
     return settled;
   }

@@ -20,9 +20,9 @@ export interface MadeUpSettings {
   readonly oddShare: number;
   /** Share of messages whose `_raw` has half a surrogate pair. JSON can write it only as an escape, and UTF-8 cannot encode it. */
   readonly loneSurrogateShare: number;
-  /** Number of sources. Each has a collector, a host and a category. */
+  /** Number of sources of messages. Each source has a collector, a host and a category. */
   readonly sources: number;
-  /** Number of templates: messages of one template differ only in ids and times. */
+  /** Number of message templates. Messages of one template differ only in ids and times. */
   readonly variety: number;
   readonly fieldCase: FieldCase;
 }

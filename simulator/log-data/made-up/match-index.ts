@@ -19,8 +19,8 @@ export class MatchIndex {
   #end: number;
   #found = 0;
   /**
-   * Ranks of the marks. `#counts[i]` is the number of matches before the rank `#ranks[i]`. The first mark is the start
-   * of the range.
+   * Ranks (positions by age) of the marks. For each mark, the number of matches before it is stored at the same index of the list
+   * of counts. The first mark is the start of the range.
    */
   #ranks: number[];
   #counts: number[] = [0];

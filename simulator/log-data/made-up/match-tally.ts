@@ -54,7 +54,8 @@ export class MatchTally {
   }
 
   /**
-   * Calls `each` once for each kind with matches, with a template of the kind and the number of matches. Then resets the counts.
+   * Calls `each` once for each kind of template that has matches, with a template of the kind and the number of matches. Then the
+   * counts are set to zero.
    */
   take(each: (template: number, times: number) => void): void {
     for (const kind of this.#present) {

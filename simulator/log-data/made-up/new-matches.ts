@@ -17,7 +17,7 @@ export interface NewMatches {
   at(rank: number): void;
   /** Reports all matches with ranks in [from, to). */
   between(from: number, to: number): void;
-  /** Reports the matches that were only counted so far. Called at the end of each step of the search. */
+  /** Reports the matches that were counted but not reported yet. Called at the end of each step of the search. */
   end(): void;
 }
 

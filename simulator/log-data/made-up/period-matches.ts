@@ -80,8 +80,8 @@ export class PeriodMatches {
   }
 
   /**
-   * Calls `take` for each match with a rank in [from, to) and in the period, newest first, until `take` returns false.
-   * Skips the first `skip` matches. Returns whether `take` never returned false.
+   * Calls `take` for each match with a rank in [from, to) and in the period, newest first, until `take` returns false. Skips the
+   * first `skip` matches. Returns false as soon as `take` returns false.
    */
   each(from: number, to: number, period: Period, skip: number, take: (rank: number) => boolean): boolean {
     let left = skip;

@@ -89,7 +89,7 @@ export class Timeline {
   /** Number of messages of all spans. */
   readonly rows: number;
   readonly #layouts: Layouts;
-  /** Block of the last call, cached because callers mostly go through the ranks in order. */
+  /** Block that the last call returned. It is cached because callers mostly read messages in order. */
   #lastBlock: Block | undefined;
 
   constructor(settings: MadeUpSettings, layouts: Layouts) {
@@ -134,7 +134,7 @@ export class Timeline {
     return this.rows;
   }
 
-  /** Returns the number of messages in a span with a time of `timeMs` or later. */
+  /** Returns the number of messages in a span whose time is `timeMs` or later. */
   #rowsSince(span: Span, timeMs: number): number {
     const { rows } = this.#layouts;
     const blocks = Math.ceil(span.rows / rows);

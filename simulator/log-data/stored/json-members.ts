@@ -10,7 +10,7 @@ export interface Member {
   readonly end: number;
 }
 
-/** The members of the outermost object in the order of the text, or the first error and its position. */
+/** The members of the outermost JSON object in the order of the text, or the first error of the text and its position. */
 export type Scan = { readonly members: readonly Member[] } | Fault;
 
 interface Fault {

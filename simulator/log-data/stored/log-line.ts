@@ -81,7 +81,7 @@ class LineReader {
     return { messageTimeMs, receiptTimeMs, given: this.#given, others: this.#others };
   }
 
-  /** Reads a field. Returns a text with the problem and its remedy, or undefined for a valid field. */
+  /** Reads a field of the line. Returns a text with the problem and its remedy, or undefined if the field is valid. */
   #readField(name: string, field: string, value: unknown): string | undefined {
     if (field === '_messagetime' || field === '_receipttime') {
       const timeMs = timeOf(value);

@@ -20,7 +20,7 @@ export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   expect(journal.filter(({ status, fault }) => status === 429 && fault === null)).toEqual([]);
 }
 
-/** Returns the arrivals in the second that starts with `first`, as text. */
+/** Returns, as text, the requests that arrive in the second that starts with the request `first`. */
 function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): readonly string[] {
   return journal
     .filter(({ at }) => at >= first.at && at < first.at + 1_000)

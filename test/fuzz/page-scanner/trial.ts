@@ -26,7 +26,9 @@ export interface Scan {
   readonly error?: unknown;
 }
 
-/** Passes chunks to the scanner. Each chunk is surrounded by misleading bytes and overwritten after its write. */
+/**
+ * Passes chunks to the scanner. Each chunk is surrounded by misleading bytes, and is overwritten after the scanner has read it.
+ */
 export function scan(page: Buffer, cuts: Cuts): Scan {
   const rows: ScannedRow[] = [];
   const scanner = new PageScanner({

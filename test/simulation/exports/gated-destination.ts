@@ -27,7 +27,7 @@ export class GatedDestination extends MemoryDestination {
       if (isDead(gate)) return { until: never() };
       const fault = observer.strike(call, name);
       observer.after(`${call} ${name}`);
-      // A process that is killed here has sent the call but never learns the result.
+      // A process that is killed at this point has sent its call to the destination, but never receives the result.
       if (isDead(gate)) return undefined;
       const open = () => new Promise<void>((resolve) => gate.deliver(resolve));
       return { ...fault, until: (fault?.until ?? Promise.resolve()).then(open) };

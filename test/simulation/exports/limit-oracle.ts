@@ -64,8 +64,8 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // Two faults make the check impossible. A process cannot read the scanned bytes of an invalid status, and a frozen process acts late on
-  // what it decided earlier.
+  // Two kinds of faults make this check impossible: a process cannot read the scanned bytes of an invalid status, and a frozen
+  // process sends late the requests on which it decided earlier.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {

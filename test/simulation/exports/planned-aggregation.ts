@@ -10,7 +10,7 @@ export interface AggregationPlan {
   readonly figures: readonly Figure[];
   /** Length in ms of the time slices by which the aggregation groups messages. */
   readonly sliceMs: number;
-  /** Lower bound for the size of a group. Only groups with more messages than this give a record. */
+  /** Only groups with more messages than this number give a record. Undefined if all groups do. */
   readonly moreThan: number | undefined;
 }
 

@@ -124,7 +124,10 @@ function withSharedIds(chance: Chance, messages: readonly PlannedMessage[]): Pla
   });
 }
 
-/** Messages that an export selects: range, time base, messages, and settle delay. */
+/**
+ * Messages that an export selects: their range of times, the kind of time (message time or receipt time), their scope, and the
+ * settle delay.
+ */
 export interface WantedMessages {
   readonly fromMs: number;
   readonly toMs: number;

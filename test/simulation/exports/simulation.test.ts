@@ -16,7 +16,7 @@ test.each(firstSeeds)('a hundred histories from seed %i on', { timeout: 600_000 
   expect(violated.map((reply) => violationsTold(exportProgram, reply))).toEqual([]);
 });
 
-// Seeds 10 and 47 run whole operators. Seed 47 also has compressed files.
+// The histories of seeds 10 and 47 run whole operators. The history of seed 47 also has compressed files.
 test.each([5, 10, 31, 47, 60])('history %i happens again exactly', async (seed) => {
   const [first, second] = [await runHistory(planExportHistory(seed)), await runHistory(planExportHistory(seed))];
   expect(second.record.journal).toEqual(first.record.journal);

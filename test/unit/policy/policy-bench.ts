@@ -74,7 +74,9 @@ export interface BenchParts {
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly header?: Partial<LedgerHeader>;
   readonly entries?: readonly Entry[];
-  /** Listed members of the started stages, by stage name. Other stages of the ledger header have no member list. */
+  /**
+   * Member lists of the started stages, by stage name. A stage in the ledger header that is not named here has no member list.
+   */
   readonly members?: Readonly<Record<string, readonly string[]>>;
   readonly collectors?: readonly Collector[];
   /** Time in ms at which the request for the page with the collectors was sent. */

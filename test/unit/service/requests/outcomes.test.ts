@@ -216,8 +216,8 @@ const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
 /**
- * Number of requests that an operation sends. A request with an effect is sent once. It is repeated only after a certain rejection, or when
- * a second request has the same effect.
+ * Number of requests that an operation sends. A request with an effect is sent once. Such a request is repeated only if the
+ * service has certainly rejected it, or if a second request has the same effect.
  */
 function writesOf(operation: Operation, outcome: Outcome): number {
   const [, , , writes] = expected[outcome];
