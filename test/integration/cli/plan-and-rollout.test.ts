@@ -4,6 +4,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
+import { renderPlans } from '../../../src/cli/plan/plan-view.ts';
+import type { Outlook } from '../../../src/cli/plan/planner.ts';
 import type { RolloutPlan } from '../../../src/policy/plan/rollout-plan.ts';
 import { planInWorld } from '../../support/planned-world.ts';
 import { World } from '../../support/world.ts';
@@ -133,13 +135,17 @@ function worldOf({ groups, spec, upgradeSeconds, pageRows = 1_000 }: Case): Worl
 }
 
 async function planOf(world: World, upgradeMs?: number): Promise<RolloutPlan> {
+  return (await outlookOf(world, upgradeMs)).plan;
+}
+
+async function outlookOf(world: World, upgradeMs?: number): Promise<Extract<Outlook, { kind: 'plan' }>> {
   const { outlooks } = await planInWorld(world, {
     wanted: ['fleet'],
     ...(upgradeMs === undefined ? {} : { upgradeMs }),
   });
   const [outlook] = outlooks;
   if (outlook?.kind !== 'plan') throw new Error(`no plan: ${JSON.stringify(outlook)}`);
-  return outlook.plan;
+  return outlook;
 }
 
 interface RollOut {
@@ -206,7 +212,11 @@ describe('a plan and its rollout', () => {
   test('counts the requests and the time of a message analysis', async () => {
     const one = cases['a canary with a message analysis, and the rest'] as Case;
     const world = worldOf(one);
-    const plan = await planOf(world, one.upgradeSeconds * 1_000);
+    const outlook = await outlookOf(world, one.upgradeSeconds * 1_000);
+    const { plan } = outlook;
+    const lines = renderPlans([outlook], { width: 200, colour: false, wide: false });
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}Requests: .*, 10 to count messages$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^ {4}canary .* 35m +messages of 30m /));
     const planned = world.journal.length;
     await rollOut(world);
     const journal = world.journal.slice(planned);
