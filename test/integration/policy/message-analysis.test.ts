@@ -3,7 +3,10 @@
  * shipping messages.
  */
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { annotations } from '../../../src/api/annotations.ts';
+import { World } from '../../support/world.ts';
+import { readText } from '../../unit/house/source-file.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { analyzed } from './analyzed-world.ts';
 import { before, hourMs, middle, type Setting, target } from './staged-world.ts';
@@ -180,4 +183,24 @@ describe('a process that is killed during the analysis', () => {
       expect(stage('canary')?.failedAttempts).toBe(quiet);
     },
   );
+});
+
+test('examples/quiet-build is stopped by its canary, with its simulated fleet', async () => {
+  const { spec } = parse(readText('examples/quiet-build/policy.yaml'));
+  const [canary, ...others] = spec.strategy.stages;
+  const messages = { baseline: 'BeforeUpgrade', ...canary.analysis.messages };
+  const stages = [
+    { ...canary, analysis: { messages } },
+    ...others.map((stage: object) => ({ soakDuration: '0s', ...stage })),
+  ];
+  const world = new World({ scenario: parse(readText('examples/scenarios/quiet-build.yaml')) });
+  world.addSecret();
+  world.addPolicy('quiet-build', { ...spec, strategy: { order: 'Name', ...spec.strategy, stages } });
+  world.start();
+  expect(await world.until(() => world.ready('quiet-build')?.reason === 'RolloutStopped', hourMs)).toBe(true);
+  expect(world.policy('quiet-build')?.status?.stages?.[0]?.analysis).toMatchObject({
+    state: 'Failed',
+    judged: 5,
+    quietest: [{ name: 'web-0011' }, { name: 'web-0022' }],
+  });
 });
