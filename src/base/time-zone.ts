@@ -79,7 +79,7 @@ export class TimeZone {
   }
 
   /**
-   * Returns the instant, a wall time in ms, at which clocks in this time zone show a local time.
+   * Returns the time in ms since the epoch at which clocks in this time zone show a local time.
    */
   instantOf(localMs: number): number {
     const steadyMs = this.steadyOffsetMs(localMs);

@@ -15,7 +15,7 @@ import { conditionOf, holds } from './condition-lines.ts';
 
 /** Flags with which another logfleet command finds a resource. */
 export interface StepOptions extends TargetOptions {
-  /** True if no command can find the resource. A person must then change its manifest. */
+  /** True if commands such as `logfleet retry` cannot reach the resource. A person must then edit its manifest. */
   readonly byManifest?: true;
 }
 
