@@ -5,7 +5,7 @@ import { countFrom, exportPool, upgradePool } from '../simulation/history-pool.t
 import { exportProgram, upgradeProgram, violationsTold } from '../simulation/replay.ts';
 
 /** `make test` runs the histories below this seed. */
-const firstSeed = 301;
+const firstSeed = 201;
 const lastSeed = 2_000;
 const perTest = 100;
 const seeds = Array.from({ length: (lastSeed - firstSeed + 1) / perTest }, (_, index) => firstSeed + index * perTest);
