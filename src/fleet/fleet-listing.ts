@@ -185,7 +185,7 @@ export class FleetListing {
     return this.#pageReads.get(page);
   }
 
-  /** Requests a sweep of which every request is sent at or after `sentAfterMs`. */
+  /** Requests a sweep whose requests are all sent at or after `sentAfterMs`. */
   requestSweep(sentAfterMs: number): void {
     if (this.#completeSinceMs !== undefined && this.#completeSinceMs >= sentAfterMs) return;
     if (this.#sweep && this.#sweep.startedAtMs >= sentAfterMs) return;
