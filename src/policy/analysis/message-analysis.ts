@@ -7,7 +7,9 @@
  */
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
+import { counted } from '../../base/number-text.ts';
 import { bounded } from '../../controller/status-text.ts';
+import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
 import type { PolicySettings } from '../settings.ts';
 
@@ -18,8 +20,6 @@ export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
   return 3 * graceMs;
 }
 
-/** Maximum number of records (rows of an aggregation) on one page of results. */
-const recordsPerPage = 10_000;
 /** Typical number of requests of one search besides its pages: creation, two reads of its status, and deletion. */
 const requestsOfSearch = 4;
 
@@ -88,7 +88,7 @@ export function analysisPeriods(
  * @param collectors number of collectors in the service's list, because each collector with messages has one record
  */
 export function requestsOfAnalysis(collectors: number): number {
-  return 2 * (requestsOfSearch + Math.max(1, Math.ceil(collectors / recordsPerPage)));
+  return 2 * (requestsOfSearch + Math.max(1, Math.ceil(collectors / maxPageRows)));
 }
 
 /** Query that counts the messages of each collector. */
@@ -96,13 +96,18 @@ export function countQuery({ scope = '*' }: Pick<StageAnalysis, 'scope'>): strin
   return `${scope} | count by _collectorid`;
 }
 
+/** Verdict of a finished analysis. It is inconclusive if no member could be judged. */
+export function verdictOf({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Failed' | 'Inconclusive' {
+  if (quiet > 0) return 'Failed';
+  return judged > 0 ? 'Passed' : 'Inconclusive';
+}
+
 /** Sentence about the quiet members without its full stop; undefined when there are none. */
 export function quietText({ durationMs, outcome }: StageAnalysis): string | undefined {
   if (!outcome || outcome.quiet === 0) return undefined;
   const [{ name, messages, baseline } = { name: '', messages: 0, baseline: 0 }] = outcome.quietest;
-  const collectors = outcome.quiet === 1 ? '1 collector' : `${outcome.quiet} collectors`;
   const example = `${name}: ${messages} messages in ${renderDuration(durationMs)}, ${baseline} before`;
-  return `${collectors} went quiet (${outcome.quiet === 1 ? '' : 'for example '}${example})`;
+  return `${counted(outcome.quiet, 'collector')} went quiet (${outcome.quiet === 1 ? '' : 'for example '}${example})`;
 }
 
 /**

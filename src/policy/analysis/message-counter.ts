@@ -4,6 +4,7 @@
  *
  * Invariant: counts are complete or absent. A search with errors, with a lost status or with a cut result is repeated.
  */
+import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, LogfleetError } from '../../base/errors.ts';
 import { retryDelayMs } from '../../base/retry-delay.ts';
@@ -56,7 +57,7 @@ export class MessageCounter {
    * is counted.
    */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
-    if (order && this.#run?.searches === searches && isSameOrder(this.#run.order, order)) return;
+    if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
     this.close();
     this.#run = order && new CounterRun(this.#clock, () => this.#policy.noteNews(), searches, order);
   }
@@ -65,10 +66,6 @@ export class MessageCounter {
     this.#run?.close();
     this.#run = undefined;
   }
-}
-
-export function isSameOrder(left: AnalysisOrder, right: AnalysisOrder): boolean {
-  return JSON.stringify(left) === JSON.stringify(right);
 }
 
 /** Counts the messages of one order until both counts are known. */

@@ -1,9 +1,10 @@
 /** Begins, continues and ends rollouts in the ledger's header. A policy has one rollout for each of its targets, one after the other. */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
-import { quietText } from '../analysis/message-analysis.ts';
+import { quietText, verdictOf } from '../analysis/message-analysis.ts';
 import type { Counts } from '../members/state-counts.ts';
 import {
+  type AnalysisOutcome,
   emptyTally,
   type LedgerHeader,
   type RolloutHistory,
@@ -164,26 +165,31 @@ export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { 
     const isAnalyzed = analysis?.outcome !== undefined && known?.analysis?.outcome === undefined;
     return [
       ...(known ? [] : [event('StageStarted', `Stage ${name} of rollout ${rolloutId} begins.`)]),
-      ...(isAnalyzed ? [analyzed(name, analysis)] : []),
+      ...(isAnalyzed ? [analyzed(name, analysis, analysis.outcome)] : []),
       ...(hasEnded ? [event('StageCompleted', `Stage ${name} of rollout ${rolloutId} has ended.`)] : []),
     ];
   });
 }
 
 /** Event that reports the outcome of a stage's message analysis. */
-function analyzed(stage: string, analysis: StageAnalysis) {
-  const quiet = quietText(analysis);
-  const { judged = 0, unjudged = 0 } = analysis.outcome ?? {};
+function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutcome) {
+  const { judged, unjudged } = outcome;
+  const collectors = counted(judged, 'judged collector');
   const left = unjudged === 0 ? '' : ` ${unjudged} shipped too few messages before the upgrade to be judged.`;
-  if (quiet !== undefined) {
-    const message = `Stage ${stage}: of ${counted(judged, 'judged collector')}, ${quiet}.${left}`;
-    return { type: 'Warning', reason: 'StageAnalysisFailed', message } as const;
+  switch (verdictOf(outcome)) {
+    case 'Failed': {
+      const message = `Stage ${stage}: of ${collectors}, ${quietText(analysis)}.${left}`;
+      return { type: 'Warning', reason: 'StageAnalysisFailed', message } as const;
+    }
+    case 'Inconclusive': {
+      const message = `Stage ${stage}: no member shipped enough messages before its upgrade to be judged.`;
+      return { type: 'Warning', reason: 'StageAnalyzed', message } as const;
+    }
+    case 'Passed': {
+      const message = `Stage ${stage}: ${collectors} still ${wordFor(judged, 'ships', 'ship')} messages.${left}`;
+      return { type: 'Normal', reason: 'StageAnalyzed', message } as const;
+    }
   }
-  const message =
-    judged === 0
-      ? `Stage ${stage}: no member shipped enough messages before its upgrade to be judged.`
-      : `Stage ${stage}: ${counted(judged, 'judged collector')} still ${wordFor(judged, 'ships', 'ship')} messages.${left}`;
-  return { type: judged === 0 ? 'Warning' : 'Normal', reason: 'StageAnalyzed', message } as const;
 }
 
 /** Highest rollout number that the policy's status shows; 0 when it shows none. */

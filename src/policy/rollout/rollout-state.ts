@@ -16,8 +16,15 @@ import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/coll
 import { sameValue } from '../../base/canonical-text.ts';
 import { counted } from '../../base/number-text.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
-import { analysisPeriods, countQuery, judgeMembers, quietText, settleMs } from '../analysis/message-analysis.ts';
-import { type AnalysisOrder, isSameOrder } from '../analysis/message-counter.ts';
+import {
+  analysisPeriods,
+  countQuery,
+  judgeMembers,
+  quietText,
+  settleMs,
+  verdictOf,
+} from '../analysis/message-analysis.ts';
+import type { AnalysisOrder } from '../analysis/message-counter.ts';
 import type { DecideInput } from '../decide-input.ts';
 import type { AnalysisOutcome, LedgerHeader, RolloutStop, StageRecord, Tally } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
@@ -333,7 +340,7 @@ class StageProgress {
     if (now.wallMs < readyMs) return { gate: gate(waitsFor, reasons.analyzing, readyMs) };
     const order = { ...periods, query: countQuery(analysis) };
     const { messages: reading } = observation;
-    if (!reading || !isSameOrder(reading.order, order))
+    if (!reading || !sameValue(reading.order, order))
       return { gate: gate(waitsFor, reasons.analyzing), analysis: order };
     if (reading.kind === 'failed') {
       const { message, handling } = reading.error;
@@ -346,7 +353,8 @@ class StageProgress {
     const outcome = { ...judgement, scannedBytes: reading.scannedBytes };
     this.#set(index, withQuiet({ ...stage, analysis: { ...analysis, outcome } }, outcome));
     this.#header = withQuiet(this.#header, outcome);
-    if (outcome.judged === 0) {
+    const verdict = verdictOf(outcome);
+    if (verdict === 'Inconclusive') {
       return this.#stopInconclusive(
         name,
         `No member of stage ${name} shipped enough messages before its upgrade to be judged`,
@@ -354,7 +362,7 @@ class StageProgress {
     }
     // The members that went quiet are failures, and the next decision applies the failure policy to
     // them.
-    return outcome.quiet > 0 ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
+    return verdict === 'Failed' ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
   }
 
   /**

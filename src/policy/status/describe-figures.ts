@@ -19,7 +19,7 @@ import type {
 import { compareText } from '../../base/text-order.ts';
 import type { Health } from '../../controller/health.ts';
 import { bounded, isoTime } from '../../controller/status-text.ts';
-import { analysisPeriods, type Period } from '../analysis/message-analysis.ts';
+import { analysisPeriods, type Period, verdictOf } from '../analysis/message-analysis.ts';
 import type { Attempt, Ending, Entry, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
@@ -144,7 +144,7 @@ function describeAnalysis(
   const { outcome } = analysis;
   if (outcome) {
     const { judged, quiet, unjudged, scannedBytes, quietest } = outcome;
-    const state = quiet > 0 ? 'Failed' : judged > 0 ? 'Passed' : 'Inconclusive';
+    const state = verdictOf(outcome);
     return { state, judged, quiet, unjudged, scannedBytes, ...periods, quietest: within(maxQuietBytes, quietest) };
   }
   const isUnavailable = endedAtMs === undefined && gate?.reason === reasons.analysisUnavailable;
