@@ -23,7 +23,7 @@ describe.concurrent('a rollout in stages', () => {
     await manifests.policy('production', { strategy: { maxInProgress: 100, stages } });
     const first = await (await run()).ended;
     const retry = `logfleet retry cvp/production --dir ${manifests.path}`;
-    const outcome = `logging/production: RolloutStopped: 1 of 1 attempts of stage canary failed, and 0 are tolerated. Set another target, or run: ${retry}\n`;
+    const outcome = `logging/production: RolloutStopped: 1 failure in stage canary, maxFailures is 0. Set another target, or run: ${retry}\n`;
     expect(first).toMatchObject({ status: 1, stdout: outcome });
     expect(first.stderr).toMatch(/^logging\/production: RolloutStopped; .*stage canary, updated 0\/6/m);
     expect(await tenant.tasks()).toHaveLength(1);

@@ -22,11 +22,15 @@ export function isAtWork(status: WithConditions | undefined): boolean {
   return !status?.conditions?.length || holds(status, 'Reconciling');
 }
 
+/** Renders the conditions of a resource. A message that several conditions share is shown only below the first of them. */
 export function renderConditions({ conditions = [] }: WithConditions, nowMs: number): readonly string[] {
-  return conditions.flatMap(({ type, status, reason, message, lastTransitionTime }) => [
-    `${type}=${status} for ${renderAgeSince(lastTransitionTime, nowMs)}: ${printable(reason)}`,
-    ...(message === '' ? [] : [`  ${printable(message)}`]),
-  ]);
+  const shown = new Set(['']);
+  return conditions.flatMap(({ type, status, reason, message, lastTransitionTime }) => {
+    const line = `${type}=${status} for ${renderAgeSince(lastTransitionTime, nowMs)}: ${printable(reason)}`;
+    const lines = shown.has(message) ? [line] : [line, `  ${printable(message)}`];
+    shown.add(message);
+    return lines;
+  });
 }
 
 /** Returns a sentence that the status describes an older generation of the spec. Undefined if the status is current. */

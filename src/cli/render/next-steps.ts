@@ -25,7 +25,7 @@ export interface NextSteps {
   readonly resume?: string | undefined;
   /** Command that approves the stage that waits for approval. */
   readonly approve?: string | undefined;
-  /** Command that continues a stopped rollout, or that retries failed collectors. */
+  /** Command that continues a stopped rollout. */
   readonly retry?: string | undefined;
 }
 
@@ -43,11 +43,10 @@ export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll
   };
 }
 
-/** Returns the first step that applies to the resource, as a sentence that follows a message. Empty if no step applies. */
-function renderNextStep({ resume, approve, retry }: NextSteps): string {
+/** Returns how to end a pause or to give an approval, as a sentence that follows a message. Empty if no step applies. */
+function renderNextStep({ resume, approve }: NextSteps): string {
   if (resume !== undefined) return ` To resume: ${resume}`;
-  if (approve !== undefined) return ` To approve: ${approve}`;
-  return retry === undefined ? '' : ` To retry: ${retry}`;
+  return approve === undefined ? '' : ` To approve: ${approve}`;
 }
 
 /**
@@ -56,9 +55,7 @@ function renderNextStep({ resume, approve, retry }: NextSteps): string {
  */
 export function renderMessage({ kind, status }: AnyResource, message: string, steps: NextSteps): string {
   const stop = kind === 'CollectorVersionPolicy' ? status?.rollout?.stopped : undefined;
-  const reason = conditionOf(status, 'Ready')?.reason;
-  const isStopped = reason === reasons.rolloutStopped || reason === reasons.aborted;
-  if (!stop || !isStopped || steps.retry === undefined) return `${message}${renderNextStep(steps)}`;
+  if (!stop || steps.retry === undefined) return `${message}${renderNextStep(steps)}`;
   return `${stop.message.replace(/\.?$/, '.')} Set another target, or run: ${steps.retry}`;
 }
 
@@ -84,20 +81,10 @@ function approveStep(resource: AnyResource, options: TargetOptions): string | un
   return stage && `${commandLine('approve', resource, options)} --stage ${shellWord(stage.name)}`;
 }
 
-/** Reasons of the `Ready` condition for which the command `logfleet retry` helps. */
-const retryReasons: readonly (string | undefined)[] = [
-  reasons.rolloutStopped,
-  reasons.stageInconclusive,
-  reasons.rolledBack,
-  reasons.aborted,
-  reasons.collectorsFailed,
-  reasons.collectorsRefused,
-];
-
 function retryStep(resource: AnyResource, options: TargetOptions): string | undefined {
-  if (resource.kind !== 'CollectorVersionPolicy') return undefined;
   const reason = conditionOf(resource.status, 'Ready')?.reason;
-  return retryReasons.includes(reason) ? commandLine('retry', resource, options) : undefined;
+  const isStopped = reason === reasons.rolloutStopped || reason === reasons.aborted;
+  return isStopped ? commandLine('retry', resource, options) : undefined;
 }
 
 /** One cause of a pause of the whole operator. */

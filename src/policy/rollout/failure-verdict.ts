@@ -7,6 +7,8 @@
  * would end.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
+import { counted } from '../../base/number-text.ts';
+import { quietText } from '../analysis/message-analysis.ts';
 import type { Exceeded, LedgerHeader, Share, StageRecord, Tally } from '../ledger/ledger.ts';
 
 export interface Excess {
@@ -44,10 +46,10 @@ export function findExcess(
   for (const { name, maxFailures, tally: own, endedAtMs } of isComplete ? [] : stages) {
     const isEnd = endedAtMs !== undefined || isStageEnd;
     const exceeded = exceededBy(own, maxFailures, isEnd || own.finished >= minSamples);
-    if (exceeded) return excess({ ...exceeded, stage: name });
+    if (exceeded) return excess({ ...exceeded, stage: name }, stages);
   }
   const exceeded = exceededBy(tally, failurePolicy?.maxFailures, isStageEnd || tally.finished >= minSamples);
-  return exceeded && excess(exceeded);
+  return exceeded && excess(exceeded, stages);
 }
 
 /**
@@ -70,10 +72,21 @@ function exceededBy({ finished, failed }: Tally, most: Share | undefined, isJudg
   return isJudged && failed * 100 > Number.parseFloat(most) * finished ? exceeded : undefined;
 }
 
-function excess(exceeded: Exceeded): Excess {
+function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {
   const { failed, finished, tolerated, stage } = exceeded;
-  const scope = stage === undefined ? 'the rollout' : `stage ${stage}`;
-  const verb = tolerated === 1 ? 'is' : 'are';
-  const message = `${failed} of ${finished} attempts of ${scope} failed, and ${tolerated} ${verb} tolerated`;
+  const [scope, limit] =
+    stage === undefined ? ['the rollout', 'failurePolicy.maxFailures'] : [`stage ${stage}`, 'maxFailures'];
+  const where = typeof tolerated === 'number' ? scope : `${counted(finished, 'upgrade')} of ${scope}`;
+  const quiet = quietAmong(failed, stage === undefined ? stages : stages.filter(({ name }) => name === stage));
+  const message = `${counted(failed, 'failure')} in ${where}, ${limit} is ${tolerated}${quiet}`;
   return { message, exceeded };
+}
+
+/** Text that names the quiet members among the failures of these stages; empty when there are none. */
+function quietAmong(failed: number, stages: readonly StageRecord[]): string {
+  // A retry empties the tally of each stage, so the quiet members of an empty tally are no failures any more.
+  const stage = stages.findLast(({ analysis, tally }) => tally.failed > 0 && (analysis?.outcome?.quiet ?? 0) > 0);
+  if (!stage?.analysis) return '';
+  const others = failed - (stage.analysis.outcome?.quiet ?? 0);
+  return `: ${quietText(stage.analysis)}${others > 0 ? ` and ${counted(others, 'other failure')}` : ''}`;
 }

@@ -26,7 +26,14 @@ import {
 } from '../analysis/message-analysis.ts';
 import type { AnalysisOrder } from '../analysis/message-counter.ts';
 import type { DecideInput } from '../decide-input.ts';
-import type { AnalysisOutcome, LedgerHeader, RolloutStop, StageRecord, Tally } from '../ledger/ledger.ts';
+import {
+  type AnalysisOutcome,
+  emptyTally,
+  type LedgerHeader,
+  type RolloutStop,
+  type StageRecord,
+  type Tally,
+} from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { type Counts, outstanding, totalOf } from '../members/state-counts.ts';
@@ -86,11 +93,8 @@ export interface RolloutState extends Progress {
    * none is exceeded.
    */
   readonly excess: Excess | undefined;
-  /**
-   * Current number of attempts and failures of the stage or rollout that stopped the rollout; undefined when no attempt has
-   * ended.
-   */
-  readonly stopTally: Tally | undefined;
+  /** Current number of failures of the stage or rollout that stopped the rollout; undefined when no attempt has ended. */
+  readonly failedNow: number | undefined;
   /** Number of failed collectors to which no `maxFailures` of the spec applies. */
   readonly untolerated: number;
   /** Plan of the rollback; undefined for a rollout that was never rolled back. */
@@ -125,7 +129,7 @@ export function evaluate(input: DecideInput, pending: PendingChanges, evaluation
     header,
     isLastStarted: waitingStages(policy.spec, header).length === 0,
     excess: stop ? undefined : judged.excess,
-    stopTally: stop && tallyOfStop(header, stop),
+    failedNow: stop && failuresOf(header, stop),
     untolerated: countUntolerated(input, pending, header),
     rollback: stop?.kind === 'rollback' ? rollbackOf(input, pending, header) : undefined,
   };
@@ -158,18 +162,9 @@ function judge(
   const record = header.stages?.[current ?? noStage];
   const counts = current === undefined ? pending.counts() : pending.stageCounts(current);
   const isStageEnd = record?.updatedAtMs !== undefined || heldUpBy(counts, spec) === 0;
-  const found = findExcess(spec, header, isStageEnd);
-  const quiet = found && quietOf(header, found);
-  const excess = found && quiet !== undefined ? { ...found, message: `${found.message}; ${quiet}` } : found;
+  const excess = findExcess(spec, header, isStageEnd);
   const stop = excess && isStopDue(excess, spec, header) ? stopFor(spec, header, excess, now.wallMs) : undefined;
   return { header: stop ? { ...header, stop } : header, excess };
-}
-
-/** Sentence about the quiet members among the failures that exceed a tolerance; undefined when there are none. */
-function quietOf({ stages = [] }: LedgerHeader, { exceeded }: Excess): string | undefined {
-  const counted = stages.filter(({ name }) => exceeded.stage === undefined || exceeded.stage === name);
-  const texts = counted.map(({ analysis }) => analysis && quietText(analysis));
-  return texts.findLast((text) => text !== undefined);
 }
 
 /**
@@ -210,14 +205,15 @@ function reapproved(
 }
 
 /**
- * Returns the current number of attempts and failures of the stage or rollout that stopped the rollout. The numbers still
- * change, because attempts may end after the stop (H3). Undefined for a stop without such numbers.
+ * Current number of failures of the stage or rollout that stopped the rollout. Attempts that were in flight can still fail after
+ * the stop (H3). Undefined for a stop without failures.
  */
-function tallyOfStop({ stages = [], tally }: LedgerHeader, { exceeded }: RolloutStop): Tally | undefined {
+function failuresOf({ stages = [], tally }: LedgerHeader, { exceeded }: RolloutStop): number | undefined {
   if (!exceeded) return undefined;
   const { stage } = exceeded;
-  const now = stage === undefined ? tally : stages.find(({ name }) => name === stage)?.tally;
-  return now?.finished === 0 ? undefined : now;
+  const { finished, failed } =
+    stage === undefined ? tally : (stages.find(({ name }) => name === stage)?.tally ?? emptyTally);
+  return finished === 0 ? undefined : failed;
 }
 
 function countUntolerated(

@@ -43,7 +43,7 @@ export interface HealthInput {
   readonly wait: RolloutWait | undefined;
   /** State of the rollout; undefined until a rollout exists. */
   readonly state:
-    | Pick<RolloutState, 'header' | 'excess' | 'untolerated' | 'rollback' | 'gate' | 'stopTally'>
+    | Pick<RolloutState, 'header' | 'excess' | 'untolerated' | 'rollback' | 'gate' | 'failedNow'>
     | undefined;
 }
 
@@ -150,7 +150,7 @@ function stopped({ state, fleet }: HealthInput): Health | undefined {
   const stop = state?.header.stop;
   if (!stop || stop.kind === 'rollback') return undefined;
   const remedy = stop.kind === 'inconclusive' ? afterInconclusive(stop, state.header) : wayOn;
-  const message = `${stopText(stop, state.stopTally)}: nothing more is started.${inFlight(fleet)} ${remedy}`;
+  const message = `${stopText(stop, state.failedNow)}. Nothing more is started.${inFlight(fleet)} ${remedy}`;
   return { ...stalled, reason: stopReasons[stop.kind], message };
 }
 
@@ -169,13 +169,13 @@ function afterInconclusive({ stage }: RolloutStop, { stages = [] }: LedgerHeader
 }
 
 /**
- * Explanation of a stop, without its full stop. The current number of failed attempts is added if it differs from the number at
- * the time of the stop (H3).
+ * Explanation of a stop, without its full stop. The current number of failures is added if it differs from the number at the time
+ * of the stop (H3).
  */
-function stopText({ message, exceeded }: RolloutStop, now: RolloutState['stopTally']): string {
-  const isSame = exceeded?.failed === now?.failed && exceeded?.finished === now?.finished;
-  const why = message.replace(/\.$/, '');
-  return now === undefined || isSame ? why : `${why} (now ${now.failed} of ${now.finished})`;
+function stopText({ message, exceeded }: RolloutStop, failedNow: number | undefined): string {
+  const now =
+    failedNow === undefined || failedNow === exceeded?.failed ? '' : ` (now ${counted(failedNow, 'failure')})`;
+  return `${message.replace(/\.$/, '')}${now}`;
 }
 
 const wayOn = 'Set another target, or run `logfleet retry`.';
@@ -184,7 +184,7 @@ function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   const { header, rollback } = state ?? {};
   if (!header?.stop || !rollback) return undefined;
   const { rolledBack, candidates, underWay, left, offline } = rollback;
-  const why = stopText(header.stop, state?.stopTally);
+  const why = stopText(header.stop, state?.failedNow);
   const rest = [
     left.length > 0 ? `${counted(left.length, 'collector')} could not be rolled back (see status.failureReasons)` : '',
     offline > 0
@@ -193,16 +193,16 @@ function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   ].filter((text) => text !== '');
   const said = rest.length > 0 ? `; ${rest.join('; ')}` : '';
   if (isRollbackOver(rollback)) {
-    const message = `${why}: ${rolledBackWords(rolledBack)} to the former versions${said}. ${wayOn}`;
+    const message = `${why}. ${rolledBackWords(rolledBack)} to the former versions${said}. ${wayOn}`;
     return { ...stalled, reason: reasons.rolledBack, message };
   }
-  const done = `${why}: ${rolledBackWords(rolledBack)}, ${underWay} under way`;
+  const done = `${why}. ${rolledBackWords(rolledBack)}, ${underWay} in flight`;
   if (spec.mode === 'Observe' && candidates.length > 0) {
     const message = `${done}${said}. Would roll back ${counted(candidates.length, 'more collector')}; ${observesOnly}`;
     return { ...quiet, ready: 'False', reason: reasons.observing, message };
   }
   const waits = wait === undefined ? '' : `; waiting for ${wait.waitingFor}`;
-  const message = `${done}, ${candidates.length} left to do${said}${waits}.`;
+  const message = `${done}, ${candidates.length} remaining${said}${waits}.`;
   const isStill = underWay === 0 && wait?.reason !== undefined;
   return { ...atWork, reason: isStill ? (wait.reason as string) : reasons.rollingBack, message };
 }
@@ -303,9 +303,9 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   const failed = fleet?.counts.failed ?? 0;
   if (isTolerated(input)) return undefined;
   if (failed === 0) return wentQuiet(input);
-  const excess = state?.excess ? ` (${state.excess.message})` : '';
+  const excess = state?.excess ? ` ${state.excess.message}.` : '';
   const them = wordFor(failed, 'it', 'them');
-  const message = `${counted(failed, 'collector')} could not be upgraded to ${targetVersion} and ${wordFor(failed, 'has', 'have')} no retries left${excess}; status.failureReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
+  const message = `${counted(failed, 'collector')} could not be upgraded to ${targetVersion} and ${wordFor(failed, 'has', 'have')} no retries left.${excess} status.failureReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 

@@ -39,7 +39,7 @@ describe('late joiners of a completed rollout', () => {
       await world.clock.advance(6 * hourMs);
       // Two attempts failed, and at most two others were in flight when the failures became known.
       expect(since().length).toBeLessThanOrEqual(4);
-      expect(world.ready('production')?.message).toContain('attempts of the rollout failed, and 1 is tolerated');
+      expect(world.ready('production')?.message).toContain('failures in the rollout, failurePolicy.maxFailures is 1');
       expect(since().filter(({ toVersion }) => toVersion !== target)).toEqual([]);
       expect(at(target)).toBe(10);
       expect(status()?.history).toMatchObject([{ outcome: 'Completed' }]);

@@ -301,7 +301,7 @@ describe('maxFailures (R5)', () => {
     });
     world.start();
     expect(await untilReason('CollectorsFailed')).toBe(true);
-    expect(world.ready('production')?.message).toContain('3 of 4 attempts of stage canary failed, and 0 are tolerated');
+    expect(world.ready('production')?.message).toContain('3 failures in stage canary, maxFailures is 0');
   });
 });
 

@@ -497,7 +497,7 @@ describe('soak', () => {
       expect(await one.untilReason(action === 'Pause' ? 'RolloutStopped' : 'RolledBack')).toBe(true);
       await one.world.clock.advance(3 * hourMs);
       expect(one.to(target)).toHaveLength(2);
-      expect(one.world.ready('production')?.message).toContain('attempts of stage canary failed');
+      expect(one.world.ready('production')?.message).toContain('in stage canary, maxFailures is');
     },
   );
 

@@ -257,7 +257,7 @@ describe('a soak', () => {
     world.model.patch({ collectors: { [name]: { running: false } } }, world.service.nowMs());
     expect(await untilReason('RolloutStopped', 2 * hourMs)).toBe(true);
     expect(tasks()).toHaveLength(3);
-    expect(world.ready('production')?.message).toContain('1 of 3 attempts of stage canary failed');
+    expect(world.ready('production')?.message).toContain('1 failure in stage canary');
   });
 
   test('does not end after a death when no maxFailures is set', async () => {
@@ -342,7 +342,7 @@ describe('the failure policy', () => {
     });
     world.start();
     await world.until(() => tasks().length > 10, hourMs);
-    expect(world.ready('production')?.message).toContain('attempts of the rollout failed, and 0 are tolerated');
+    expect(world.ready('production')?.message).toContain('in the rollout, failurePolicy.maxFailures is 0');
     expect(await untilReason('CollectorsFailed')).toBe(true);
     expect(tasks()).toHaveLength(30);
   });

@@ -162,15 +162,39 @@ describe('get', () => {
     }
   });
 
+  it('shows a message that several conditions share only once', async () => {
+    const shared = { reason: 'CollectorsFailed', message: 'Two collectors failed.', lastTransitionTime: '' };
+    const ready = { type: 'Ready', status: 'True', ...shared } as const;
+    const conditions = [ready, { ...ready, type: 'Stalled' }, { ...ready, type: 'Outage', message: 'No answer.' }];
+    const { stdout } = await run(new MemoryReader([samplePolicy({ status: { conditions } })]), {
+      kind: 'cvp/production',
+    });
+    const lines = stdout.split('\n').filter((line) => /=True|Two|No answer/.test(line));
+    expect(lines.map((line) => line.trim().replace(/ for .*/, ''))).toEqual([
+      'Ready=True',
+      'Two collectors failed.',
+      'Stalled=True',
+      'Outage=True',
+      'No answer.',
+    ]);
+  });
+
   it('shows the command that retries an aborted rollout', async () => {
-    const message = 'Aborted by a person: nothing more is started.';
+    const message = 'Aborted by a person. Nothing more is started.';
+    const rollout = {
+      id: 'r',
+      startTime: '',
+      stopped: { reason: 'Aborted' as const, time: '', message: 'Aborted by alice.' },
+    };
     const ready = { type: 'Ready', status: 'False', reason: 'Aborted', message, lastTransitionTime: '' } as const;
-    const aborted = samplePolicy({ status: { conditions: [ready] } });
+    const aborted = samplePolicy({ status: { conditions: [ready], rollout } });
     const { stdout } = await run(new MemoryReader([aborted]), {
       kind: 'cvp/production',
       options: { dir: 'manifests' },
     });
-    expect(stdout.replace(/\s+/g, ' ')).toContain('To retry: logfleet retry cvp/production --dir manifests');
+    expect(stdout.replace(/\s+/g, ' ')).toContain(
+      'Aborted by alice. Set another target, or run: logfleet retry cvp/production --dir manifests',
+    );
   });
 
   it('adds the message of Ready for -o wide, also for one resource', async () => {

@@ -99,7 +99,6 @@ describe('LiveView in a pipe that has been quiet', () => {
 });
 
 describe('LiveView of a policy', () => {
-  const stopped = 'The rollout was stopped.';
   const withReady = (message: string, isAtWork: boolean, reason = 'RollingOut') => {
     const [ready, reconciling] = rollingStatus.conditions!;
     const conditions = [{ ...ready!, reason, message }, ...(isAtWork ? [reconciling!] : [])];
@@ -126,11 +125,16 @@ describe('LiveView of a policy', () => {
     const output = recordingOutput(terminal);
     const clock = new VirtualClock(nowMs);
     const view = new LiveView({ output, clock, flagsOf });
-    view.show(withReady(stopped, false, 'RolloutStopped'));
+    const policy = withReady('Nothing more is started.', false, 'RolloutStopped');
+    const stopped = { reason: 'RolloutStopped' as const, time: '', message: '2 failures in the rollout' };
+    const rollout = { ...rollingStatus.rollout!, stopped };
+    view.show({ ...policy, status: { ...policy.status!, rollout } });
     await clock.advance(11_000);
     view.end();
     const text = terminal === undefined ? output.text : shownOn(output.text).join(' ').replaceAll(/\s+/g, ' ');
-    expect(text).toContain(`${stopped} To retry: logfleet retry cvp/production --dir m`);
+    expect(text).toContain(
+      '2 failures in the rollout. Set another target, or run: logfleet retry cvp/production --dir m',
+    );
   });
 });
 

@@ -16,8 +16,8 @@ const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: s
 const failed = samplePolicy({
   status: {
     conditions: [
-      condition('Ready', 'False', 'CollectorsFailed', '2 collectors failed.'),
-      condition('Stalled', 'True', 'CollectorsFailed', '2 collectors failed.'),
+      condition('Ready', 'False', 'CollectorsFailed', '2 collectors failed. Run `logfleet retry`.'),
+      condition('Stalled', 'True', 'CollectorsFailed', '2 collectors failed. Run `logfleet retry`.'),
     ],
   },
 });
@@ -44,9 +44,11 @@ describe('the outcome of a run', () => {
   });
 
   it('shows the command that retries, with its flags', () => {
-    const conditions = [condition('Ready', 'False', 'Aborted', 'Aborted: go on with `logfleet retry`.')];
-    expect(shown([samplePolicy({ status: { conditions } })]).stdout).toBe(
-      "logging/production: Aborted: Aborted: go on with `logfleet retry`. To retry: logfleet retry cvp/production --dir './it is'\n",
+    const conditions = [condition('Ready', 'False', 'Aborted', 'Aborted. Run `logfleet retry`.')];
+    const stopped = { reason: 'Aborted' as const, time: lastTransitionTime, message: 'Aborted by alice.' };
+    const rollout = { id: '1-19.500-1', startTime: lastTransitionTime, stopped };
+    expect(shown([samplePolicy({ status: { conditions, rollout } })]).stdout).toBe(
+      "logging/production: Aborted: Aborted by alice. Set another target, or run: logfleet retry cvp/production --dir './it is'\n",
     );
   });
 
@@ -88,8 +90,7 @@ describe('the outcome of a run', () => {
 
   it('refers to the details of failures', () => {
     expect(shown([failed])).toEqual({
-      stdout:
-        "logging/production: CollectorsFailed: 2 collectors failed. To retry: logfleet retry cvp/production --dir './it is'\n",
+      stdout: 'logging/production: CollectorsFailed: 2 collectors failed. Run `logfleet retry`.\n',
       stderr: "See logfleet get cvp production --dir './it is' for details.\n",
     });
     expect([failed, paused].map(isStalled)).toEqual([true, false]);
@@ -110,7 +111,7 @@ describe('the outcome of a run', () => {
 
   it('is wrapped on a terminal', () => {
     expect(shown([failed], { columns: 30 }).stdout).toBe(
-      "logging/production:\nCollectorsFailed: 2 collectors\nfailed. To retry: logfleet\nretry cvp/production --dir\n'./it is'\n",
+      'logging/production:\nCollectorsFailed: 2 collectors\nfailed. Run `logfleet retry`.\n',
     );
   });
 

@@ -52,14 +52,41 @@ describe('a percentage', () => {
 test('the tolerance of a stage is reported before that of the rollout, with its figures', () => {
   const excess = findExcess(policyOf({ maxFailures: 0 }), inStage(3, 2, { maxFailures: 1 }), false);
   expect(excess).toEqual({
-    message: '2 of 3 attempts of stage canary failed, and 1 is tolerated',
+    message: '2 failures in stage canary, maxFailures is 1',
     exceeded: { failed: 2, finished: 3, tolerated: 1, stage: 'canary' },
   });
   const whole = findExcess(policyOf({ maxFailures: 0 }), inStage(3, 2, { maxFailures: 2 }), false);
   expect(whole).toEqual({
-    message: '2 of 3 attempts of the rollout failed, and 0 are tolerated',
+    message: '2 failures in the rollout, failurePolicy.maxFailures is 0',
     exceeded: { failed: 2, finished: 3, tolerated: 0 },
   });
+});
+
+describe('quiet members', () => {
+  const settings = { minRatio: 50, durationMs: 1_800_000, baseline: 'DayBefore', minMessages: 1 } as const;
+  const quietest = [{ id: '1', name: 'web-1', messages: 3, baseline: 90 }];
+  const outcome = { judged: 5, quiet: 2, unjudged: 0, scannedBytes: 0, quietest };
+  const failing = (failed: number) => inStage(5, failed, { analysis: { ...settings, outcome } });
+  const messageFor = (before: LedgerHeader) => findExcess(policyOf({ maxFailures: 0 }), before, false)?.message;
+
+  test('are named among the failures', () => {
+    expect(messageFor(failing(2))).toBe(
+      '2 failures in the rollout, failurePolicy.maxFailures is 0: 2 collectors went quiet (for example web-1: 3 messages in 30m, 90 before)',
+    );
+    expect(messageFor(failing(3))).toMatch(/ is 0: 2 collectors went quiet \(.+\) and 1 other failure$/);
+  });
+
+  test('that a retry has cleared are no failures any more', () => {
+    expect(messageFor({ ...failing(0), tally: tally(1, 1) })).toBe(
+      '1 failure in the rollout, failurePolicy.maxFailures is 0',
+    );
+  });
+});
+
+test('the message of a percentage has the number of upgrades', () => {
+  expect(findExcess(policyOf({ maxFailures: '10%' }), of(20, 3), false)?.message).toBe(
+    '3 failures in 20 upgrades of the rollout, failurePolicy.maxFailures is 10%',
+  );
 });
 
 test('after its completion, a rollout is judged by failurePolicy alone, and a percentage stops it only after minSamples', () => {

@@ -234,7 +234,7 @@ export const quietState: RolloutState = {
   current: undefined,
   isLastStarted: true,
   excess: undefined,
-  stopTally: undefined,
+  failedNow: undefined,
   untolerated: 0,
   rollback: undefined,
 };

@@ -22,7 +22,7 @@ import { decided, fleetOf, PolicyBench, type Seen } from './policy-bench.ts';
 
 const { graceMs } = settings;
 const nowMs = 90 * minuteMs;
-const stop: Partial<LedgerHeader> = { stop: { kind: 'rollback', message: '2 of 3 attempts failed', atMs: 1 } };
+const stop: Partial<LedgerHeader> = { stop: { kind: 'rollback', message: '2 failures in the rollout', atMs: 1 } };
 
 function rolledBack(known: Entry, row: Partial<Collector> | null = {}, seenAtMs = nowMs) {
   const collectors = row === null ? [] : fleetOf(1, () => ({ collectorVersion: target, ...row }));
@@ -321,11 +321,11 @@ describe('what people read', () => {
       reconciling: true,
       stalled: false,
       message:
-        '2 of 3 attempts failed: 1 collector was rolled back, 0 under way, 1 left to do; 1 collector could not be rolled back (see status.failureReasons).',
+        '2 failures in the rollout. 1 collector was rolled back, 0 in flight, 1 remaining; 1 collector could not be rolled back (see status.failureReasons).',
     });
   });
 
-  test('in mode Observe nothing moves, and a run of a directory ends once what is under way has', () => {
+  test('in mode Observe, no rollback starts, and a run of a directory ends after the attempts in flight', () => {
     const observe = { nowMs, policy: { spec: { mode: 'Observe' } } } as const;
     const under = (known: Entry) => {
       const entries = [known, { ...updated(), collectorId: '2' }];
@@ -341,7 +341,7 @@ describe('what people read', () => {
       reconciling: false,
       stalled: false,
       message:
-        '2 of 3 attempts failed: 1 collector was rolled back, 0 under way. Would roll back 1 more collector; spec.mode is Observe, so no upgrade is started.',
+        '2 failures in the rollout. 1 collector was rolled back, 0 in flight. Would roll back 1 more collector; spec.mode is Observe, so no upgrade is started.',
     });
     expect(decided(rolledBack(backAfter('updated')), observe).health.reason).toBe('RolledBack');
   });
@@ -365,7 +365,7 @@ describe('what people read', () => {
       reason: 'RolledBack',
       stalled: true,
       message:
-        '2 of 3 attempts failed: 2 collectors were rolled back to the former versions; 1 collector could not be rolled back (see status.failureReasons). Set another target, or run `logfleet retry`.',
+        '2 failures in the rollout. 2 collectors were rolled back to the former versions; 1 collector could not be rolled back (see status.failureReasons). Set another target, or run `logfleet retry`.',
     });
   });
 });

@@ -252,12 +252,12 @@ test('the state line of a stopped rollout ends with the cause', () => {
     type,
     status: type === 'Stalled' ? ('True' as const) : ('False' as const),
     reason: 'RolloutStopped',
-    message: '1 of 3 attempts of stage canary failed, and 0 are tolerated: nothing more is started.',
+    message: '1 failure in stage canary, maxFailures is 0. Nothing more is started.',
     lastTransitionTime: ago(56),
   }));
   const summary = { ...rollingStatus.summary, state: 'RolloutStopped' };
   const line = renderLine(samplePolicy({ status: { ...rollingStatus, summary, conditions } }))?.line;
-  expect(line).toMatch(/^logging\/production: RolloutStopped; .*failed 2: 1 of 3 attempts of stage canary failed, and/);
+  expect(line).toMatch(/^logging\/production: RolloutStopped; .*failed 2: 1 failure in stage canary, maxFailures/);
 });
 
 describe('all details of a policy', () => {
