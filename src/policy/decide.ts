@@ -18,7 +18,7 @@ import { sameValue } from '../base/canonical-text.ts';
 import type { Health } from '../controller/health.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import { isoTime } from '../controller/status-text.ts';
-import { admit, noAdmission } from './attempts/admission.ts';
+import { admit } from './attempts/admission.ts';
 import {
   forgetRefusals,
   forgetUnselected,
@@ -28,7 +28,6 @@ import {
   settleByRows,
 } from './attempts/evidence.ts';
 import { planReads, type ReadPlan } from './attempts/read-plan.ts';
-import type { AdmissionInput } from './attempts/start-rules.ts';
 import { refusalOfAll } from './attempts/start-rules.ts';
 import type { DurationSample } from './attempts/upgrade-duration.ts';
 import type { DecideInput } from './decide-input.ts';
@@ -91,7 +90,8 @@ export function decide(input: DecideInput): Decision {
   const { pending, durations, applied } = applyEvidence(input);
   const found = admitAll(input, pending, applied);
   const { state, admission, watch } = found;
-  const unsent = found.refusal === undefined && state.header.stop === undefined ? 0 : input.observation.unsent;
+  const unsent =
+    found.admission.refusal === undefined && state.header.stop === undefined ? 0 : input.observation.unsent;
   const fleet = { counts: pending.counts(), matched: pending.matched };
   const counts = withdrawn(fleet.counts, unsent);
   const wait = waitOf(found);
@@ -178,17 +178,14 @@ function applyEvidence(input: DecideInput) {
 
 /** Evaluates the rollout, selects the attempts to start, and plans the next reads. */
 function admitAll(input: DecideInput, pending: PendingChanges, applied: AppliedAnnotations): Found {
-  const { policy, ledger, observation, calendar, now } = input;
-  const known = { observation, stop: undefined, calendar, now };
   const state = evaluate(input, pending, {
     header: applied.header,
     retried: applied.retried,
-    mayStart: refusalOfAll(policy, known) === undefined,
+    mayStart: refusalOfAll({ ...input, stop: undefined }) === undefined,
   });
-  const refusal = refusalOfAll(policy, { ...known, stop: state.header.stop });
-  const admission = refusal ? noAdmission(ledger.header.attempts) : admit(admissionInput(input, pending, state));
+  const admission = admit({ ...input, pending, state });
   const watch = planReads(input, pending, admission, state.sweepFromMs);
-  return { refusal, admission, state, watch, pending, now };
+  return { admission, state, watch, pending, now: input.now };
 }
 
 function healthInput(
@@ -285,23 +282,6 @@ function estimateEndMs(
 
 function withEnd({ rollout }: Essentials, endMs: number | undefined): Pick<Essentials, 'rollout'> {
   return rollout && endMs !== undefined ? { rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } } : {};
-}
-
-function admissionInput(input: DecideInput, pending: PendingChanges, state: RolloutState): AdmissionInput {
-  const { policy, ledger, memberIndex, observation, calendar, now, settings } = input;
-  return {
-    state,
-    calendar,
-    spec: policy.spec,
-    targetVersion: ledger.header.target,
-    memberIndex,
-    pending,
-    attempts: ledger.header.attempts,
-    room: observation.room,
-    inFlight: observation.inFlight,
-    now,
-    settings,
-  };
 }
 
 /** Whether only a person can change the state of the policy. A directory run may then end. */

@@ -20,6 +20,7 @@ import {
   ownWindowClosed,
   type Refusal,
   refusalOf,
+  refusalOfAll,
   type StageLimit,
   stageNotReached,
 } from './start-rules.ts';
@@ -31,18 +32,15 @@ export interface Wait {
   /** Reason of the `Ready` condition during the wait; undefined for the default reason. */
   readonly reason: string | undefined;
   readonly collectors: number;
-  /**
-   * Earliest monotonic time in ms at which one of the waiting collectors may start; undefined when the time is
-   * unknown.
-   */
-  readonly untilMs: number | undefined;
+  /** Earliest monotonic time in ms at which one of the waiting collectors may start; Infinity when the time is unknown. */
+  readonly untilMs: number;
   /** Whether all candidate collectors that come later in the order of upgrades must wait, too. */
   readonly forAll: boolean;
 }
 
 export interface Admission {
-  /** Whether the policy may start upgrade attempts at all. */
-  readonly mayStart: boolean;
+  /** Reason why the policy may not start any attempt; undefined when it may start attempts. */
+  readonly refusal: Refusal | undefined;
   /** Ledger entries whose open attempts are stored in the ledger and then posted to the service. */
   readonly post: readonly Entry[];
   readonly attempts: number;
@@ -67,32 +65,10 @@ export interface Admission {
 }
 
 export function admit(input: AdmissionInput): Admission {
+  const refusal = refusalOfAll({ ...input, stop: input.state.header.stop });
   const batch = new Batch(input);
-  batch.adoptOrphans();
-  batch.probe();
-  if (input.state.rollback) {
-    batch.rollBack(input.state.rollback);
-  } else {
-    batch.retry();
-    batch.correctDrift();
-    batch.start();
-  }
-  return batch.result();
-}
-
-/** Admission result for a policy that may not start any attempt. */
-export function noAdmission(attempts: number): Admission {
-  const nextMs = Number.POSITIVE_INFINITY;
-  return {
-    mayStart: false,
-    post: [],
-    attempts,
-    listingsNeeded: new Map(),
-    nextMs,
-    pressed: false,
-    isBrisk: false,
-    waits: [],
-  };
+  if (!refusal) batch.startAll();
+  return { refusal, ...batch.result() };
 }
 
 class Batch {
@@ -106,17 +82,29 @@ class Batch {
 
   constructor(input: AdmissionInput) {
     this.#input = input;
-    this.#attempts = input.attempts;
+    this.#attempts = input.ledger.header.attempts;
   }
 
-  result(): Admission {
+  startAll(): void {
+    const { rollback } = this.#input.state;
+    this.#adoptOrphans();
+    this.#probe();
+    if (rollback) {
+      this.#rollBack(rollback);
+    } else {
+      this.#retry();
+      this.#correctDrift();
+      this.#start();
+    }
+  }
+
+  result(): Omit<Admission, 'refusal'> {
     const waits = [...this.#waits.values()];
     return {
-      mayStart: true,
       post: this.#post,
       attempts: this.#attempts,
       listingsNeeded: this.#listingsNeeded,
-      nextMs: Math.min(...waits.map(({ untilMs = Number.POSITIVE_INFINITY }) => untilMs)),
+      nextMs: Math.min(...waits.map(({ untilMs }) => untilMs)),
       pressed: waits.some(({ forAll }) => forAll),
       isBrisk: this.#isBrisk,
       waits,
@@ -127,8 +115,8 @@ class Batch {
    * Takes over running upgrades that deleted policies started on collectors of this policy, so that no collector gets two
    * upgrades at once (U13).
    */
-  adoptOrphans(): void {
-    const { memberIndex, pending, now } = this.#input;
+  #adoptOrphans(): void {
+    const { memberIndex, pending } = this.#input;
     if (memberIndex.members('inProgress').size <= pending.openCount) return;
     for (const id of memberIndex.members('inProgress')) {
       if (pending.entry(id)?.open) continue;
@@ -137,21 +125,12 @@ class Batch {
       // The POST of this attempt may never have been sent. A probe (a repeated POST) would then start the upgrade before the
       // stage of the collector starts, so the attempt is not probed (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      const open: Attempt = {
-        number: ++this.#attempts,
-        toVersion: orphan.toVersion,
-        // An attempt without a task id has an unknown outcome. Only a probe (a repeated POST) shows whether the service accepted
-        // the attempt (U3).
-        state: orphan.taskId === undefined ? 'unknown' : 'accepted',
-        taskId: orphan.taskId,
-        ours: true,
-        probe: false,
-        startedAtMs: now.wallMs,
-        // The age of an orphaned attempt without a task id counts from now, because its POST may
-        // have been sent only a moment ago.
-        sinceMs: orphan.taskId === undefined ? now.monotonicMs : orphan.sinceMs,
-        needsGrace: true,
-      };
+      // An attempt without a task id has an unknown outcome: only a probe shows whether the service accepted it (U3). Its age
+      // counts from now, because its POST may have been sent only a moment ago.
+      const { taskId, sinceMs, toVersion } = orphan;
+      const known =
+        taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
+      const open = { ...this.#attempt(toVersion, true), ...known };
       const entry = this.#started(id);
       pending.set(id, { ...entry, used: entry.used + 1, open });
     }
@@ -162,12 +141,12 @@ class Batch {
    * and was requested at least a grace period (`graceMs`) after the POST. The policy must also still want the attempt, because
    * the original POST may never have been sent (U3).
    */
-  probe(): void {
-    const { pending, memberIndex, settings, inFlight } = this.#input;
+  #probe(): void {
+    const { ledger, pending, memberIndex, observation, settings } = this.#input;
     for (const entry of [...pending.open()]) {
       const { open, collectorId } = entry;
-      if (!open || open.toVersion !== wantedVersion(entry, this.#input.targetVersion) || inFlight.has(collectorId))
-        continue;
+      if (open?.toVersion !== wantedVersion(entry, ledger.header.target)) continue;
+      if (observation.inFlight.has(collectorId)) continue;
       // During a rollback, no attempt towards the target version is posted, not even as a probe (a repeated POST).
       if (entry.back !== (this.#input.state.rollback !== undefined)) continue;
       if (
@@ -180,13 +159,13 @@ class Batch {
       // the collector starts (R2), or outside its maintenance window (R8).
       if (!entry.back && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known())) continue;
-      if (this.#post.length >= this.#input.room) return;
+      if (this.#post.length >= observation.room) return;
       this.#write({ ...entry, open: { ...open, state: 'intended', probe: true } });
     }
   }
 
   /** Starts new attempts for failed collectors that have retries left. */
-  retry(): void {
+  #retry(): void {
     const { memberIndex, pending } = this.#input;
     for (const id of memberIndex.members('retrying')) {
       const entry = pending.entry(id);
@@ -195,7 +174,7 @@ class Batch {
     }
   }
 
-  correctDrift(): void {
+  #correctDrift(): void {
     const { memberIndex, pending } = this.#input;
     for (const id of memberIndex.members('drifting')) {
       const sinceMs = memberIndex.driftingSinceMs(id);
@@ -204,7 +183,7 @@ class Batch {
     }
   }
 
-  start(): void {
+  #start(): void {
     const { memberIndex, pending, state } = this.#input;
     for (const id of memberIndex.pending((state.header.stages?.length ?? 0) - 1)) {
       if (pending.stateOf(id) !== 'pending') continue;
@@ -219,13 +198,19 @@ class Batch {
     const collectors = memberIndex.stageCounts(laterStage).pending;
     if (!state.gate || collectors === 0) return;
     const { waitsFor, reason, untilMs } = state.gate;
-    this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs: monotonicOf(untilMs, now), forAll: true });
+    this.#waits.set(waitsFor, {
+      waitsFor,
+      reason,
+      collectors,
+      untilMs: monotonicOf(untilMs ?? Number.POSITIVE_INFINITY, now),
+      forAll: true,
+    });
   }
 
   /**
    * Starts rollback attempts for the collectors that this rollout upgraded. The limits for upgrades apply to these attempts, too.
    */
-  rollBack({ candidates, there }: RollbackPlan): void {
+  #rollBack({ candidates, there }: RollbackPlan): void {
     const { pending, now } = this.#input;
     for (const entry of there) {
       const { ending, before } = entry;
@@ -281,29 +266,25 @@ class Batch {
       return;
     }
     const before = this.#waits.get(waitsFor);
-    const soonestMs = Math.min(before?.untilMs ?? Number.POSITIVE_INFINITY, untilMs ?? Number.POSITIVE_INFINITY);
     this.#waits.set(waitsFor, {
       waitsFor,
       reason,
       collectors: (before?.collectors ?? 0) + 1,
-      untilMs: Number.isFinite(soonestMs) ? soonestMs : undefined,
+      untilMs: Math.min(before?.untilMs ?? Number.POSITIVE_INFINITY, untilMs ?? Number.POSITIVE_INFINITY),
       forAll: forAll ?? false,
     });
   }
 
   #begin(id: string, drifted: boolean): void {
-    const { memberIndex, targetVersion } = this.#input;
+    const { memberIndex, ledger } = this.#input;
+    const { target } = ledger.header;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
     // The listing of the service may lag behind. It may still show the target version for a collector that ran the target
     // recently.
-    const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === targetVersion;
-    this.#write({
-      ...entry,
-      used: drifted ? 1 : entry.used + 1,
-      drifts,
-      open: this.#attempt(targetVersion, needsGrace),
-    });
+    const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === target;
+    const used = drifted ? 1 : entry.used + 1;
+    this.#write({ ...entry, used, drifts, open: this.#attempt(target, needsGrace) });
   }
 
   #beginBack(id: string): void {
@@ -331,14 +312,10 @@ class Batch {
 
   /** Ledger entry of a collector whose attempt starts now. */
   #started(id: string): Entry {
-    const { forgiven: _, ...entry } = this.#input.pending.entry(id) ?? this.#newEntry(id);
-    return entry;
-  }
-
-  #newEntry(id: string): Entry {
-    const { memberIndex } = this.#input;
+    const { memberIndex, pending } = this.#input;
+    const { forgiven: _, ...known } = pending.entry(id) ?? {};
     const before = memberIndex.row(id)?.collector.collectorVersion || undefined;
-    return { collectorId: id, before, used: 0, drifts: 0, back: false, open: undefined, ending: undefined };
+    return { collectorId: id, before, used: 0, drifts: 0, back: false, open: undefined, ending: undefined, ...known };
   }
 
   #write(entry: Entry): void {

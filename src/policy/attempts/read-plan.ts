@@ -60,7 +60,7 @@ export function planReads(
     }
   }
   const nextMs = Math.min(watch.nextMs, landed.nextMs);
-  const sweepShare = admission.mayStart && isWaiting ? workingShare : restingShare;
+  const sweepShare = !admission.refusal && isWaiting ? workingShare : restingShare;
   return { ...watch, pages, ...planSweep(input, { sweepAfterMs, nextMs }), sweepShare };
 }
 

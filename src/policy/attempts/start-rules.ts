@@ -1,27 +1,22 @@
 /**
- * Rules that decide whether an upgrade attempt may start. Each rule is a named function that returns undefined, or a refusal with
- * a reason for display.
+ * Rules that decide whether an upgrade attempt may start, in the order in which their reasons are reported.
  *
- * Two lists contain the rules in the order in which reasons are reported. The rules of the first list are evaluated once per
- * decision, and a refusal by one of them keeps every collector of the policy from starting. The rules of the second list are
+ * `refusalOfAll` is evaluated once per decision. Its refusal keeps every collector of the policy from starting. `rulesForOne` are
  * evaluated for each candidate collector, in the order of the strategy. `member-state.ts` determines which collectors are
  * candidates.
  */
 
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
-import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { parseDuration } from '../../base/duration.ts';
 import { counted } from '../../base/number-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
-import type { Observation } from '../decide-input.ts';
+import type { DecideInput } from '../decide-input.ts';
 import type { Ending, RolloutStop } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
-import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { isStageStarted, mayJoin, type RolloutState } from '../rollout/rollout-state.ts';
 import { shareOf } from '../rollout/stages.ts';
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
-import type { PolicySettings } from '../settings.ts';
 import { type Instant, monotonicOf } from './attempt.ts';
 
 export interface Refusal {
@@ -31,39 +26,20 @@ export interface Refusal {
    */
   readonly waitsFor: string | undefined;
   /** Reason of the `Ready` condition while the rollout only waits; absent for the default reason. */
-  readonly reason?: string;
-  /** Monotonic time in ms until which the refusal certainly holds; undefined when an event ends the wait. */
-  readonly untilMs?: number;
+  readonly reason?: string | undefined;
+  /** Monotonic time in ms until which the refusal certainly holds; absent when an event ends the wait. */
+  readonly untilMs?: number | undefined;
   /** Monotonic time in ms: the collector may start only after a listing that was requested at or after this time. */
   readonly unseenSinceMs?: number;
   /** Set when all later candidates must wait for the same reason as this candidate collector. */
-  readonly forAll?: true;
+  readonly forAll?: boolean;
 }
 
-type RuleForAll = (policy: CollectorVersionPolicy, known: KnownOfAll) => Refusal | undefined;
-
-/** Inputs of the rules that are evaluated once for all collectors of a policy. */
-export interface KnownOfAll {
-  readonly observation: Observation;
-  /** Reason why the rollout was stopped; absent while the rollout continues. */
+/** Input of the rules that concern all collectors of a policy. */
+export interface KnownOfAll extends Pick<DecideInput, 'policy' | 'observation' | 'calendar' | 'now'> {
+  /** Reason why the rollout was stopped; undefined while the rollout continues. */
   readonly stop: RolloutStop | undefined;
-  readonly calendar: MaintenanceCalendar;
-  readonly now: Instant;
 }
-
-const rulesForAll: readonly RuleForAll[] = [
-  heldByManifest,
-  allPaused,
-  paused,
-  beingDeleted,
-  observing,
-  stopped,
-  targetNotOffered,
-  serviceUnusable,
-  held,
-  ledgerFull,
-  windowClosed,
-];
 
 /** Collector that may need an upgrade attempt, with the reason for the attempt. */
 export type Candidate = { readonly id: string } & (
@@ -75,21 +51,10 @@ export type Candidate = { readonly id: string } & (
   | { readonly because: 'drifted'; readonly sinceMs: number }
 );
 
-export interface AdmissionInput {
-  readonly spec: CollectorVersionPolicySpec;
-  readonly targetVersion: string;
-  readonly memberIndex: PolicyMemberIndex;
+/** Input of admission: the input of the decision, its ledger changes so far, and the state of the rollout. */
+export interface AdmissionInput extends DecideInput {
   readonly pending: PendingChanges;
-  /** Highest number of an upgrade attempt in this ledger so far. */
-  readonly attempts: number;
-  /** Maximum number of attempts that this decision may start. */
-  readonly room: number;
-  /** Collectors whose upgrade POST was sent by this process and is not answered yet. */
-  readonly inFlight: ReadonlySet<string>;
-  readonly now: Instant;
-  readonly settings: PolicySettings;
   readonly state: RolloutState;
-  readonly calendar: MaintenanceCalendar;
 }
 
 /** Upgrade attempts of one stage: how many are in flight, and how many the stage's `maxInProgress` allows. */
@@ -126,12 +91,29 @@ const rulesForOne: readonly RuleForOne[] = [
 ];
 
 /** Reason why the policy may not start any attempt; undefined when the policy may start attempts. */
-export function refusalOfAll(policy: CollectorVersionPolicy, known: KnownOfAll): Refusal | undefined {
-  for (const rule of rulesForAll) {
-    const refusal = rule(policy, known);
-    if (refusal) return refusal;
-  }
-  return undefined;
+export function refusalOfAll(known: KnownOfAll): Refusal | undefined {
+  const { calendar, now } = known;
+  const waitsFor = waitOfAll(known);
+  if (waitsFor !== undefined) return { waitsFor };
+  return calendar.byCollector ? undefined : closedAt(calendar, now, undefined);
+}
+
+function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefined {
+  const { upgradesBlocked, pausedForAll, notOffered, problem, heldBy, ledgerFull } = observation;
+  const pausedBy = pausedByOf(policy);
+  // A directory contains an unusable manifest, and no former version of it is known (D1).
+  if (upgradesBlocked !== undefined) return 'a person to correct or delete the manifest that cannot be used';
+  if (pausedForAll !== undefined) return `the end of the pause of all policies by ${pausedForAll}`;
+  if (pausedBy !== undefined) return `the end of the pause by ${pausedBy}`;
+  if (policy.metadata.deletionTimestamp !== undefined) return 'the end of the policy, which is being deleted';
+  if (policy.spec.mode !== 'Enforce') return 'spec.mode to be Enforce';
+  if (stop && stop.kind !== 'rollback') return 'a retry or another target, because the rollout is stopped';
+  // A rollback returns collectors to their former versions, so it does not need the target build.
+  if (notOffered !== undefined && !stop) return 'the service to offer the target build';
+  if (problem) return 'the service, which cannot be used';
+  if (heldBy !== undefined) return heldBy;
+  // A new attempt could not be recorded in a full ledger (U1).
+  return ledgerFull ? 'free space in the ledger' : undefined;
 }
 
 /** Reason why this candidate collector may not start now; undefined when the collector may start. */
@@ -143,69 +125,6 @@ export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal 
   return undefined;
 }
 
-/** Refuses all starts while a directory contains an unusable manifest of which no former version is known (D1). */
-function heldByManifest(
-  _: CollectorVersionPolicy,
-  { observation: { upgradesBlocked } }: KnownOfAll,
-): Refusal | undefined {
-  return upgradesBlocked === undefined
-    ? undefined
-    : { waitsFor: 'a person to correct or delete the manifest that cannot be used' };
-}
-
-/** Refuses all starts while the operator is paused for all policies by its kill switch (R10). */
-function allPaused(_: CollectorVersionPolicy, { observation: { pausedForAll: by } }: KnownOfAll): Refusal | undefined {
-  return by === undefined ? undefined : { waitsFor: `the end of the pause of all policies by ${by}` };
-}
-
-function paused(policy: CollectorVersionPolicy): Refusal | undefined {
-  const by = pausedByOf(policy);
-  return by === undefined ? undefined : { waitsFor: `the end of the pause by ${by}` };
-}
-
-function beingDeleted({ metadata }: CollectorVersionPolicy): Refusal | undefined {
-  return metadata.deletionTimestamp === undefined
-    ? undefined
-    : { waitsFor: 'the end of the policy, which is being deleted' };
-}
-
-function observing({ spec }: CollectorVersionPolicy): Refusal | undefined {
-  return spec.mode === 'Enforce' ? undefined : { waitsFor: 'spec.mode to be Enforce' };
-}
-
-/** Refuses upgrades after the rollout was stopped. Rollback attempts still start. */
-function stopped(_: CollectorVersionPolicy, { stop }: KnownOfAll): Refusal | undefined {
-  return stop === undefined || stop.kind === 'rollback'
-    ? undefined
-    : { waitsFor: 'a retry or another target, because the rollout is stopped' };
-}
-
-function targetNotOffered(
-  _: CollectorVersionPolicy,
-  { observation: { notOffered }, stop }: KnownOfAll,
-): Refusal | undefined {
-  // A rollback starts attempts even if the service does not offer the target version, because it returns
-  // collectors to their former versions.
-  return notOffered === undefined || stop ? undefined : { waitsFor: 'the service to offer the target build' };
-}
-
-function serviceUnusable(_: CollectorVersionPolicy, { observation: { problem } }: KnownOfAll): Refusal | undefined {
-  return problem && { waitsFor: 'the service, which cannot be used' };
-}
-
-function held(_: CollectorVersionPolicy, { observation: { heldBy } }: KnownOfAll): Refusal | undefined {
-  return heldBy === undefined ? undefined : { waitsFor: heldBy };
-}
-
-/** Refuses all starts while the ledger is full, because a new attempt could not be recorded (U1). */
-function ledgerFull(_: CollectorVersionPolicy, { observation }: KnownOfAll): Refusal | undefined {
-  return observation.ledgerFull ? { waitsFor: 'free space in the ledger' } : undefined;
-}
-
-function windowClosed(_: CollectorVersionPolicy, { calendar, now }: KnownOfAll): Refusal | undefined {
-  return calendar.byCollector ? undefined : closedAt(calendar, now, undefined);
-}
-
 /** Refuses a collector while the maintenance window in its own time zone is closed (R8). */
 export function ownWindowClosed(
   { id }: Candidate,
@@ -214,16 +133,14 @@ export function ownWindowClosed(
   return calendar.byCollector ? closedAt(calendar, now, memberIndex.row(id)?.collector.timeZone) : undefined;
 }
 
-function closedAt(calendar: MaintenanceCalendar, now: Instant, zone: string | undefined) {
+function closedAt(calendar: MaintenanceCalendar, now: Instant, zone: string | undefined): Refusal | undefined {
   const verdict = calendar.verdict(now.wallMs, zone);
   const reason = reasons.waitingForWindow;
   switch (verdict.kind) {
     case 'open':
       return undefined;
-    case 'closed': {
-      const { because: waitsFor, opensAtMs } = verdict;
-      return { waitsFor, reason, ...(opensAtMs !== undefined && { untilMs: monotonicOf(opensAtMs, now) }) };
-    }
+    case 'closed':
+      return { waitsFor: verdict.because, reason, untilMs: monotonicOf(verdict.opensAtMs, now) };
     case 'zoneUnreadable':
       return { waitsFor: 'a readable time zone of the collector', reason };
   }
@@ -244,23 +161,17 @@ export function stageNotReached(
   const { gate } = state;
   // The stage starts with this decision. Its members are upgraded from the next decision on.
   if (!gate) return { waitsFor: undefined };
-  const untilMs = monotonicOf(gate.untilMs, now);
-  return {
-    waitsFor: gate.waitsFor,
-    ...(gate.reason !== undefined && { reason: gate.reason }),
-    ...(untilMs !== undefined && { untilMs }),
-  };
+  return { waitsFor: gate.waitsFor, reason: gate.reason, untilMs: monotonicOf(gate.untilMs, now) };
 }
 
-function postUnanswered({ id }: Candidate, { inFlight }: AdmissionState): Refusal | undefined {
-  return inFlight.has(id) ? { waitsFor: undefined } : undefined;
+function postUnanswered({ id }: Candidate, { observation }: AdmissionState): Refusal | undefined {
+  return observation.inFlight.has(id) ? { waitsFor: undefined } : undefined;
 }
 
-function backingOff(candidate: Candidate, { now, spec }: AdmissionState): Refusal | undefined {
-  if (candidate.because !== 'failed') return undefined;
+function backingOff(candidate: Candidate, { now, policy }: AdmissionState): Refusal | undefined {
   // The first attempt after a person's retry starts without a delay.
-  if (candidate.used === 0) return undefined;
-  const untilMs = candidate.ending.sinceMs + backOffMs(spec, candidate.used);
+  if (candidate.because !== 'failed' || candidate.used === 0) return undefined;
+  const untilMs = candidate.ending.sinceMs + backOffMs(policy.spec, candidate.used);
   return now.monotonicMs < untilMs ? { waitsFor: 'the back-off after a failed upgrade', untilMs } : undefined;
 }
 
@@ -314,8 +225,8 @@ function stageLimitReached({ id }: Candidate, { stageLimit, memberIndex, state }
   return stage === state.current ? { waitsFor, forAll: true } : { waitsFor };
 }
 
-function policyLimitReached(_: Candidate, { pending, spec, memberIndex }: AdmissionState): Refusal | undefined {
-  const most = maxInProgressOf(spec, memberIndex.matched);
+function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: AdmissionState): Refusal | undefined {
+  const most = shareOf(policy.spec.strategy.maxInProgress, memberIndex.matched);
   if (pending.openCount < most) return undefined;
   return { waitsFor: `a running upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };
 }
@@ -330,16 +241,8 @@ function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refus
 }
 
 /** Refuses a start when the batch of attempts is full, so that no stored attempt expires before its POST is sent (U2). */
-function batchFull(_: Candidate, { batched, room }: AdmissionState): Refusal | undefined {
-  return batched < room ? undefined : { waitsFor: undefined, forAll: true };
-}
-
-/**
- * Returns `maxInProgress` as a number. A percentage refers to the collectors that the selector matches. It is rounded up and
- * gives at least 1.
- */
-export function maxInProgressOf(spec: CollectorVersionPolicySpec, matched: number): number {
-  return shareOf(spec.strategy.maxInProgress, matched);
+function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refusal | undefined {
+  return batched < observation.room ? undefined : { waitsFor: undefined, forAll: true };
 }
 
 /**

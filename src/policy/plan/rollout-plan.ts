@@ -13,12 +13,11 @@ import type {
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { parseDuration } from '../../base/duration.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
-import { maxInProgressOf } from '../attempts/start-rules.ts';
 import { type Decision, decide } from '../decide.ts';
 import type { Ready } from '../gather.ts';
 import type { Ledger, StageAnalysis } from '../ledger/ledger.ts';
 import type { Counts } from '../members/state-counts.ts';
-import { countMembers, needsApproval } from '../rollout/stages.ts';
+import { countMembers, needsApproval, shareOf } from '../rollout/stages.ts';
 import type { NextBuild } from '../rollout/target.ts';
 import { type Forecast, type ForecastInput, forecast } from './forecast.ts';
 import {
@@ -105,7 +104,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   const found = planMembers(free.spec, seen, decision, wallMs);
   const members = stop?.kind === 'rollback' ? withoutUpgrades(found) : found;
   const upgrade = upgradeLength(ledger, policy.status, upgradeMs);
-  const maxInProgress = maxInProgressOf(policy.spec, members.matched);
+  const maxInProgress = shareOf(policy.spec.strategy.maxInProgress, members.matched);
   const { requestsPerSecond } = bound.account;
   const stages = stagesOf(free.spec, decision, members, seen.began);
   const stagesLeft = stagesAhead(free.spec, decision, members, wallMs);

@@ -17,8 +17,6 @@ import { laterStage } from './stages.ts';
 
 /** Results of the decision that are known before the health verdict (the `Ready` condition) is chosen. */
 export interface DecisionSoFar {
-  /** Reason why the policy may not start any attempt; undefined when it may start attempts. */
-  readonly refusal: Refusal | undefined;
   readonly admission: Admission;
   readonly state: RolloutState;
   readonly pending: PendingChanges;
@@ -32,8 +30,8 @@ export function waitOf(found: DecisionSoFar): RolloutWait | undefined {
 
 /** Whether all remaining collectors wait for a person: for an approval, or for the examination of a failure. */
 export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolean {
-  const { refusal, admission, pending, state } = found;
-  if (pending.openCount > 0 || (refusal !== undefined && waitAtGate(found) === undefined)) return false;
+  const { admission, pending, state } = found;
+  if (pending.openCount > 0 || (admission.refusal !== undefined && waitAtGate(found) === undefined)) return false;
   const { gate } = state;
   if (gate?.byPerson === true && reason === gate.reason) return true;
   return reason === reasons.awaitingApproval && admission.nextMs === Number.POSITIVE_INFINITY;
@@ -43,9 +41,9 @@ export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolea
  * Monotonic time in ms at which upgrade attempts may start again, for example because a window opens, or because a back-off or a
  * soak ends.
  */
-export function nextStartMs({ refusal, admission, state, now }: DecisionSoFar): number {
+export function nextStartMs({ admission, state, now }: DecisionSoFar): number {
   const gateMs = monotonicOf(state.gate?.untilMs, now) ?? Number.POSITIVE_INFINITY;
-  return Math.min(refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
+  return Math.min(admission.refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
 }
 
 /**
@@ -53,7 +51,7 @@ export function nextStartMs({ refusal, admission, state, now }: DecisionSoFar): 
  * closed as well. Also returns the soak of the last stage, for whose end no collector waits. `health.ts` reports a collector that
  * dies in this soak.
  */
-function waitAtGate({ refusal, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
+function waitAtGate({ admission: { refusal }, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
   const { gate } = state;
   if (!gate) return undefined;
   const wait = () => toWait({ ...gate, untilMs: monotonicOf(gate.untilMs, now) }, '', now);
@@ -76,7 +74,7 @@ function toBeStarted({ pending, retrying, drifting }: Counts): number {
   return pending + retrying + drifting;
 }
 
-function waitForRules({ refusal, admission: { post, waits, isBrisk }, now }: DecisionSoFar): RolloutWait | undefined {
+function waitForRules({ admission: { refusal, post, waits, isBrisk }, now }: DecisionSoFar): RolloutWait | undefined {
   if (refusal) return toWait(refusal, '', now);
   const moves = isBrisk || post.length > 0;
   const wait = waits.find(({ forAll }) => forAll || !moves);
@@ -84,16 +82,10 @@ function waitForRules({ refusal, admission: { post, waits, isBrisk }, now }: Dec
   return toWait(wait, wait.forAll ? '' : ` (${counted(wait.collectors, 'collector')})`, now);
 }
 
-type Waits = Pick<Refusal, 'waitsFor'> & {
-  readonly reason?: string | undefined;
-  /** Monotonic time in ms at which the wait ends; undefined when unknown. */
-  readonly untilMs?: number | undefined;
-};
-
-function toWait({ waitsFor, reason, untilMs }: Waits, who: string, now: Instant): RolloutWait | undefined {
+function toWait({ waitsFor, reason, untilMs = Infinity }: Refusal, who: string, now: Instant): RolloutWait | undefined {
   if (waitsFor === undefined) return undefined;
   // If the text of the wait already contains a time, no second time is added to the message.
-  const isTold = untilMs === undefined || untilMs <= now.monotonicMs || /\d{4}-\d\d-\d\dT/.test(waitsFor);
+  const isTold = untilMs === Infinity || untilMs <= now.monotonicMs || /\d{4}-\d\d-\d\dT/.test(waitsFor);
   const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
   return { waitingFor: `${waitsFor}${who}${until}`, reason };
 }

@@ -1,7 +1,7 @@
 /** Tests of the maximum number of upgrades in flight (U1, U2), and of attempts that a deleted policy left in flight (U13). */
 import { describe, expect, test } from 'vitest';
 import type { Admission } from '../../../src/policy/attempts/admission.ts';
-import { maxInProgressOf } from '../../../src/policy/attempts/start-rules.ts';
+import { shareOf } from '../../../src/policy/rollout/stages.ts';
 import { epochMs, newerVersion, oldVersion, openEntry, settings, spec, stageRecord, target } from './builders.ts';
 import { admitted, fleetOf, PolicyBench, policyUid, quietState } from './policy-bench.ts';
 
@@ -19,7 +19,7 @@ describe('how many at once', () => {
     ['1%', 0, 1],
     ['100%', 33, 33],
   ])('maxInProgress %s of %d is %d', (maxInProgress, matched, most) => {
-    expect(maxInProgressOf(spec({ strategy: { maxInProgress, order: 'Name' } }), matched)).toBe(most);
+    expect(shareOf(maxInProgress, matched)).toBe(most);
   });
 
   test.each([
@@ -176,7 +176,9 @@ describe('U13: what a policy that is gone left in flight', () => {
 
   test('takes up places', () => {
     const bench = orphaned('88');
-    expect(admitted(bench, 500, { spec: spec({ strategy: { maxInProgress: 1, order: 'Name' } }) }).post).toEqual([]);
+    expect(admitted(bench, 500, { policy: { spec: { strategy: { maxInProgress: 1, order: 'Name' } } } }).post).toEqual(
+      [],
+    );
   });
 
   test('of a policy that is there is its own', () => {

@@ -7,7 +7,6 @@ import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { Ownership } from '../../../src/fleet/ownership.ts';
 import { admit } from '../../../src/policy/attempts/admission.ts';
 import type { PostOutcome, TaskReading } from '../../../src/policy/attempts/attempt.ts';
-import type { AdmissionInput } from '../../../src/policy/attempts/start-rules.ts';
 import { type Decision, decide, type FiguresNow, figuresOf } from '../../../src/policy/decide.ts';
 import type { DecideInput, ListingFacts, Observation } from '../../../src/policy/decide-input.ts';
 import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
@@ -17,7 +16,7 @@ import type { ListedRows, PolicyMemberIndex } from '../../../src/policy/members/
 import type { RolloutState } from '../../../src/policy/rollout/rollout-state.ts';
 import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
-import { claimant, collector, header, moment, type PolicyParts, policy, settings, spec, target } from './builders.ts';
+import { claimant, collector, header, moment, type PolicyParts, policy, settings, spec } from './builders.ts';
 
 export const policyUid = 'policy-a';
 
@@ -173,11 +172,15 @@ export type Seen = Partial<Observation> & { readonly nowMs?: number; readonly po
 /** Result of `decide`, and a function that returns the collector numbers of the status. */
 export type DecidedWithFigures = Decision & { readonly figures: () => FiguresNow };
 
-export function decided(
-  bench: PolicyBench,
-  { nowMs = 1_000, policy: parts, ...observation }: Seen = {},
-): DecidedWithFigures {
-  const input: DecideInput = {
+export function decided(bench: PolicyBench, seen: Seen = {}): DecidedWithFigures {
+  const input = inputOf(bench, seen);
+  const decision = decide(input);
+  return { ...decision, figures: () => figuresOf(input, decision) };
+}
+
+/** Input of `decide` for a policy without pending upgrades, with these differences. */
+export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...observation }: Seen = {}): DecideInput {
+  return {
     policy: policy({ ...parts, spec: { ...bench.spec, ...parts?.spec } }),
     ledger: bench.ledger,
     memberIndex: bench.memberIndex,
@@ -204,29 +207,17 @@ export function decided(
     now: moment(nowMs),
     settings,
   };
-  const decision = decide(input);
-  return { ...decision, figures: () => figuresOf(input, decision) };
 }
 
 /** Result of admission (the choice of the next upgrades), with the changes of the ledger that admission has prepared. */
-export function admitted(bench: PolicyBench, nowMs: number, more: Partial<AdmissionInput> = {}) {
+export function admitted(bench: PolicyBench, nowMs: number, { attempts, state = quietState, ...seen }: Admitted = {}) {
   const pending = bench.pending();
-  const admission = admit({
-    spec: bench.spec,
-    targetVersion: target,
-    memberIndex: bench.memberIndex,
-    pending,
-    attempts: 0,
-    room: 20,
-    inFlight: new Set(),
-    now: moment(nowMs),
-    settings,
-    state: quietState,
-    calendar: new MaintenanceCalendar(bench.spec.maintenance),
-    ...more,
-  });
-  return { ...admission, pending };
+  if (attempts !== undefined) bench.ledger.setHeader({ ...bench.ledger.header, attempts });
+  return { ...admit({ ...inputOf(bench, { nowMs, ...seen }), pending, state }), pending };
 }
+
+/** Differences from the admission of a policy without stages whose ledger has no attempt. */
+type Admitted = Seen & { readonly attempts?: number; readonly state?: RolloutState };
 
 /** State of a running rollout that has no stages. */
 export const quietState: RolloutState = {

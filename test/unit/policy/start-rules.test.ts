@@ -13,19 +13,8 @@ import {
 import type { Observation } from '../../../src/policy/decide-input.ts';
 import type { RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
-import {
-  endedEntry,
-  ending,
-  moment,
-  openEntry,
-  type PolicyParts,
-  policy,
-  settings,
-  spec,
-  stageRecord,
-  target,
-} from './builders.ts';
-import { fleetOf, PolicyBench, quietState } from './policy-bench.ts';
+import { endedEntry, ending, moment, openEntry, type PolicyParts, policy, settings, stageRecord } from './builders.ts';
+import { fleetOf, inputOf, PolicyBench, quietState, type Seen } from './policy-bench.ts';
 
 const closed = new MaintenanceCalendar({
   cutoff: '30m',
@@ -47,7 +36,8 @@ const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Ob
 
 const quiet = { notOffered: undefined, problem: undefined, heldBy: undefined, ledgerFull: false } as Observation;
 
-const known = (observation: Observation = quiet, stop?: RolloutStop): KnownOfAll => ({
+const known = (observation = quiet, stop?: RolloutStop, parts?: PolicyParts): KnownOfAll => ({
+  policy: policy(parts),
   observation,
   stop,
   calendar: new MaintenanceCalendar(undefined),
@@ -56,11 +46,11 @@ const known = (observation: Observation = quiet, stop?: RolloutStop): KnownOfAll
 
 describe('of all collectors', () => {
   test('any may start where nothing is in the way', () => {
-    expect(refusalOfAll(policy(), known())).toBeUndefined();
+    expect(refusalOfAll(known())).toBeUndefined();
   });
 
   test.each(reasonsForAll)('none: waiting for %s', (waitsFor, parts, seen) => {
-    expect(refusalOfAll(policy(parts), known({ ...quiet, ...seen }))).toEqual({ waitsFor });
+    expect(refusalOfAll(known({ ...quiet, ...seen }, undefined, parts))).toEqual({ waitsFor });
   });
 
   test.each(reasonsForAll.map(([reason], index) => [reason, index] as const))(
@@ -72,7 +62,7 @@ describe('of all collectors', () => {
         metadata: Object.assign({}, ...rest.map(([, { metadata }]) => metadata)),
       };
       const seen = Object.assign({}, quiet, ...rest.map(([, , observation]) => observation));
-      expect(refusalOfAll(policy(parts), known(seen))?.waitsFor).toBe(waitsFor);
+      expect(refusalOfAll(known(seen, undefined, parts))?.waitsFor).toBe(waitsFor);
     },
   );
 });
@@ -82,36 +72,36 @@ describe('of all collectors, by what the rollout and the calendar say', () => {
   const stopped = (kind: RolloutStop['kind']): RolloutStop => ({ kind, message: 'x', atMs: 1 });
 
   test.each(['failures', 'abort'] as const)('a stop (%s) waits for a person', (kind) => {
-    expect(refusalOfAll(policy(), known(quiet, stopped(kind)))).toEqual({
+    expect(refusalOfAll(known(quiet, stopped(kind)))).toEqual({
       waitsFor: 'a retry or another target, because the rollout is stopped',
     });
   });
 
   test('a rollback continues, also where the target is offered no longer', () => {
-    expect(refusalOfAll(policy(), known({ ...quiet, notOffered: 'x' }, stopped('rollback')))).toBeUndefined();
+    expect(refusalOfAll(known({ ...quiet, notOffered: 'x' }, stopped('rollback')))).toBeUndefined();
   });
 
   test('a stop is reported before a target that is not offered, and after a pause', () => {
     const seen = { ...quiet, notOffered: 'x' };
-    expect(refusalOfAll(policy(), known(seen, stopped('abort')))?.waitsFor).toBe(
+    expect(refusalOfAll(known(seen, stopped('abort')))?.waitsFor).toBe(
       'a retry or another target, because the rollout is stopped',
     );
-    const paused = policy({ spec: { paused: true } });
-    expect(refusalOfAll(paused, known(seen, stopped('abort')))?.waitsFor).toBe('the end of the pause by spec.paused');
+    const paused = { spec: { paused: true } };
+    expect(refusalOfAll(known(seen, stopped('abort'), paused))?.waitsFor).toBe('the end of the pause by spec.paused');
   });
 
   test('the kill switch is reported before all else', () => {
     const seen = { ...quiet, pausedForAll: 'the ConfigMap', problem } as Observation;
-    expect(refusalOfAll(policy({ spec: { paused: true } }), known(seen))?.waitsFor).toContain('the ConfigMap');
+    expect(refusalOfAll(known(seen, undefined, { spec: { paused: true } }))?.waitsFor).toContain('the ConfigMap');
   });
 
   test('a window that is closed is reported last, with when it opens', () => {
-    expect(refusalOfAll(policy(), { ...known(), calendar: closed })).toMatchObject({
+    expect(refusalOfAll({ ...known(), calendar: closed })).toMatchObject({
       waitsFor: 'the maintenance window that opens 2026-11-01T12:00:00Z',
       reason: 'WaitingForWindow',
       untilMs: noon,
     });
-    expect(refusalOfAll(policy(), { ...known({ ...quiet, ledgerFull: true }), calendar: closed })?.waitsFor).toBe(
+    expect(refusalOfAll({ ...known({ ...quiet, ledgerFull: true }), calendar: closed })?.waitsFor).toBe(
       'free space in the ledger',
     );
   });
@@ -122,7 +112,7 @@ describe('of all collectors, by what the rollout and the calendar say', () => {
     [noon + 90 * 60_000 - 1, true],
     [noon + 90 * 60_000, false],
   ])('a window lets continue at %d ms of the day: %s', (atMs, mayStart) => {
-    const refusal = refusalOfAll(policy(), { ...known(), calendar: closed, now: moment(atMs) });
+    const refusal = refusalOfAll({ ...known(), calendar: closed, now: moment(atMs) });
     expect(refusal === undefined).toBe(mayStart);
   });
 });
@@ -132,21 +122,17 @@ describe('of one collector', () => {
   const failed: Candidate = { id: '1', because: 'failed', ending: ending('failed', { sinceMs: 0 }), used: 1 };
   const backOffMs = 5 * 60_000;
 
-  function line(nowMs: number, seenAtMs: number, more: Partial<AdmissionState> = {}): AdmissionState {
+  interface Among extends Partial<Omit<AdmissionState, 'policy' | 'observation'>> {
+    readonly seen?: Seen;
+  }
+
+  function line(nowMs: number, seenAtMs: number, { seen, ...more }: Among = {}): AdmissionState {
     const bench = new PolicyBench({ collectors: fleetOf(2), seenAtMs });
     return {
-      spec: bench.spec,
-      targetVersion: target,
-      memberIndex: bench.memberIndex,
+      ...inputOf(bench, { nowMs, ...seen }),
       pending: bench.pending(),
-      attempts: 0,
-      room: 20,
-      inFlight: new Set(),
-      now: moment(nowMs),
-      settings,
       batched: 0,
       state: quietState,
-      calendar: new MaintenanceCalendar(undefined),
       stageLimit: () => undefined,
       ...more,
     };
@@ -160,7 +146,7 @@ describe('of one collector', () => {
     [
       'a POST on its way, which is over in a moment',
       { id: '1', because: 'pending' },
-      line(0, 0, { inFlight: new Set(['1']) }),
+      line(0, 0, { seen: { inFlight: new Set(['1']) } }),
       { waitsFor: undefined },
     ],
     [
@@ -185,7 +171,7 @@ describe('of one collector', () => {
     [
       'a place, for all who come later',
       { id: '2', because: 'pending' },
-      line(0, 0, { spec: spec(one), pending: oneOpen() }),
+      line(0, 0, { seen: { policy: { spec: one } }, pending: oneOpen() }),
       { waitsFor: 'a running upgrade to end: strategy.maxInProgress allows at most 1 at once', forAll: true },
     ],
     [
@@ -197,7 +183,7 @@ describe('of one collector', () => {
     [
       'U2: the batch, which is over in a moment, for all who come later',
       { id: '1', because: 'pending' },
-      line(0, 0, { room: 3, batched: 3 }),
+      line(0, 0, { seen: { room: 3 }, batched: 3 }),
       { waitsFor: undefined, forAll: true },
     ],
   ])('it waits for %s', (_, candidate, among, refusal) => {
@@ -219,7 +205,7 @@ describe('of one collector', () => {
     const refusal = { waitsFor: 'the end of stage canary', reason: 'Soaking', untilMs: 50 };
 
     /** Collector 1 is a member of the stage `canary`. Collector 2 is a member of no started stage. */
-    const staged = (records: readonly StageRecord[], more: Partial<AdmissionState> = {}) => {
+    const staged = (records: readonly StageRecord[], more: Among = {}) => {
       const parts = { spec: { strategy }, header: { stages: records }, members: { canary: ['1'] } };
       const bench = new PolicyBench({ ...parts, collectors: fleetOf(2) });
       const isLastStarted = records.length === 2;
@@ -227,7 +213,7 @@ describe('of one collector', () => {
       const state = { ...quietState, header: bench.ledger.header, gate, current, isLastStarted };
       return line(0, 0, {
         memberIndex: bench.memberIndex,
-        spec: bench.spec,
+        seen: { policy: { spec: bench.spec } },
         pending: bench.pending(),
         state,
         ...more,
