@@ -5,8 +5,9 @@
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
+import type { UpgradeTask } from '../service/collectors/upgrade-service.ts';
 import type { AnalysisReading } from './analysis/message-counter.ts';
-import type { Instant, PostOutcome, TaskReading } from './attempts/attempt.ts';
+import type { Instant, PostOutcome } from './attempts/attempt.ts';
 import type { TaskReads } from './attempts/watch-plan.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { PolicyMemberIndex } from './members/policy-member-index.ts';
@@ -35,7 +36,7 @@ export interface Observation {
   /** Answers to upgrade POSTs since the last stored decision, by collector: accepted, refused or unknown. */
   readonly posted: ReadonlyMap<string, PostOutcome>;
   /** Statuses of upgrade tasks that were read since the last stored decision, by collector. */
-  readonly tasks: ReadonlyMap<string, TaskReading>;
+  readonly tasks: ReadonlyMap<string, UpgradeTask>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   /**
    * Newest counts of messages for the message analysis of a stage, or the error of the last search; undefined when no search

@@ -12,7 +12,8 @@ import { parseDuration } from '../base/duration.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { pausedForAll, upgradesBlockedOf } from '../controller/pauses.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
-import type { PostOutcome, TaskReading } from './attempts/attempt.ts';
+import type { UpgradeTask } from '../service/collectors/upgrade-service.ts';
+import type { PostOutcome } from './attempts/attempt.ts';
 import type { ReceivedOutcome } from './attempts/posting.ts';
 import type { DecideInput } from './decide-input.ts';
 import type { Ledger } from './ledger/ledger.ts';
@@ -57,7 +58,7 @@ export interface Ready {
    */
   readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
-    readonly tasks: ReadonlyMap<string, TaskReading>;
+    readonly tasks: ReadonlyMap<string, UpgradeTask>;
   };
 }
 

@@ -22,14 +22,12 @@ export type PostOutcome =
   | { readonly kind: 'notSent' }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** Result of reading the status of an upgrade task from the service. */
-export type TaskReading = { readonly kind: 'task'; readonly task: UpgradeTask } | { readonly kind: 'notFound' };
-
 /** Evidence about one collector at the time when its upgrade attempt is evaluated. */
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
-  readonly task: TaskReading | undefined;
+  /** Status of the upgrade task, as read since the last decision; undefined when none was read, or the task was not found. */
+  readonly task: UpgradeTask | undefined;
   /** Whether this process has sent a POST for the collector and has not received the answer yet. */
   readonly inFlight: boolean;
   /** Whether listings of the service show collectors that run the version of this attempt (U7). */
@@ -103,19 +101,17 @@ function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: In
   if (!posted) {
     // A former process stored this attempt in the ledger. That process may or may not have sent the POST, so the outcome is
     // unknown.
-    return evidence.inFlight ? entry : reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
+    return evidence.inFlight ? entry : unknown(entry, open, now);
   }
   switch (posted.kind) {
     case 'accepted':
       return reopen(entry, open, { state: 'accepted', taskId: posted.taskId, sinceMs: now.monotonicMs });
     case 'unknown':
-      return open.probe
-        ? unprobed(entry, open, now)
-        : reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
+      return open.probe ? unprobed(entry, open, now) : unknown(entry, open, now);
     case 'notSent':
       return open.probe ? unprobed(entry, open, now) : withdraw(entry);
     case 'refused':
-      return settleRefused(entry, open, posted.serviceCode, posted.message, evidence, now);
+      return settleRefused(entry, open, posted, evidence, now);
   }
 }
 
@@ -126,48 +122,30 @@ function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: In
 function settleRefused(
   entry: Entry,
   open: Attempt,
-  serviceCode: string,
-  message: string,
+  { serviceCode, message }: Extract<PostOutcome, { kind: 'refused' }>,
   { row }: Evidence,
   now: Instant,
 ): Entry | undefined {
   const refused = withdraw(entry) ?? { ...entry, open: undefined, used: 0, back: false };
   const end = (kind: EndingKind) => close(open.probe ? entry : refused, open, kind, message, now, row);
-  switch (refusalOf(serviceCode)) {
-    case 'inUpgrading':
-      return open.probe
-        ? reopen(entry, open, { state: 'adopted', sinceMs: now.monotonicMs })
-        : reopen(refused, open, { state: 'adopted', ours: false, sinceMs: now.monotonicMs });
-    case 'notAlive':
+  switch (serviceCode) {
+    case 'collector.in.upgrading':
+      // A probe may find the upgrade that its own attempt started. Without a probe, the upgrade is not logfleet's.
+      return reopen(open.probe ? entry : refused, open, {
+        state: 'adopted',
+        ours: open.probe,
+        sinceMs: now.monotonicMs,
+      });
+    case 'collector.not.alive':
       return open.probe ? unprobed(entry, open, now, row?.collector.lastSeenAliveMs ?? 0) : end('offline');
-    case 'collectorInvalid':
+    case 'collector.invalid':
       return end('invalid');
-    case 'versionInvalid':
+    case 'collector.version.invalid':
       // The service may refuse an upgrade to the version that already runs. So the refused probe may mean that the original
       // attempt has succeeded.
       return open.probe ? unprobed(entry, open, now) : end('refused');
-    case 'typeInvalid':
-    case 'other':
-      return end('refused');
-  }
-}
-
-type Refusal = 'inUpgrading' | 'notAlive' | 'typeInvalid' | 'versionInvalid' | 'collectorInvalid' | 'other';
-
-function refusalOf(serviceCode: string): Refusal {
-  switch (serviceCode) {
-    case 'collector.in.upgrading':
-      return 'inUpgrading';
-    case 'collector.not.alive':
-      return 'notAlive';
-    case 'collector.type.invalid':
-      return 'typeInvalid';
-    case 'collector.version.invalid':
-      return 'versionInvalid';
-    case 'collector.invalid':
-      return 'collectorInvalid';
     default:
-      return 'other';
+      return end('refused');
   }
 }
 
@@ -176,9 +154,8 @@ function refusalOf(serviceCode: string): Refusal {
  * (U4).
  */
 function settleByTask(entry: Entry, open: Attempt, evidence: Evidence, now: Instant): Entry | undefined {
-  if (evidence.task?.kind !== 'task') return undefined;
-  const { task } = evidence.task;
-  if (!isTaskOf(open, entry.collectorId, task)) return undefined;
+  const { task } = evidence;
+  if (!task || !isTaskOf(open, entry.collectorId, task)) return undefined;
   switch (task.status) {
     case 'succeeded':
       return close(entry, open, 'updated', '', now, evidence.row);
@@ -247,8 +224,12 @@ function notObservable(open: Attempt): string {
  * its age continues to count (U5).
  */
 function unprobed(entry: Entry, open: Attempt, now: Instant, silentSinceMs?: number): Entry {
-  const silence = silentSinceMs === undefined ? {} : { silentSinceMs };
+  const silence = silentSinceMs !== undefined && { silentSinceMs };
   return reopen(entry, open, { state: 'unknown', probedAtMs: now.monotonicMs, ...silence });
+}
+
+function unknown(entry: Entry, open: Attempt, now: Instant): Entry {
+  return reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
 }
 
 function reopen(entry: Entry, open: Attempt, change: Partial<Attempt>): Entry {

@@ -6,10 +6,9 @@
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import { SparseMap } from '../../base/sparse.ts';
-import type { UpgradeService } from '../../service/collectors/upgrade-service.ts';
+import type { UpgradeService, UpgradeTask } from '../../service/collectors/upgrade-service.ts';
 import { ServiceError } from '../../service/requests/service-error.ts';
 import type { ServiceBinding } from '../service-binding.ts';
-import type { TaskReading } from './attempt.ts';
 import type { PostingPolicy } from './posting.ts';
 import type { TaskReads } from './watch-plan.ts';
 
@@ -26,7 +25,8 @@ export class TaskReadings {
   readonly #abort = new AbortController();
   /** Collectors whose task is being read, with the id of the task. */
   readonly #underWay = new SparseMap<string, string>();
-  readonly #readings = new SparseMap<string, TaskReading>();
+  /** Statuses that were read and that no stored decision contains yet. */
+  readonly #readings = new SparseMap<string, UpgradeTask>();
   readonly #reads = new SparseMap<string, TaskReads>();
   /** Id of the upgrade task of each collector to which the kept result and the number of reads belong. */
   readonly #taskIds = new SparseMap<string, string>();
@@ -37,16 +37,13 @@ export class TaskReadings {
     this.#policy = policy;
   }
 
-  get readings(): ReadonlyMap<string, TaskReading> {
+  get readings(): ReadonlyMap<string, UpgradeTask> {
     return this.#readings;
   }
 
   /** Whether a task is known to have failed and no decision has used this result yet. */
   get hasFailures(): boolean {
-    for (const reading of this.#readings.values()) {
-      if (reading.kind === 'task' && reading.task.status === 'failed') return true;
-    }
-    return false;
+    return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }
 
   /** Number and times of the reads of each collector's open upgrade task. */
@@ -59,8 +56,8 @@ export class TaskReadings {
     return this.#underWay.size === 0 && this.#readings.size === 0;
   }
 
-  acknowledge(taken: ReadonlyMap<string, TaskReading>): void {
-    for (const [id, reading] of taken) if (this.#readings.get(id) === reading) this.#readings.delete(id);
+  acknowledge(taken: ReadonlyMap<string, UpgradeTask>): void {
+    for (const [id, task] of taken) if (this.#readings.get(id) === task) this.#readings.delete(id);
   }
 
   /**
@@ -91,20 +88,19 @@ export class TaskReadings {
   }
 
   async #read(service: UpgradeService, collectorId: string, taskId: string): Promise<void> {
-    let reading: TaskReading | undefined;
+    let task: UpgradeTask | undefined;
     try {
-      const { value } = await service.getTask(taskId, { signal: this.#abort.signal });
-      reading = { kind: 'task', task: value };
+      task = (await service.getTask(taskId, { signal: this.#abort.signal })).value;
+      this.#binding.succeeded('reads');
     } catch (thrown) {
       if (this.#abort.signal.aborted) return;
       const error = asLogfleetError(thrown);
-      if (error instanceof ServiceError && error.status === 404) reading = { kind: 'notFound' };
+      if (error instanceof ServiceError && error.status === 404) this.#binding.succeeded('reads');
       else this.#binding.holdFor(error, 'reads');
     }
-    if (reading) this.#binding.succeeded('reads');
     if (this.#underWay.get(collectorId) !== taskId) return;
     this.#underWay.delete(collectorId);
-    if (reading) this.#readings.set(collectorId, reading);
+    if (task) this.#readings.set(collectorId, task);
     const before = this.#reads.get(collectorId);
     const lastMs = this.#clock.monotonic();
     this.#reads.set(collectorId, { count: (before?.count ?? 0) + 1, lastMs, previousMs: before?.lastMs });

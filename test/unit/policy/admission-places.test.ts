@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Admission } from '../../../src/policy/attempts/admission.ts';
 import { shareOf } from '../../../src/policy/rollout/stages.ts';
-import { epochMs, newerVersion, oldVersion, openEntry, settings, spec, stageRecord, target } from './builders.ts';
+import { epochMs, newerVersion, oldVersion, openEntry, settings, stageRecord, target } from './builders.ts';
 import { admitted, fleetOf, PolicyBench, policyUid, quietState } from './policy-bench.ts';
 
 const { graceMs, maxOpen } = settings;

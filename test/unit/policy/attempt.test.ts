@@ -30,7 +30,7 @@ function settle(before: Entry, more: Partial<Evidence>, nowMs: number): Entry | 
 
 test('an entry without an open attempt stays the very same', () => {
   const before = endedEntry('failed');
-  expect(settle(before, { row: row(target, 10), task: { kind: 'task', task: task() } }, 20)).toBe(before);
+  expect(settle(before, { row: row(target, 10), task: task() }, 20)).toBe(before);
 });
 
 describe('intended', () => {
@@ -98,7 +98,7 @@ describe('a probe', () => {
 
 describe('accepted', () => {
   const before = openEntry({ state: 'accepted', sinceMs: 1_000 });
-  const read = (more: Parameters<typeof task>[0]) => ({ task: { kind: 'task' as const, task: task(more) } });
+  const read = (more: Parameters<typeof task>[0]) => ({ task: task(more) });
 
   test('U7: its task says that it succeeded', () => {
     const after = settle(before, read({ status: 'succeeded' }), 5_000);
@@ -144,12 +144,6 @@ describe('accepted', () => {
     expect(settle(before, read({ status: 'succeeded', id }), 5_000)?.ending?.kind).toBe('updated');
   });
 
-  test('U5: a task that is not found leaves it to the listing', () => {
-    expect(settle(before, { task: { kind: 'notFound' } }, 5_000)).toBe(before);
-    const after = settle(before, { task: { kind: 'notFound' }, row: row(target, 4_000) }, 5_000);
-    expect(after?.ending?.kind).toBe('updated');
-  });
-
   test('U7: a listing sent after the acceptance shows the target', () => {
     expect(settle(before, { row: row(target, 1_000) }, 5_000)?.ending?.kind).toBe('updated');
   });
@@ -189,7 +183,7 @@ describe('unknown', () => {
   });
 
   test('a task reading says nothing about it, since it has no id', () => {
-    expect(settle(before, { task: { kind: 'task', task: task({ status: 'succeeded' }) } }, 5_000)).toBe(before);
+    expect(settle(before, { task: task({ status: 'succeeded' }) }, 5_000)).toBe(before);
   });
 });
 
@@ -225,19 +219,16 @@ describe('U5: 35 minutes after its acceptance, adoption or takeover', () => {
     expect(settle(before, { sweptSinceMs: limitMs - 1 }, limitMs + minuteMs)).toBe(before);
   });
 
-  test('it covers a task of unknown code, and one that is not found', () => {
+  test('it covers a task of unknown code, and one that was not read', () => {
     const before = openEntry({ sinceMs: 1_000 });
-    for (const reading of [
-      { kind: 'notFound' as const },
-      { kind: 'task' as const, task: task({ status: 'unknown' }) },
-    ]) {
+    for (const reading of [undefined, task({ status: 'unknown' })]) {
       const after = settle(before, { task: reading, row: row(oldVersion, limitMs) }, limitMs);
       expect(after?.ending?.kind).toBe('timedOut');
     }
   });
 
   test('a task that ended says so even then', () => {
-    const reading = { kind: 'task' as const, task: task({ status: 'succeeded' }) };
+    const reading = task({ status: 'succeeded' });
     const after = settle(openEntry({ sinceMs: 1_000 }), { task: reading, row: row(oldVersion, limitMs) }, limitMs);
     expect(after?.ending?.kind).toBe('updated');
   });
@@ -332,7 +323,7 @@ test.each([
 
 test('U5: an entry keeps what it knew when its attempt ends', () => {
   const before = openEntry({ sinceMs: 0 }, { used: 2, drifts: 1 });
-  const after = settle(before, { task: { kind: 'task', task: task({ status: 'failed' }) } }, 10);
+  const after = settle(before, { task: task({ status: 'failed' }) }, 10);
   expect(after).toMatchObject({ collectorId: '1', before: oldVersion, used: 2, drifts: 1 });
   expect(entry()).toMatchObject({ collectorId: '1' });
 });

@@ -87,7 +87,7 @@ describe('U9: when the fleet is swept', () => {
 });
 
 describe('what ended teaches how long upgrades take', () => {
-  const succeeded = new Map([['1', { kind: 'task', task: task({ status: 'succeeded' }) } as const]]);
+  const succeeded = new Map([['1', task({ status: 'succeeded' })]]);
   const one = (more: Parameters<typeof openEntry>[0] = {}) =>
     new PolicyBench({ collectors: fleetOf(1), entries: [openEntry({ sinceMs: 1_000, ...more })] });
   const read = { count: 2, lastMs: 61_000, previousMs: 46_000 };
@@ -110,7 +110,7 @@ describe('what ended teaches how long upgrades take', () => {
     ['one that goes on', one(), { status: 'progressing' }],
     ['one whose beginning was not seen', one({ needsGrace: true }), { status: 'succeeded' }],
   ])('%s teaches nothing', (_, bench, more) => {
-    const tasks = new Map([['1', { kind: 'task', task: task(more) } as const]]);
+    const tasks = new Map([['1', task(more)]]);
     expect(decided(bench, { tasks, reads: new Map([['1', read]]), nowMs: 62_000 }).durations).toEqual([]);
   });
 });

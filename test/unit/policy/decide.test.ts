@@ -63,7 +63,7 @@ describe('nothing is started, and what runs continues to its end', () => {
   ])('%s', (_, seen, reason) => {
     const failed = ofId('3', endedEntry('failed'));
     const bench = new PolicyBench({ collectors: fleetOf(3), entries: [openEntry(), failed], seenAtMs: 90 * minuteMs });
-    const tasks = new Map([['1', { kind: 'task', task: task({ status: 'succeeded' }) } as const]]);
+    const tasks = new Map([['1', task({ status: 'succeeded' })]]);
     const decision = decided(bench, { ...seen, tasks, nowMs: 91 * minuteMs });
     expect(decision.post).toEqual([]);
     expect(decision.changes.map(({ collectorId, entry }) => [collectorId, entry?.ending?.kind])).toEqual([
@@ -117,7 +117,7 @@ describe('a new target in mid-rollout', () => {
     ['failed', { status: 'failed' } as const],
   ])('what they came to (%s) is nothing to the new rollout: the collector begins as any other', (_, more) => {
     const bench = inMidRollout();
-    const tasks = new Map([['1', { kind: 'task', task: task({ toVersion: newerVersion, ...more }) } as const]]);
+    const tasks = new Map([['1', task({ toVersion: newerVersion, ...more })]]);
     const decision = decided(bench, { tasks });
     expect(decision.changes.find(({ collectorId }) => collectorId === '1')).toEqual({
       collectorId: '1',
@@ -181,7 +181,7 @@ describe('U12: another selection', () => {
     expect(decided(bench).figures().collectors).toMatchObject({ matched: 2, inProgress: 1 });
     // From this header of the ledger, a process that takes over the lease learns that the collector is excluded.
     expect(decided(bench).header.selection).toBe('another');
-    const tasks = new Map([['1', { kind: 'task', task: task({ status: 'failed' }) } as const]]);
+    const tasks = new Map([['1', task({ status: 'failed' })]]);
     const decision = decided(bench, { tasks });
     expect(decision.changes).toEqual([{ collectorId: '1', entry: undefined }]);
     expect(decision.header.selection).toBe(bench.memberIndex.selection);

@@ -123,7 +123,7 @@ describe('a collector that was brought to the target', () => {
 
 describe('an attempt that ends', () => {
   const ends = (status: 'succeeded' | 'failed', more: Partial<Entry> = {}) => {
-    const tasks = new Map([['1', { kind: 'task', task: task({ status }) } as const]]);
+    const tasks = new Map([['1', task({ status })]]);
     return settled(openEntry({}, more), { version: oldVersion }, { tasks });
   };
 
@@ -140,7 +140,7 @@ describe('an attempt that ends', () => {
 
   test('R7: towards the former version counts nowhere', () => {
     const back = openEntry({ toVersion: oldVersion }, { back: true });
-    const tasks = new Map([['1', { kind: 'task', task: task({ toVersion: oldVersion, status: 'failed' }) } as const]]);
+    const tasks = new Map([['1', task({ toVersion: oldVersion, status: 'failed' })]]);
     expect(settled(back, {}, { tasks }).tally).toEqual([3, 2]);
   });
 
@@ -165,7 +165,7 @@ describe('a person tries again', () => {
       'an upgrade failed',
       openEntry(),
       { version: oldVersion },
-      { tasks: new Map([['1', { kind: 'task', task: task({ status: 'failed' }) } as const]]) },
+      { tasks: new Map([['1', task({ status: 'failed' })]]) },
     ],
     ['a member died', endedEntry('updated', {}, counted), { alive: false }, {}],
   ])('and a failure that is found with the retry is cleared, too: %s', (_, known, shown, seen) => {

@@ -6,7 +6,7 @@ import type { CollectorVersionPolicySpec } from '../../../src/api/generated/coll
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
 import { Ownership } from '../../../src/fleet/ownership.ts';
 import { admit } from '../../../src/policy/attempts/admission.ts';
-import type { PostOutcome, TaskReading } from '../../../src/policy/attempts/attempt.ts';
+import type { PostOutcome } from '../../../src/policy/attempts/attempt.ts';
 import { type Decision, decide, type FiguresNow, figuresOf } from '../../../src/policy/decide.ts';
 import type { DecideInput, ListingFacts, Observation } from '../../../src/policy/decide-input.ts';
 import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
@@ -188,7 +188,7 @@ export function inputOf(bench: PolicyBench, { nowMs = 1_000, policy: parts, ...o
       listing: bench.listing,
       notOffered: undefined,
       posted: new Map<string, PostOutcome>(),
-      tasks: new Map<string, TaskReading>(),
+      tasks: new Map(),
       reads: new Map(),
       messages: undefined,
       inFlight: new Set(),

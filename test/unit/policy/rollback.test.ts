@@ -291,16 +291,13 @@ describe('what is started', () => {
   test('no failure counts on the rollback: it is stopped already', () => {
     const failing = openEntry({ toVersion: oldVersion }, { back: true });
     const reading = {
-      kind: 'task',
-      task: {
-        id: '77',
-        collectorId: '1',
-        toVersion: oldVersion,
-        status: 'failed',
-        statusCode: 3,
-        requestedMs: undefined,
-        message: 'no',
-      },
+      id: '77',
+      collectorId: '1',
+      toVersion: oldVersion,
+      status: 'failed',
+      statusCode: 3,
+      requestedMs: undefined,
+      message: 'no',
     } as const;
     const { changes, header } = decided(rolledBack(failing), { nowMs, tasks: new Map([['1', reading]]) });
     expect(changes[0]?.entry).toMatchObject({ ending: { kind: 'failed' } });

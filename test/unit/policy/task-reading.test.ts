@@ -28,7 +28,7 @@ test('a reading is kept until a decision took it in', async () => {
   service.taskReads[0]?.answer(task());
   await settle();
   expect([news(), answered()]).toEqual([1, 1]);
-  expect(tasks.readings.get('1')).toEqual({ kind: 'task', task: task() });
+  expect(tasks.readings.get('1')).toEqual(task());
   tasks.acknowledge(new Map(tasks.readings));
   expect(tasks.readings.size).toBe(0);
 });
@@ -43,7 +43,7 @@ test('what came in after the decision is not taken for what it knew', async () =
   service.taskReads[1]?.answer(task({ status: 'succeeded' }));
   await settle();
   tasks.acknowledge(taken);
-  expect(tasks.readings.get('1')).toMatchObject({ task: { status: 'succeeded' } });
+  expect(tasks.readings.get('1')).toMatchObject({ status: 'succeeded' });
 });
 
 test('how often and when it was read is counted, whatever came of it', async () => {
@@ -60,12 +60,13 @@ test('how often and when it was read is counted, whatever came of it', async () 
   expect(problems).toHaveLength(1);
 });
 
-test('U5: a task that is not found is a reading, and no problem', async () => {
+test('U5: a task that is not found counts as read, and is no problem', async () => {
   const { service, tasks, problems } = world();
   tasks.read(service, '1', '77');
   service.taskReads[0]?.fail(serviceError({ status: 404 }));
   await settle();
-  expect(tasks.readings.get('1')).toEqual({ kind: 'notFound' });
+  expect(tasks.readings.size).toBe(0);
+  expect(tasks.reads.get('1')?.count).toBe(1);
   expect(problems).toEqual([]);
 });
 
@@ -113,7 +114,7 @@ test('U4: what comes in late of an attempt that ended does not judge the next on
   expect(tasks.readings.size).toBe(0);
   service.taskReads[1]?.answer(task({ id: '78' }));
   await settle();
-  expect(tasks.readings.get('1')).toMatchObject({ task: { id: '78' } });
+  expect(tasks.readings.get('1')).toMatchObject({ id: '78' });
   expect(tasks.reads.get('1')?.count).toBe(1);
 });
 
