@@ -32,36 +32,32 @@ export function planReads(
   admission: Admission,
   sweepFromMs: number | undefined,
 ): ReadPlan {
-  const { observation, now, settings, memberIndex } = input;
-  const { listing } = observation;
+  const { observation, now, settings } = input;
+  const { listing, reads, typicalMs } = observation;
   const isWaiting = pending.counts().pending > 0;
+  const landed = lookForLanded(input, pending);
   const watch = planWatch({
     open: pending.open(),
+    needed: [...admission.listingsNeeded, ...landed.listingsNeeded],
     listing,
-    reads: observation.reads,
-    typicalMs: observation.typicalMs,
+    reads,
+    typicalMs,
     pressed: admission.pressed || !isWaiting,
     nowMs: now.monotonicMs,
     settings,
   });
-  const pages = new Map(watch.pages);
-  let sweepAfterMs = watch.sweepAfterMs;
-  if (sweepFromMs !== undefined) {
-    sweepAfterMs = Math.max(sweepAfterMs ?? 0, monotonicOf(sweepFromMs, now));
-  }
-  const landed = lookForLanded(input, pending);
-  for (const [id, sentAfterMs] of [...admission.listingsNeeded, ...landed.listingsNeeded]) {
-    const page = listing.pageOf(id);
-    const readMs = page === undefined ? undefined : (listing.pageReadMs(page) ?? 0);
-    if (page !== undefined && readMs !== undefined && readMs < sentAfterMs) {
-      pages.set(page, Math.max(pages.get(page) ?? 0, sentAfterMs));
-    } else if (memberIndex.row(id)) {
-      sweepAfterMs = Math.max(sweepAfterMs ?? 0, sentAfterMs);
-    }
-  }
-  const nextMs = Math.min(watch.nextMs, landed.nextMs);
   const sweepShare = !admission.refusal && isWaiting ? workingShare : restingShare;
-  return { ...watch, pages, ...planSweep(input, { sweepAfterMs, nextMs }), sweepShare };
+  const nextMs = Math.min(watch.nextMs, landed.nextMs);
+  const sweepAfterMs = latest(watch.sweepAfterMs, monotonicOf(sweepFromMs, now));
+  if (sweepAfterMs === undefined) return { ...watch, nextMs, sweepShare };
+  // A sweep for single collectors or for the end of a soak keeps the same distance from the last sweep as a sweep at rest (U9).
+  const soonestMs = (listing.completeSinceMs() ?? 0) + restingShare * listing.sweepMs();
+  if (soonestMs <= now.monotonicMs) return { ...watch, nextMs, sweepShare, sweepAfterMs };
+  return { ...watch, nextMs: Math.min(nextMs, soonestMs), sweepShare, sweepAfterMs: undefined };
+}
+
+function latest(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined || right === undefined ? (left ?? right) : Math.max(left, right);
 }
 
 /**
@@ -81,18 +77,4 @@ function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: Pen
     else nextMs = Math.min(nextMs, dueMs);
   }
   return { listingsNeeded, nextMs };
-}
-
-type SweepPlan = Pick<WatchPlan, 'sweepAfterMs' | 'nextMs'>;
-
-/**
- * Plans a sweep (a read of the whole collector list) for a collector whose page is unknown. If a sweep may not be requested yet,
- * returns the time of the next check instead (U9).
- */
-function planSweep({ now, observation }: DecideInput, wanted: SweepPlan): SweepPlan {
-  if (wanted.sweepAfterMs === undefined) return wanted;
-  const completeSinceMs = observation.listing.completeSinceMs() ?? 0;
-  const soonestMs = completeSinceMs + restingShare * observation.listing.sweepMs();
-  if (soonestMs <= now.monotonicMs) return wanted;
-  return { sweepAfterMs: undefined, nextMs: Math.min(wanted.nextMs, soonestMs) };
 }

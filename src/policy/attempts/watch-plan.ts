@@ -21,6 +21,11 @@ export interface TaskReads {
 
 export interface WatchInput {
   readonly open: Iterable<Entry>;
+  /**
+   * Collectors about which a decision waits for a new listing row, with the earliest send time in monotonic ms of the request that
+   * shows it.
+   */
+  readonly needed: Iterable<readonly [collectorId: string, sentAfterMs: number]>;
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
@@ -133,6 +138,7 @@ class PlanBuilder {
   build(): WatchPlan {
     this.#sample();
     for (const [page, due] of this.#duePages) this.#planPage(page, due);
+    for (const [id, sentAfterMs] of this.#input.needed) this.#wantListing(id, sentAfterMs);
     return { pages: this.#pages, tasks: this.#tasks, sweepAfterMs: this.#sweepAfterMs, nextMs: this.#nextMs };
   }
 

@@ -17,17 +17,17 @@ const formatVersion = 4;
  * End of an attempt in packed form: kind and end time (s). Unless the kind is `updated`, further fields
  * follow: task id, message, start time (s), last sign of life (ms), target version.
  */
-type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, string?];
+type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
 /**
  * Rare fields of a ledger entry in packed form: number of the rollout's tally (count of attempts) and index of the stage that
  * count the last attempt, whether the collector is rolled back, whether its death was forgiven.
  */
-type PackedRest = [number | null, (number | null)?, (0 | 1)?, (0 | 1)?];
+type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**
  * Ledger entry of a collector in packed form: id, version before the rollout, number of attempts, number of
  * drifts, end of the last attempt, and the rare fields if any is set.
  */
-type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, PackedRest?];
+type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, (PackedRest | null)?];
 /**
  * Open attempt in packed form: number, target version, state, task id, whether logfleet started it, whether it is a probe,
  * start time (ms).
@@ -234,32 +234,33 @@ function unreadable(
 }
 
 function packEntry(entry: Entry, target: string): PackedEntry {
-  const { collectorId, before, used, drifts, ending } = entry;
-  const start = [collectorId, before ?? null, used, drifts] as const;
-  const packed = ending ? packEnding(ending, target) : undefined;
-  const rest = packRest(entry);
-  if (rest) return [...start, packed ?? null, rest];
-  return packed ? [...start, packed] : [...start];
-}
-
-function packRest({ counted, back, forgiven }: Entry): PackedRest | undefined {
-  const { tally = null, stage = null } = counted ?? {};
-  if (forgiven) return [tally, stage, back ? 1 : 0, 1];
-  if (back) return [tally, stage, 1];
-  if (stage !== null) return [tally, stage];
-  return tally === null ? undefined : [tally];
+  const { collectorId, before, used, drifts, ending, counted, back, forgiven } = entry;
+  const rest = trimmed<PackedRest>([
+    counted?.tally ?? null,
+    counted?.stage ?? null,
+    back ? 1 : null,
+    forgiven ? 1 : null,
+  ]);
+  const packedEnding = ending ? packEnding(ending, target) : null;
+  return trimmed([collectorId, before ?? null, used, drifts, packedEnding, rest.length > 0 ? rest : null]);
 }
 
 function packEnding(ending: Ending, target: string): PackedEnding {
   const { kind, toVersion, taskId, message, startedAtMs, endedAtMs, lastSeenAliveMs } = ending;
   const start = [endingKinds.indexOf(kind), seconds(endedAtMs)] as const;
-  if (kind === 'updated' && toVersion === target) return [...start];
-  const rest = [taskId ?? null, message, seconds(startedAtMs), lastSeenAliveMs ?? null] as const;
-  return toVersion === target ? [...start, ...rest] : [...start, ...rest, toVersion];
+  const other = toVersion === target ? null : toVersion;
+  if (kind === 'updated' && other === null) return [...start];
+  return trimmed([...start, taskId ?? null, message, seconds(startedAtMs), lastSeenAliveMs ?? null, other]);
+}
+
+/** Returns a packed form without the absent values at its end. */
+function trimmed<T extends unknown[]>(packed: T): T {
+  return packed.slice(0, packed.findLastIndex((value) => value !== null) + 1) as T;
 }
 
 function unpackEntry(packed: PackedEntry, target: string, takeoverMs: number): Entry {
-  const [collectorId, before, used, drifts, ending, [tally, stage, back, forgiven] = [null]] = packed;
+  const [collectorId, before, used, drifts, ending, rest] = packed;
+  const [tally, stage, back, forgiven] = rest ?? [];
   return {
     collectorId,
     before: before ?? undefined,

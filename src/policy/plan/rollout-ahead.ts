@@ -1,112 +1,97 @@
-/** Builds the input of the forecast: the upgrades that a rollout still has to make, stage by stage. */
+/** Stages of a plan: what a rollout still has to upgrade, stage by stage, and the input of the forecast that follows from it. */
 
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
-import { analysisAtStart, settleMs } from '../analysis/message-analysis.ts';
+import { counted } from '../../base/number-text.ts';
+import { settleMs } from '../analysis/message-analysis.ts';
 import type { Decision } from '../decide.ts';
-import type { LedgerHeader, Share, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
-import { type Counts, totalOf } from '../members/state-counts.ts';
-import { needsApproval, noStage, shareOf, soakMsOf, waitingStages } from '../rollout/stages.ts';
+import type { LedgerHeader, StageRecord } from '../ledger/ledger.ts';
+import { totalOf } from '../members/state-counts.ts';
+import type { Gate } from '../rollout/rollout-state.ts';
+import { hasNoList, needsApproval, noStage, shareOf, stageStarted, waitingStages } from '../rollout/stages.ts';
 import { policySettings } from '../settings.ts';
 import type { ForecastStage } from './forecast.ts';
-import { emptyStage, type PlannedMembers } from './planned-members.ts';
-
-/** Stage of the forecast, with the index of the same stage in the plan. The index is undefined for late joiners of ended stages. */
-export interface StageAhead {
-  readonly stage: ForecastStage;
-  readonly index: number | undefined;
-}
+import { emptyStage, type StageMembers } from './planned-members.ts';
 
 /**
- * Stage in the plan of a rollout: a stage that has started, or a stage of the spec that has not started. A policy without stages has one
- * stage without a name.
+ * Stage in the plan of a rollout: a stage that has started, or a stage of the spec with the ledger record that it would have now. A
+ * policy without stages has one stage without a name.
  */
-export interface StageOfPlan {
-  readonly index: number;
+export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 'analysis' | 'members' | 'endedAtMs'> {
   readonly name: string | undefined;
-  readonly soakMs: number;
-  readonly maxInProgress?: Share | undefined;
-  /** Message analysis of the stage; absent when the stage has none. */
-  readonly analysis?: StageAnalysis | undefined;
-  /** Ledger record of the stage; absent while the stage has not started. */
-  readonly record?: StageRecord;
+  /** `maxInProgress` of the stage as a number of its members; undefined when the stage sets none. */
+  readonly maxInProgress: number | undefined;
   /** Stage of the spec; absent when the stage has started. */
   readonly waiting?: Stage;
 }
 
+type UnfilledStage = Partial<Omit<StageRecord, 'soakMs'>> & Pick<StageRecord, 'soakMs'> & Pick<StageOfPlan, 'waiting'>;
+
 /** Stages of a plan: first the stages that have started, then the stages of the spec that have not. */
-export function stagesOfPlan(spec: CollectorVersionPolicySpec, header: LedgerHeader): readonly StageOfPlan[] {
-  const started = header.stages ?? [];
-  const stages = [
-    ...started.map((record, index) => ({ ...record, index, record })),
-    ...waitingStages(spec, header).map((waiting, place) => ({
-      ...{ name: waiting.name, soakMs: soakMsOf(waiting), maxInProgress: waiting.maxInProgress },
-      analysis: waiting.analysis && analysisAtStart(waiting.analysis.messages, header.unprovenSinceMs),
-      index: started.length + place,
-      waiting,
-    })),
-  ];
-  return stages.length > 0 ? stages : [{ index: noStage, name: undefined, soakMs: 0 }];
-}
-
-/** `maxInProgress` of a stage as a number of its members; undefined when the stage sets none. */
-export function placesOf({ maxInProgress, record }: StageOfPlan, counts: Counts): number | undefined {
-  return maxInProgress === undefined ? undefined : shareOf(maxInProgress, record?.members ?? totalOf(counts));
-}
-
-/** Stages of the forecast. Late joiners of ended stages are upgraded together with the last stage. */
-export function stagesAhead(
+export function stagesOfPlan(
   spec: CollectorVersionPolicySpec,
-  { header, state }: Pick<Decision, 'header' | 'state'>,
-  planned: PlannedMembers,
+  header: LedgerHeader,
+  members: ReadonlyMap<number, StageMembers>,
   wallMs: number,
-): readonly StageAhead[] {
-  const stages = stagesOfPlan(spec, header);
-  const membersOf = ({ index }: StageOfPlan) => planned.stages.get(index) ?? emptyStage();
-  const late = stages.filter(isEnded).flatMap((stage) => membersOf(stage).upgrades);
+): readonly StageOfPlan[] {
+  const waiting = waitingStages(spec, header).map((stage) => ({
+    ...stageStarted(stage, wallMs, header),
+    waiting: stage,
+  }));
+  const stages: readonly UnfilledStage[] = [...(header.stages ?? []), ...waiting];
+  const filled = (stage: UnfilledStage, index: number): StageOfPlan => {
+    const own = members.get(index) ?? emptyStage();
+    const { name, maxInProgress: most, members: listed = totalOf(own.counts) } = stage;
+    return { ...stage, ...own, name, maxInProgress: most === undefined ? undefined : shareOf(most, listed) };
+  };
+  return stages.length > 0 ? stages.map(filled) : [filled({ soakMs: 0 }, noStage)];
+}
+
+/** Stages of the forecast: the stages that have not ended. Late joiners of ended stages are upgraded together with the last stage. */
+export function forecastStages(
+  spec: CollectorVersionPolicySpec,
+  { header, state: { gate } }: Pick<Decision, 'header' | 'state'>,
+  stages: readonly StageOfPlan[],
+  wallMs: number,
+): readonly ForecastStage[] {
+  const late = stages.filter(isEnded).flatMap(({ upgrades }) => upgrades);
   const ahead = stages.filter((stage) => !isEnded(stage));
-  if (ahead.length === 0) return late.length > 0 ? [{ index: undefined, stage: { ...unlimited, members: late } }] : [];
-  const { gate } = state;
-  return ahead.map((stage, place) => {
-    const { index, record, waiting, soakMs, analysis } = stage;
-    const { counts, underWay, upgrades } = membersOf(stage);
-    const failures = record && gate?.reason === reasons.collectorsFailed ? gate.waitsFor : undefined;
-    const forecast = {
-      ...{ soakMs, underWay },
-      members: place === ahead.length - 1 ? [...late, ...upgrades] : upgrades,
-      maxInProgress: placesOf(stage, counts),
+  if (ahead.length === 0) return late.length > 0 ? [{ ...unlimited, members: late }] : [];
+  return ahead.map((stage) => {
+    const { underWay, upgrades, waiting, soakMs, maxInProgress, analysis } = stage;
+    return {
+      ...{ soakMs, underWay, maxInProgress },
+      members: stage === ahead.at(-1) ? [...late, ...upgrades] : upgrades,
       needsApproval: waiting !== undefined && needsApproval(waiting, header),
-      soakedMs: record && soakEndMs(gate, wallMs),
+      soakedMs: waiting ? undefined : soakEndMs(gate, wallMs),
       isAnalyzed: analysis !== undefined && analysis.outcome === undefined,
-      heldBy: failures ?? emptyOf(stage, counts) ?? awaited(spec, counts),
+      heldBy: heldBy(stage, gate, spec),
     };
-    return { index, stage: forecast };
   });
 }
 
+export function isEnded({ endedAtMs }: Pick<StageOfPlan, 'endedAtMs'>): boolean {
+  return endedAtMs !== undefined;
+}
+
+const unlimited = { maxInProgress: undefined, soakMs: 0, needsApproval: false } as const;
+
 /** End of the current stage's soak as wall time in ms; undefined when the stage waits for something else. */
-function soakEndMs(gate: Decision['state']['gate'], wallMs: number): number | undefined {
+function soakEndMs(gate: Gate | undefined, wallMs: number): number | undefined {
   if (gate?.reason === reasons.soaking) return gate.untilMs ?? wallMs;
   const isAnalyzing = gate?.reason === reasons.analyzing || gate?.reason === reasons.analysisUnavailable;
   return isAnalyzing ? (gate.untilMs ?? wallMs) - settleMs(policySettings) : undefined;
 }
 
-function isEnded({ record }: StageOfPlan): boolean {
-  return record?.endedAtMs !== undefined;
-}
-
-const unlimited = { maxInProgress: undefined, soakMs: 0, needsApproval: false } as const;
-
-/**
- * Reason why a stage that has no collector to choose cannot start. A person must provide a collector, except for a last stage
- * without a list of members.
- */
-function emptyOf({ name, waiting }: StageOfPlan, counts: Counts): string | undefined {
-  if (!waiting || totalOf(counts) > 0 || (waiting.size === undefined && !waiting.selector)) return undefined;
-  return `a collector for stage ${name}`;
-}
-
-function awaited({ offlinePolicy }: CollectorVersionPolicySpec, { offline }: Counts): string | undefined {
-  if (offlinePolicy !== 'Wait' || offline === 0) return undefined;
-  return offline === 1 ? '1 collector to come back' : `${offline} collectors to come back`;
+/** Reason why a stage cannot end although it has no upgrade left, as text that completes "waiting for …". */
+function heldBy(
+  { name, waiting, counts }: StageOfPlan,
+  gate: Gate | undefined,
+  { offlinePolicy }: CollectorVersionPolicySpec,
+): string | undefined {
+  if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.waitsFor;
+  // A person must provide a collector, except for a last stage without a list of members.
+  if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return `a collector for stage ${name}`;
+  const isAwaited = offlinePolicy === 'Wait' && counts.offline > 0;
+  return isAwaited ? `${counted(counts.offline, 'collector')} to come back online` : undefined;
 }

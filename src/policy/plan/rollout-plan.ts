@@ -15,20 +15,13 @@ import { parseDuration } from '../../base/duration.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { type Decision, decide } from '../decide.ts';
 import type { Ready } from '../gather.ts';
-import type { Ledger, StageAnalysis } from '../ledger/ledger.ts';
+import type { Ledger, LedgerHeader, StageAnalysis } from '../ledger/ledger.ts';
 import type { Counts } from '../members/state-counts.ts';
 import { countMembers, needsApproval, shareOf } from '../rollout/stages.ts';
 import type { NextBuild } from '../rollout/target.ts';
-import { type Forecast, type ForecastInput, forecast } from './forecast.ts';
-import {
-  emptyStage,
-  type LeftOut,
-  type PlannedCollector,
-  type PlannedMembers,
-  planMembers,
-  type StageMembers,
-} from './planned-members.ts';
-import { placesOf, type StageAhead, stagesAhead, stagesOfPlan } from './rollout-ahead.ts';
+import { type Forecast, type ForecastOfStage, forecast } from './forecast.ts';
+import { type LeftOut, type PlannedCollector, planMembers } from './planned-members.ts';
+import { forecastStages, isEnded, type StageOfPlan, stagesOfPlan } from './rollout-ahead.ts';
 
 export interface RolloutPlan {
   readonly rolloutId: string;
@@ -95,55 +88,50 @@ const assumedUpgradeMs = 3 * 60_000;
  * @param upgradeMs duration of one upgrade in ms; when undefined, a measured duration or an assumption is used
  */
 export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgradeMs?: number): RolloutPlan {
-  const { ledger, bound, input, nextBuild } = seen;
+  const { bound, input, nextBuild, began } = seen;
   const { wallMs } = input.now;
   const free = unhindered(policy);
   const observation = { ...input.observation, pausedForAll: undefined, upgradesBlocked: undefined };
   const decision = decide({ ...input, policy: free, observation });
-  const { stop } = decision.header;
-  const found = planMembers(free.spec, seen, decision, wallMs);
-  const members = stop?.kind === 'rollback' ? withoutUpgrades(found) : found;
-  const upgrade = upgradeLength(ledger, policy.status, upgradeMs);
-  const maxInProgress = shareOf(policy.spec.strategy.maxInProgress, members.matched);
+  const { header } = decision;
+  const { matched, leftOut, stages: members } = planMembers(free.spec, seen, decision, wallMs);
+  const found = stagesOfPlan(free.spec, header, members, wallMs);
+  // During a rollback, no collector is upgraded.
+  const stages = header.stop?.kind === 'rollback' ? found.map((stage) => ({ ...stage, upgrades: [] })) : found;
+  const upgrade = upgradeLength(seen.ledger, policy.status, upgradeMs);
+  const maxInProgress = shareOf(policy.spec.strategy.maxInProgress, matched);
   const { requestsPerSecond } = bound.account;
-  const stages = stagesOf(free.spec, decision, members, seen.began);
-  const stagesLeft = stagesAhead(free.spec, decision, members, wallMs);
-  const said = stop ? undefined : forecast(forecastInput(policy, seen, stagesLeft, maxInProgress, upgrade));
+  const predict = () =>
+    forecast({
+      stages: forecastStages(free.spec, decision, stages, wallMs),
+      maxInProgress,
+      requestsPerSecond,
+      upgradeMs: upgrade.ms,
+      isMeasured: upgrade.source === 'measured',
+      calendar: input.calendar,
+      startMs: wallMs,
+      listed: bound.listing.rows.size,
+      pageRows: bound.listing.pageRows(),
+      resyncMs: parseDuration(policy.spec.resyncInterval) ?? 0,
+    });
+  const predicted = header.stop ? undefined : predict();
+  const ahead = stages.filter((stage) => !isEnded(stage));
+  const planned = (stage: StageOfPlan) =>
+    plannedStage(stage, free.spec, header, began, predicted?.stages[ahead.indexOf(stage)]);
   return {
-    rolloutId: decision.header.rolloutId,
-    begins: seen.began,
+    rolloutId: header.rolloutId,
+    begins: began,
     isComplete: seen.ledger.header.completedAtMs !== undefined,
-    target: decision.header.target,
+    target: header.target,
     nextBuild,
-    matched: members.matched,
-    stages: stages.map(({ index, ...stage }) => ({ ...stage, ...timesOf(said, stagesLeft, index) })),
-    leftOut: members.leftOut,
+    matched,
+    stages: stages.map(planned),
+    leftOut,
     maxInProgress,
     requestsPerSecond,
     upgrade,
-    forecast: said,
+    forecast: predicted,
     hindrances: hindrancesOf(policy, seen, decision),
-  };
-}
-
-function forecastInput(
-  policy: CollectorVersionPolicy,
-  { bound, input }: Ready,
-  stagesLeft: readonly StageAhead[],
-  maxInProgress: number,
-  upgrade: UpgradeLength,
-): ForecastInput {
-  return {
-    stages: stagesLeft.map(({ stage }) => stage),
-    maxInProgress,
-    requestsPerSecond: bound.account.requestsPerSecond,
-    upgradeMs: upgrade.ms,
-    isMeasured: upgrade.source === 'measured',
-    calendar: input.calendar,
-    startMs: input.now.wallMs,
-    listed: bound.listing.rows.size,
-    pageRows: bound.listing.pageRows(),
-    resyncMs: parseDuration(policy.spec.resyncInterval) ?? 0,
   };
 }
 
@@ -179,42 +167,24 @@ function hindrancesOf(
   ];
 }
 
-/** Members during a rollback: no collector is upgraded. */
-function withoutUpgrades(members: PlannedMembers): PlannedMembers {
-  const stages = new Map<number, StageMembers>();
-  for (const [index, stage] of members.stages) stages.set(index, { ...stage, upgrades: [] });
-  return { ...members, stages };
-}
-
-type UntimedStage = Omit<PlannedStage, 'startMs' | 'endMs' | 'afterApproval'> & { readonly index: number };
-
-function stagesOf(
+function plannedStage(
+  stage: StageOfPlan,
   spec: CollectorVersionPolicySpec,
-  { header }: Decision,
-  members: PlannedMembers,
+  header: LedgerHeader,
   begins: boolean,
-): readonly UntimedStage[] {
-  return stagesOfPlan(spec, header).map((stage) => {
-    const { index, name, soakMs, analysis, record, waiting } = stage;
-    const { counts, upgrades } = members.stages.get(index) ?? emptyStage();
-    const isApproved = header.approved?.some((approved) => approved === name);
-    return {
-      ...{ index, name, counts, upgrades, soakMs, analysis },
-      members: countMembers(counts, spec, record),
-      maxInProgress: placesOf(stage, counts),
-      approval: waiting && needsApproval(waiting, header) ? 'needed' : isApproved ? 'given' : 'none',
-      state: record?.endedAtMs !== undefined ? 'ended' : waiting || begins ? 'ahead' : 'underWay',
-    };
-  });
-}
-
-function timesOf(
-  said: Forecast | undefined,
-  stagesLeft: readonly StageAhead[],
-  index: number,
-): Pick<PlannedStage, 'startMs' | 'endMs' | 'afterApproval'> {
-  const found = said?.stages[stagesLeft.findIndex((one) => one.index === index)];
-  return { startMs: found?.startMs, endMs: found?.endMs, afterApproval: found?.afterApproval ?? false };
+  times: ForecastOfStage | undefined,
+): PlannedStage {
+  const { name, counts, upgrades, maxInProgress, soakMs, analysis, waiting } = stage;
+  const isApproved = header.approved?.some((approved) => approved === name);
+  return {
+    ...{ name, counts, upgrades, maxInProgress, soakMs, analysis },
+    members: countMembers(counts, spec, stage),
+    approval: waiting && needsApproval(waiting, header) ? 'needed' : isApproved ? 'given' : 'none',
+    state: isEnded(stage) ? 'ended' : waiting || begins ? 'ahead' : 'underWay',
+    startMs: times?.startMs,
+    endMs: times?.endMs,
+    afterApproval: times?.afterApproval ?? false,
+  };
 }
 
 function upgradeLength(

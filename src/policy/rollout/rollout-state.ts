@@ -471,10 +471,7 @@ function noneAtTarget({ name }: StageRecord, counts: Counts): string {
  * alive again.
  */
 function awaitedWords(offline: number): string {
-  if (offline === 0) return '';
-  return offline === 1
-    ? ', of which 1 collector must come back online'
-    : `, of which ${offline} collectors must come back online`;
+  return offline === 0 ? '' : `, of which ${counted(offline, 'collector')} must come back online`;
 }
 
 function gate(waitsFor: string, reason?: string, untilMs?: number): Gate {

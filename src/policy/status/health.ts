@@ -257,7 +257,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   const progress = `${progressText(fleet, targetVersion, awaited)}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
   // Reasons why no upgrade starts are shown only while the policy has collectors left to upgrade.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
-  const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back` : undefined);
+  const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back online` : undefined);
   const waiting = waits === undefined ? '' : `; waiting for ${waits}`;
   const message = `${progress}${excessText(state)}${waiting}.`;
   const reason = (inProgress === 0 ? held?.reason : undefined) ?? reasons.rollingOut;

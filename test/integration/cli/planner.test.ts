@@ -135,7 +135,7 @@ describe('a plan', () => {
     const world = fleet(scenario, { offlinePolicy: 'Wait' });
     await world.clock.advance(hourMs);
     const found = await rolloutPlan(world);
-    expect(found.forecast).toMatchObject({ totalMs: undefined, waitsForEver: '1 collector to come back' });
+    expect(found.forecast).toMatchObject({ totalMs: undefined, waitsForEver: '1 collector to come back online' });
     expect(found.forecast?.requests.posts).toBe(4);
   });
 

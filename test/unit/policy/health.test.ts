@@ -63,7 +63,7 @@ describe('each situation of the table', () => {
     const asked = { wait, spec: spec({ offlinePolicy: 'Wait' }), fleet: fleet({ updated: 8, offline: 2 }) };
     const health = healthOf(input(asked));
     expect(health).toMatchObject({ ...atWork, reason: 'RollingOut' });
-    expect(health.message).toContain('waiting for 2 collectors to come back');
+    expect(health.message).toContain('waiting for 2 collectors to come back online');
     expect(healthOf(input({ ...asked, fleet: fleet({ pending: 8, offline: 2 }) })).reason).toBe('WaitingForWindow');
   });
 

@@ -33,6 +33,7 @@ function plan(
 ): WatchPlan {
   return planWatch({
     open: entries,
+    needed: [],
     listing: {
       row: (id) => row(id, 0),
       pageOf: (id) => Math.floor(Number(id) / 10),
