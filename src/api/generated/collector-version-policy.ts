@@ -89,7 +89,8 @@ export interface Target {
   readonly versionPattern?: string;
   /**
    * Minimum time that this policy must have seen the service offer a build before the build can become the target, from
-   * `0s` to `2160h`. Only with `channel`. Until then the policy keeps its current target.
+   * `0s` to `2160h`. Only with `channel`. Until then the policy keeps its current target. A policy never returns to an
+   * older build because of `minAge`.
    */
   readonly minAge?: string;
 }

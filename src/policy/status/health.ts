@@ -238,7 +238,7 @@ function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Heal
 
 /**
  * Reports a stalled rollout if a stage has a failure and the spec sets no `maxFailures`. Only a person can continue this
- * rollout (R3).
+ * rollout (R5).
  */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;

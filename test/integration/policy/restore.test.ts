@@ -244,7 +244,7 @@ test('a restore of everything keeps a stop from before the backup', async () => 
   expect(world.ready('production')?.reason).toBe('RolloutStopped');
 });
 
-test('a restore keeps a death in a soak, although no listing shows anything new of the collector (R3)', async () => {
+test('a restore keeps a death in a soak, although no listing shows anything new of the collector (R5)', async () => {
   const { world, tasks, annotate, untilReason } = fleet({
     spec: {
       strategy: {

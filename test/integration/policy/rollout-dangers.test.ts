@@ -172,7 +172,7 @@ test('a canary that soaks keeps its members and its soak when its spec is edited
   expect(await untilReason('AllUpdated', 4 * hourMs)).toBe(true);
 });
 
-describe('a stage without maxFailures (R3)', () => {
+describe('a stage without maxFailures (R5)', () => {
   const stalledBy = (world: ReturnType<typeof staged>['world']) =>
     world.policy('production')?.status?.conditions?.find(({ type }) => type === 'Stalled')?.reason;
 

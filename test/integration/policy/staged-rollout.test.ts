@@ -465,7 +465,7 @@ describe('an approval, while no window is open,', () => {
   });
 });
 
-test('a soak continues after a retry, and a later death in it counts as a failure (R3, R9)', async () => {
+test('a soak continues after a retry, and a later death in it counts as a failure (R5, R9)', async () => {
   const stages = [{ name: 'all', soakDuration: '3h', maxFailures: 0 }];
   const { world, tasks, status, untilReason, annotate } = staged({ count: 4, stages });
   const kill = (name: string) =>

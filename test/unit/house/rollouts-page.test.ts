@@ -30,8 +30,8 @@ function wordsOf(field: 'stages' | 'history', member: string): readonly string[]
 }
 
 describe('manifests', () => {
-  test('are shown for each subject', () => {
-    expect(manifests.length).toBeGreaterThan(3);
+  test('are shown for stages and for maintenance windows', () => {
+    expect(manifests.length).toBeGreaterThan(1);
   });
 
   test.each([
