@@ -159,7 +159,7 @@ export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): Ex
     endAsCut: going.filter((search) => dueMs(search) <= now.monotonicMs),
     ...{ isCovered, unproven },
     waitsFor: refusal ?? (isIdle ? (waitOf(input, free) ?? digestWait(input, unproven)) : undefined),
-    progress: progressOf(input, coverage),
+    progress: plannedProgress(input, coverage),
     requeueAfterMs: nextChangeMs(input, going, free),
   };
 }
@@ -305,20 +305,24 @@ function digestWait({ delays }: ExportDecideInput, unproven: readonly CommitReco
   return delayed.length === 0 ? undefined : { kind: 'people', delays: delayed, isRest: true };
 }
 
-function progressOf(input: ExportDecideInput, { intervals, remaining }: Coverage): ExportProgress {
+function plannedProgress(input: ExportDecideInput, { intervals, remaining }: Coverage): ExportProgress {
   const segments = allSegmentsOf(input.plan, input.verdicts);
   const planned = input.plan.boundariesMs.length - 1;
   const left = remaining.reduce((sum, { index, fromMs, toMs }) => sum + (toMs - fromMs) / lengthOf(segments[index]), 0);
+  const coveredRatio = remaining.length === 0 ? 1 : Math.max(0, planned - left) / planned;
+  return progressOf(intervals, coveredRatio, remaining.length, scannedBytes(input));
+}
+
+/** Progress of an export with these committed intervals. `openSegments` is the number of unfinished segments. */
+export function progressOf(
+  intervals: readonly CommitRecord[],
+  coveredRatio: number,
+  openSegments: number,
+  scannedBytes: number,
+): ExportProgress {
   const { rows, bytes, duplicates } = totalsOf(intervals);
-  return {
-    coveredRatio: remaining.length === 0 ? 1 : Math.max(0, planned - left) / planned,
-    intervalsDone: intervals.length,
-    intervalsPlanned: intervals.length + remaining.length,
-    rows,
-    bytes,
-    duplicates,
-    scannedBytes: scannedBytes(input),
-  };
+  const intervalsPlanned = intervals.length + openSegments;
+  return { coveredRatio, intervalsDone: intervals.length, intervalsPlanned, rows, bytes, duplicates, scannedBytes };
 }
 
 function lengthOf(segment: Segment | undefined): number {

@@ -2,7 +2,7 @@
  * The work on one export: reads its destination, plans it, searches the intervals that have no commit record, proves
  * the rows, and writes the manifest.
  *
- * `work-state.ts` decides which task runs besides the searches, and `export-decision.ts` decides which searches run.
+ * `next-task.ts` decides which task runs besides the searches, and `export-decision.ts` decides which searches run.
  * This class carries out both decisions. It does not know the SearchExport. Its caller passes the limits to each call
  * of `advance`, and is notified when the state of the work may have changed.
  *
@@ -10,7 +10,6 @@
  * Only `advance` starts work, and it returns without waiting for that work. A failure delays the work
  * (`export-delays.ts`).
  */
-import { assert } from '../../base/assert.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import { recordKey } from '../../destination/commit-record.ts';
@@ -31,23 +30,16 @@ import {
   type ExportDecision,
   type ExportProgress,
   isScannedOut,
+  progressOf,
   type Wait,
 } from './export-decision.ts';
 import { ExportDelays } from './export-delays.ts';
 import { figuresText, rangeText, slicesText } from './figure-text.ts';
+import { nextTask, type Task } from './next-task.ts';
 import { delayBeforePlan, type UnplannedFacts, waitBeforePlan, waitBeforeSearch } from './planning-wait.ts';
 import { NewestTexts, RunningSearches, type Search, waitingSearches } from './running-searches.ts';
 import { StoredExport } from './stored-export.ts';
-import {
-  type PlannedState,
-  step,
-  type Task,
-  type TaskFacts,
-  unread,
-  type WorkEvent,
-  type WorkState,
-} from './work-state.ts';
-import { noProgress, progressOf, type WorkLimits, type WorkStage, type WorkView } from './work-view.ts';
+import type { WorkLimits, WorkStage, WorkView } from './work-view.ts';
 
 /** Tools for searches that this class provides. The caller of this class provides all other search tools. */
 type ToolOfWork =
@@ -77,6 +69,8 @@ export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
  * short.
  */
 const minSettleWaitMs = 1_000;
+/** Maximum number of digest rounds without a user's request. */
+const mostRounds = 3;
 /** Limits that allow no work. They apply until the first call of `advance`. */
 const noLimits: WorkLimits = {
   ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
@@ -100,7 +94,9 @@ export class ExportWork {
   readonly #messages = new NewestTexts();
   readonly #warnings = new NewestTexts();
   readonly #chosenFields: ChosenFields;
-  #state: WorkState = unread;
+  readonly #stored: StoredExport;
+  /** Maximum number of digest rounds. Each request of a user for a retry adds one. */
+  #maxRounds = mostRounds;
   #task: RunningTask | undefined;
   #taskEnded: Promise<void> | undefined;
   #limits = noLimits;
@@ -110,13 +106,14 @@ export class ExportWork {
 
   constructor(options: ExportWorkOptions) {
     this.#options = options;
+    this.#stored = new StoredExport(options.openDestination, options.task, options.clock);
     this.#delays = new ExportDelays(options.clock);
     this.#chosenFields = new ChosenFields(options.task.identity.output.fields);
     this.#scannedBefore = options.scannedBytes;
     this.#searches = new RunningSearches({
       ...{ log: options.log, delays: this.#delays, messages: this.#messages, range: options.task.identity },
-      onCommitted: (record) => this.#state.stored?.keep(record),
-      onOthers: () => this.#apply({ kind: 'recordsWritten' }),
+      onCommitted: (record) => this.#stored.keep(record),
+      onOthers: () => this.#stored.recordsWritten(),
       onEnded: () => options.onChange(),
     });
   }
@@ -137,14 +134,16 @@ export class ExportWork {
     if (this.#isClosed) return this.#view(decision);
     if (decision) this.#follow(decision);
     this.#abortTask(decision);
-    if (!this.#task) this.#apply({ kind: 'idle', facts: this.#facts(decision) });
+    const task = this.#task ? undefined : this.#nextTask(decision);
+    if (task) this.#begin(task);
     return this.#view(this.#decide());
   }
 
   /** Checks everything again because a user requested a retry. Failed searches start again, and commit records are read again. */
   tryAgain(): void {
     this.#delays.lift();
-    this.#apply({ kind: 'checkRequested' });
+    this.#stored.doubtRecords();
+    this.#maxRounds = Math.max(mostRounds, this.#stored.verdicts.length + 1);
   }
 
   /** Ends all work: search jobs are closed and unfinished files are discarded. Resolves when no work is left. */
@@ -152,17 +151,16 @@ export class ExportWork {
     this.#isClosed = true;
     this.#task?.abort.abort();
     await Promise.all([this.#taskEnded, this.#searches.stop('ShutDown')]);
-    await this.#state.stored?.destination.close();
+    await this.#stored.close();
   }
 
   /** Current decision about the searches; undefined while the export has no plan. */
   #decide(): ExportDecision<Search> | undefined {
     const { task, quirks, clock } = this.#options;
-    const state = this.#state;
-    if (state.kind !== 'planned') return undefined;
-    const { records, verdicts } = state.stored;
+    const { stage, plan, records, verdicts } = this.#stored;
+    if (stage !== 'planned' || !plan) return undefined;
     return decide({
-      plan: state.plan,
+      plan,
       records,
       verdicts,
       wantsDigest: this.#limits.proof === 'Digest' && task.identity.results === 'Messages' && task.isSplittable,
@@ -175,12 +173,6 @@ export class ExportWork {
       limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: quirks.smallestLimit },
       now: { wallMs: clock.now(), monotonicMs: clock.monotonic(), clockBehindMs: quirks.clockBehindMs },
     });
-  }
-
-  get #stored(): StoredExport {
-    const { stored } = this.#state;
-    assert(stored !== undefined, 'the destination is opened before anything else');
-    return stored;
   }
 
   /**
@@ -198,11 +190,9 @@ export class ExportWork {
   #follow(decision: ExportDecision<Search>): void {
     for (const { search, reason } of decision.stop) search.stop(reason);
     for (const search of decision.endAsCut) search.endAsCut();
-    const isCurrent = this.#state.kind === 'planned' && this.#state.records === 'current';
     // No search starts before the commit records of other processes have been read, so that no range is searched twice.
-    if (isCurrent) for (const order of decision.start) this.#search(order);
-    if (decision.waitsFor?.kind === 'disorder')
-      this.#apply({ kind: 'disorder', atMs: this.#options.clock.monotonic() });
+    if (this.#stored.recordsState === 'current') for (const order of decision.start) this.#search(order);
+    if (decision.waitsFor?.kind === 'disorder') this.#stored.recheckDisorder();
   }
 
   #search(order: SearchOrder, opened?: OpenedJob): void {
@@ -239,22 +229,16 @@ export class ExportWork {
     if ((kind === 'plan' && isOutdated) || (kind === 'prove' && isOver)) abort?.abort();
   }
 
-  #facts(decision: ExportDecision | undefined): TaskFacts {
-    return {
+  #nextTask(decision: ExportDecision | undefined): Task | undefined {
+    return nextTask({
+      stored: this.#stored,
       isHeld: this.#delays.trouble !== undefined,
-      isUntidy: this.#state.stored?.isUntidy ?? false,
       needsProbe: this.#delays.needsProbe,
       isPaused: this.#limits.isPaused,
       mayPlan: waitBeforePlan(this.#limits, this.#unplanned) === undefined,
       decision,
       searches: this.#searches.list.length,
-    };
-  }
-
-  #apply(event: WorkEvent): void {
-    const { state, task } = step(this.#state, event);
-    this.#state = state;
-    if (task) this.#begin(task);
+    });
   }
 
   #begin(task: Task): void {
@@ -277,7 +261,7 @@ export class ExportWork {
   async #run(task: Task, running: RunningTask): Promise<void> {
     switch (task.kind) {
       case 'load':
-        return this.#load();
+        return this.#stored.load();
       case 'tidy':
         return this.#stored.tidy();
       case 'probe':
@@ -285,7 +269,7 @@ export class ExportWork {
       case 'plan':
         return this.#plan(running);
       case 'readRecords':
-        return this.#readRecords(task.isDoubted);
+        return this.#readRecords();
       case 'prove': {
         const found = await prove(task.intervals, task.round, { ...this.#options, jobs: running.jobs });
         return this.#judge(found, task.round);
@@ -298,26 +282,15 @@ export class ExportWork {
   #succeeded(task: Task['kind']): void {
     if (task === 'plan') this.#delays.searched();
     else if (task !== 'probe' && task !== 'tidy') this.#delays.succeeded();
-    this.#apply({ kind: 'ended', task, atMs: this.#options.clock.monotonic() });
   }
 
   #failed(task: Task['kind'], thrown: unknown): void {
-    const { clock, log } = this.#options;
-    this.#apply({ kind: 'failed', task, atMs: clock.monotonic() });
     if (this.#isClosed || this.#task?.jobs.signal.aborted) return;
     const error = asLogfleetError(thrown);
-    log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
+    this.#options.log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
     // A failure to remove leftovers is ignored: the export continues without the removal, and no later success would
     // end the reported failure.
     if (task !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(task));
-  }
-
-  async #load(): Promise<void> {
-    const { openDestination, task, clock } = this.#options;
-    if (!this.#state.stored) {
-      this.#apply({ kind: 'opened', stored: new StoredExport(await openDestination(), task, clock) });
-    }
-    await this.#stored.load();
   }
 
   async #probe(): Promise<void> {
@@ -340,16 +313,15 @@ export class ExportWork {
     else if (first) this.#search(first.order, first.opened);
   }
 
-  async #readRecords(isDoubted: boolean): Promise<void> {
-    await this.#stored.readRecords(isDoubted);
+  async #readRecords(): Promise<void> {
+    await this.#stored.readRecords();
     // Delays of intervals that other processes have committed are dropped.
     for (const record of this.#stored.records) this.#searches.forget(record);
   }
 
   /** Stores the result of a digest round as a verdict. After the last round, remaining differences wait for a user. */
   async #judge(shown: DigestResult, round: number): Promise<void> {
-    const { maxRounds } = this.#state as PlannedState;
-    const isLast = shown.differing.length > 0 && round > maxRounds;
+    const isLast = shown.differing.length > 0 && round > this.#maxRounds;
     if (isLast && this.#limits.incompletePolicy !== 'Keep') this.#differs(shown);
     else await this.#stored.judge(verdictOf(round, shown, isLast));
   }
@@ -372,7 +344,7 @@ export class ExportWork {
       fromMs: task.identity.fromMs,
       clockBehindMs: quirks.clockBehindMs,
       scannedBytes: this.#endedBytes,
-      isLoaded: this.#state.kind !== 'unread',
+      isLoaded: this.#stored.stage !== 'loading',
       hasFailed: this.#delays.lastError !== undefined,
       settlesAtMs: this.#planning?.settlesAtMs,
     };
@@ -380,8 +352,7 @@ export class ExportWork {
 
   #view(decision: ExportDecision | undefined): WorkView {
     const { clock, quirks } = this.#options;
-    const state = this.#state;
-    const manifest = state.kind === 'complete' ? state.manifest : undefined;
+    const { location, manifest } = this.#stored;
     const { trouble, lastError, isLasting: isTroubleLasting, unproven } = this.#delays;
     const { list, written } = this.#searches;
     const jobs = [...(this.#task?.jobs.views ?? []), ...list.flatMap((search) => search.jobs)];
@@ -390,8 +361,8 @@ export class ExportWork {
     const waiting = waitingSearches(list, clock.monotonic());
     const intervals = manifest?.manifest.intervals ?? decision?.coverage.intervals ?? [];
     return {
-      stage: stageOf(state, decision),
-      location: state.stored?.location,
+      stage: stageOf(this.#stored, decision),
+      location,
       progress: this.#progress(decision),
       intervals,
       histogram: () => this.#searches.histogramOf(intervals),
@@ -409,15 +380,9 @@ export class ExportWork {
 
   #progress(decision: ExportDecision | undefined): ExportProgress | undefined {
     if (decision) return decision.progress;
-    const scannedBytes = this.#endedBytes;
-    switch (this.#state.kind) {
-      case 'unread':
-        return undefined;
-      case 'complete':
-        return { ...progressOf(this.#state.manifest.manifest), scannedBytes };
-      default:
-        return { ...noProgress, scannedBytes };
-    }
+    const { stage, manifest } = this.#stored;
+    if (stage === 'loading') return undefined;
+    return progressOf(manifest?.manifest.intervals ?? [], manifest ? 1 : 0, 0, this.#endedBytes);
   }
 
   /**
@@ -427,21 +392,19 @@ export class ExportWork {
   #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
     const { clock } = this.#options;
     const { trouble } = this.#delays;
-    const delaysMs = [this.#state.stored?.tidyDelayMs ?? Number.POSITIVE_INFINITY];
+    const delaysMs = [this.#stored.tidyDelayMs];
     if (trouble) delaysMs.push(trouble.untilMs - clock.monotonic());
     if (wait?.kind === 'settling') delaysMs.push(Math.max(minSettleWaitMs, wait.untilMs - clock.now()));
     if (wait?.kind === 'disorder') delaysMs.push(stallRetryMs);
-    if (this.#state.kind !== 'complete') {
+    if (this.#stored.stage !== 'complete') {
       delaysMs.push(decision?.requeueAfterMs ?? delayBeforePlan(this.#limits, clock.now()));
     }
     return Math.min(...delaysMs);
   }
 }
 
-function stageOf({ kind }: WorkState, decision: ExportDecision | undefined): WorkStage {
-  if (kind === 'unread') return 'loading';
-  if (kind === 'unplanned') return 'planning';
-  if (kind === 'complete') return 'complete';
+function stageOf({ stage }: StoredExport, decision: ExportDecision | undefined): WorkStage {
+  if (stage !== 'planned') return stage;
   if (!decision?.isCovered) return 'exporting';
   return decision.unproven.length > 0 ? 'proving' : 'finishing';
 }

@@ -3,12 +3,13 @@
  * request and writes the manifest. Searches write the commit records and report them here.
  *
  * Invariant: everything known here exists at the destination. The destination may contain more, because other processes also write there
- * (E3).
+ * (E3). Only these objects show what is done, so the stage of the export follows from them.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
+import { stallRetryMs } from '../../base/retry-delay.ts';
 import { type CommitRecord, readRecords, recordKey } from '../../destination/commit-record.ts';
 import { type Coverage, coverageOf } from '../../destination/coverage.ts';
 import { type Destination, longestSilenceMs } from '../../destination/destination.ts';
@@ -38,18 +39,38 @@ const probeBytes = 256 * 1_024;
  * differences.
  */
 const tidyDelayMs = longestSilenceMs + 60_000;
+/**
+ * Number of readings of contradictory commit records after which records that are already known are read again, too.
+ * They are not read each time, because an export may have ten thousand records.
+ */
+const readingsOfNames = 20;
+
+/**
+ * How well the known commit records match the destination.
+ * - `old`: they have not been read since the plan was written, or another process has written records.
+ * - `doubted`: known records may have changed.
+ * - `reading`: the records are being read.
+ */
+export type RecordsState = 'current' | 'reading' | 'old' | 'doubted';
 
 export class StoredExport {
-  readonly destination: Destination;
   /** Plan of the export; undefined if the destination has none. */
   plan: ExportPlan | undefined;
   /** Manifest of the export; undefined if the destination has none. */
   manifest: StoredManifest | undefined;
   /** Results of the digest comparisons stored at the destination, in the order of their rounds. */
   verdicts: readonly DigestVerdict[] = [];
+  readonly #open: () => Promise<Destination>;
   readonly #task: ExportTask;
   readonly #clock: Clock;
+  #destination: Destination | undefined;
+  #isRead = false;
   readonly #records = new Map<string, CommitRecord>();
+  #recordsState: RecordsState = 'old';
+  /** Monotonic time at which the commit records were last read. */
+  #readAtMs = 0;
+  /** Number of times that the commit records were read because they contradicted each other. */
+  #readsInDisorder = 0;
   #hasFailedToFinish = false;
   /** Name of the probe file. All probes of this process use the same name. */
   #probe: string | undefined;
@@ -57,10 +78,27 @@ export class StoredExport {
   /** Monotonic time of the next attempt to remove uploads of processes that have ended; infinite if none are left. */
   #tidyAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(destination: Destination, task: ExportTask, clock: Clock) {
-    this.destination = destination;
+  /** `open` opens the destination without changing anything. */
+  constructor(open: () => Promise<Destination>, task: ExportTask, clock: Clock) {
+    this.#open = open;
     this.#task = task;
     this.#clock = clock;
+  }
+
+  /** Stage of the export: `loading` until the destination is read, `planning` without a plan, `complete` with a manifest. */
+  get stage(): 'loading' | 'planning' | 'planned' | 'complete' {
+    if (!this.#isRead) return 'loading';
+    if (this.manifest) return 'complete';
+    return this.plan ? 'planned' : 'planning';
+  }
+
+  get destination(): Destination {
+    assert(this.#destination !== undefined, 'the destination is opened before anything else');
+    return this.#destination;
+  }
+
+  get recordsState(): RecordsState {
+    return this.#recordsState;
   }
 
   /** Commit records of the export, in no particular order. */
@@ -68,9 +106,9 @@ export class StoredExport {
     return [...this.#records.values()];
   }
 
-  /** URL of the export's folder. */
-  get location(): string {
-    return `${this.destination.url}/${this.#task.layout.folder}`;
+  /** URL of the export's folder; undefined before the destination is opened. */
+  get location(): string | undefined {
+    return this.#destination && `${this.#destination.url}/${this.#task.layout.folder}`;
   }
 
   /**
@@ -97,17 +135,27 @@ export class StoredExport {
     this.#tidyAtMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Removes recognizable leftovers of interrupted uploads (E15), then reads plan, records and manifest. */
+  /**
+   * Opens the destination, removes recognizable leftovers of interrupted uploads (E15), then reads plan, records and manifest. Can be
+   * called again after a failure.
+   */
   async load(): Promise<void> {
     const { layout } = this.#task;
+    this.#destination ??= await this.#open();
     await this.tidy();
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     const manifest = await readManifest(this.destination, layout);
-    if (manifest) return this.#believe(manifest);
-    const plan = await readPlan(this.destination, layout);
-    if (!plan) return;
-    this.adopt(plan);
-    await this.readRecords();
+    const plan = manifest ? undefined : await readPlan(this.destination, layout);
+    if (manifest) await this.#believe(manifest);
+    if (plan) {
+      this.adopt(plan);
+      await this.readRecords();
+    }
+    this.#isRead = true;
+  }
+
+  async close(): Promise<void> {
+    await this.#destination?.close();
   }
 
   /** Uses an existing plan of the destination. The plan must have the range of the export. */
@@ -119,24 +167,52 @@ export class StoredExport {
     this.plan = plan;
   }
 
+  /** Makes the next task read the commit records, because another process has written some. */
+  recordsWritten(): void {
+    if (this.#recordsState !== 'doubted') this.#recordsState = 'old';
+  }
+
+  /** Makes the next task read all commit records again, including the known ones. */
+  doubtRecords(): void {
+    this.#recordsState = 'doubted';
+  }
+
+  /** Makes the next task read contradictory commit records again from time to time, because a user may have repaired them. */
+  recheckDisorder(): void {
+    if (this.#recordsState !== 'current' || this.#clock.monotonic() - this.#readAtMs < stallRetryMs) return;
+    this.#readsInDisorder++;
+    // A user may have repaired a record without changing its name.
+    this.#recordsState = this.#readsInDisorder % readingsOfNames === 0 ? 'doubted' : 'old';
+  }
+
   /**
-   * Reads the commit records. Records that have disappeared from the destination are dropped. If `isDoubted` is true,
-   * known records are read again. If a record has disappeared, the plan is written again: the plan may have disappeared
-   * too, and another process could then write a different plan (E2).
+   * Reads the commit records. Records that have disappeared from the destination are dropped. Doubted records are read again. If the records
+   * were doubted or one has disappeared, the plan is written again: the plan may have disappeared too, and another process could then write a
+   * different plan (E2).
    */
-  async readRecords(isDoubted = false): Promise<void> {
+  async readRecords(): Promise<void> {
     const { layout } = this.#task;
     const before = this.records;
+    const isDoubted = this.#recordsState === 'doubted';
     const known = isDoubted ? [] : this.verdicts;
-    this.verdicts = [...known, ...(await readVerdicts(this.destination, layout, known.length))];
-    const found = await readRecords(this.destination, layout, isDoubted ? [] : before);
-    for (const record of before) this.#records.delete(recordKey(record));
-    for (const record of found) this.keep(record);
-    const plan = this.plan;
-    const isGone = before.some((record) => !this.#records.has(recordKey(record)));
-    if (plan && (isDoubted || isGone)) {
-      this.adopt(await crossing('export.plan', () => settlePlan(this.destination, layout, plan)));
+    this.#recordsState = 'reading';
+    try {
+      this.verdicts = [...known, ...(await readVerdicts(this.destination, layout, known.length))];
+      const found = await readRecords(this.destination, layout, isDoubted ? [] : before);
+      for (const record of before) this.#records.delete(recordKey(record));
+      for (const record of found) this.keep(record);
+      const plan = this.plan;
+      const isGone = before.some((record) => !this.#records.has(recordKey(record)));
+      if (plan && (isDoubted || isGone)) {
+        this.adopt(await crossing('export.plan', () => settlePlan(this.destination, layout, plan)));
+      }
+    } catch (error) {
+      this.#recordsState = 'doubted';
+      throw error;
     }
+    this.#readAtMs = this.#clock.monotonic();
+    // Records that another process wrote during the reading are read next.
+    if (this.recordsState === 'reading') this.#recordsState = 'current';
   }
 
   /** Adds a commit record that exists at the destination. */

@@ -1,7 +1,7 @@
 /** Types shared by the work on an export and its caller: the limits of the work, and the view of its state. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
-import { type Manifest, totalsOf } from '../../destination/manifest.ts';
+import type { Manifest } from '../../destination/manifest.ts';
 import type { JobView } from '../search/search-tools.ts';
 import type { ExportLimits, ExportProgress, Wait } from './export-decision.ts';
 import type { Trouble, Unproven } from './export-delays.ts';
@@ -72,18 +72,4 @@ export interface WorkView {
   readonly manifest: StoredManifest | undefined;
   /** Time in ms after which the view may change without an event; infinite if it cannot. */
   readonly requeueAfterMs: number;
-}
-
-type FileProgress = Omit<ExportProgress, 'scannedBytes'>;
-
-/** Progress of an export without records. */
-export const noProgress: FileProgress = {
-  ...{ coveredRatio: 0, intervalsDone: 0, intervalsPlanned: 0, rows: 0, bytes: 0, duplicates: 0 },
-};
-
-/** Progress of a complete export. */
-export function progressOf({ intervals }: Manifest): FileProgress {
-  const { rows, bytes, duplicates } = totalsOf(intervals);
-  const done = intervals.length;
-  return { coveredRatio: 1, intervalsDone: done, intervalsPlanned: done, rows, bytes, duplicates };
 }

@@ -1,0 +1,61 @@
+/**
+ * Decides which task of an export comes next besides the searches. The function is pure. The content of the destination decides the stage of
+ * the export (`StoredExport.stage`):
+ *
+ * ```text
+ * loading ──▶ planning ──▶ planned ──▶ complete
+ *    ├───────────────────────▲             ▲
+ *    └─────────────────────────────────────┘
+ * ```
+ *
+ * One task runs at a time.
+ */
+import type { CommitRecord } from '../../destination/commit-record.ts';
+import type { Coverage } from '../../destination/coverage.ts';
+import type { ExportDecision } from './export-decision.ts';
+import type { StoredExport } from './stored-export.ts';
+
+/** Work on an export other than searches, such as reading the destination or writing the manifest. */
+export type Task =
+  /** Reads the plan, the commit records and the manifest from the destination. */
+  | { readonly kind: 'load' }
+  /** Removes leftover uploads of dead processes again. */
+  | { readonly kind: 'tidy' }
+  /** Writes a probe file to test whether the destination can be written. */
+  | { readonly kind: 'probe' }
+  | { readonly kind: 'plan' }
+  | { readonly kind: 'readRecords' }
+  /** Compares the rows in files for these intervals with a digest by the service. */
+  | { readonly kind: 'prove'; readonly intervals: readonly CommitRecord[]; readonly round: number }
+  /** Writes the manifest. */
+  | { readonly kind: 'finish'; readonly coverage: Coverage };
+
+/** Facts that decide which task runs next. */
+export interface TaskFacts {
+  readonly stored: Pick<StoredExport, 'stage' | 'recordsState' | 'isUntidy' | 'verdicts'>;
+  /** True while a failure delays the whole export. */
+  readonly isHeld: boolean;
+  /** True if the destination failed, so that a probe file must be written before anything else. */
+  readonly needsProbe: boolean;
+  readonly isPaused: boolean;
+  /** True if no limit prevents planning. */
+  readonly mayPlan: boolean;
+  /** Decision about the searches; undefined while the export has no plan. */
+  readonly decision: ExportDecision | undefined;
+  /** Number of running searches. */
+  readonly searches: number;
+}
+
+export function nextTask(facts: TaskFacts): Task | undefined {
+  const { stage, recordsState, isUntidy, verdicts } = facts.stored;
+  if (stage === 'complete' || facts.isHeld) return undefined;
+  if (stage === 'loading') return { kind: 'load' };
+  if (isUntidy) return { kind: 'tidy' };
+  if (facts.needsProbe && !facts.isPaused) return { kind: 'probe' };
+  if (stage === 'planning') return facts.mayPlan ? { kind: 'plan' } : undefined;
+  if (recordsState !== 'current') return { kind: 'readRecords' };
+  if (facts.searches > 0 || !facts.decision?.isCovered) return undefined;
+  const { unproven, coverage, waitsFor } = facts.decision;
+  if (unproven.length === 0) return { kind: 'finish', coverage };
+  return waitsFor ? undefined : { kind: 'prove', intervals: unproven, round: verdicts.length + 1 };
+}
