@@ -23,7 +23,6 @@ import type { OpenedJob, SearchOrder, SearchTools } from '../search/search-tools
 import { dateRoundingMs } from '../search/service-quirks.ts';
 import { settlingMs } from '../search/settling.ts';
 import {
-  blindSegments,
   evenSegments,
   firstSegments,
   requestsOfCount,
@@ -281,8 +280,8 @@ class RangePlanning {
       return { segments: firstSegments({ range, slices, ...found }), areCounted: true };
     }
     log.info('The service could not count the rows of an export by slices of time.', { reason: counts.reason });
-    if (rest) return guessed([...evenSegments(rest, limit), newest]);
-    return guessed(blindSegments({ ...range, rows: progress.messageCount }));
+    if (rest) return guessed([...evenSegments(rest, Math.ceil(rest.rows / limit)), newest]);
+    return guessed(evenSegments({ ...range, rows: progress.messageCount }));
   }
 
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {

@@ -51,26 +51,17 @@ export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
   }
 }
 
-/** Maximum number of equal pieces into which a range with an unknown number of rows is divided. It is enough for parallel searches. */
+/**
+ * Maximum number of equal pieces into which an interval is divided. It is enough for parallel searches, and too many pieces are better than
+ * too few.
+ */
 const mostEvenSegments = 16;
 
 /**
- * Cuts an interval with an estimated number of rows into equal pieces of time, in order. Pieces above the limit are cut when they are
- * searched.
+ * Cuts an interval into this many equal pieces of time, in order, if it has so many milliseconds. The rows are assumed to be evenly
+ * distributed.
  */
-export function evenSegments(interval: SegmentCount, limit: number): readonly SegmentCount[] {
-  return evenPieces(interval, Math.ceil(interval.rows / limit));
-}
-
-/**
- * Cuts an interval whose number of rows is unknown into equal pieces of time; `rows` is a lower bound. Too many pieces
- * are better than too few, because pieces are searched in parallel.
- */
-export function blindSegments(interval: SegmentCount): readonly SegmentCount[] {
-  return evenPieces(interval, mostEvenSegments);
-}
-
-function evenPieces({ fromMs, toMs, rows }: SegmentCount, wanted: number): readonly SegmentCount[] {
+export function evenSegments({ fromMs, toMs, rows }: SegmentCount, wanted = mostEvenSegments): readonly SegmentCount[] {
   const count = Math.max(1, Math.min(mostEvenSegments, wanted, toMs - fromMs));
   const at = (index: number) => fromMs + Math.floor(((toMs - fromMs) * index) / count);
   return Array.from({ length: count }, (_, index) => ({

@@ -108,8 +108,8 @@ export function readFigure(text: string): Figure | undefined {
   return { value: Number(text), reach: unit > 1 ? unit / 2 : 0 };
 }
 
-function shifted(figure: Figure | undefined, byMs: number): Figure | undefined {
-  return figure && { value: figure.value + byMs, reach: figure.reach };
+function shifted(figure: Figure | undefined, by: number): Figure | undefined {
+  return figure && { value: figure.value + by, reach: figure.reach };
 }
 
 /** Adjacent intervals that share slices of time, together with these slices. They are compared as one group. */
@@ -163,7 +163,7 @@ export function compare({ intervals, slices }: DigestGroup, confirmed: readonly 
     rows: written.rows + repeated.rows,
     bytes: sumOrNone(written.bytes, repeated.bytes),
   };
-  const range = { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
+  const range = rangeOf(intervals);
   const bySlice = outcomesBySlice(intervals, withoutRepeats(slices, confirmed));
   const outcomes = new Map(
     sliceFigureNames.map((name) => {
@@ -271,14 +271,10 @@ function withoutRepeats(
     return {
       ...slice,
       rows: slice.rows - rows,
-      bytes: bytes === undefined ? undefined : lessened(slice.bytes, bytes),
-      offsetsMs: lessened(slice.offsetsMs, offsetsMs),
+      bytes: bytes === undefined ? undefined : shifted(slice.bytes, -bytes),
+      offsetsMs: shifted(slice.offsetsMs, -offsetsMs),
     };
   });
-}
-
-function lessened(figure: Figure | undefined, by: number): Figure | undefined {
-  return figure && { ...figure, value: figure.value - by };
 }
 
 function exactly(value: number): Figure {
@@ -291,33 +287,23 @@ function sumOrNone(left: number | undefined, right: number | undefined): number 
 
 function addUp(slices: readonly DigestSlice[]): CountedFigures {
   const figures = (name: ComparableFigure) => slices.map((each) => each[name]);
-  const none = slices.length === 0;
+  const sum = (left: Figure, right: Figure) => ({ value: left.value + right.value, reach: left.reach + right.reach });
   return {
-    rows: slices.reduce((sum, { rows }) => sum + rows, 0),
-    bytes: sumOf(figures('bytes')),
-    oldestMs: none ? undefined : extremeOf(figures('oldestMs'), -1),
-    newestMs: none ? undefined : extremeOf(figures('newestMs'), 1),
+    rows: slices.reduce((rows, each) => rows + each.rows, 0),
+    bytes: joined(figures('bytes'), sum, exactly(0)),
+    oldestMs: joined(figures('oldestMs'), (left, right) => (right.value < left.value ? right : left)),
+    newestMs: joined(figures('newestMs'), (left, right) => (right.value > left.value ? right : left)),
     offsetsMs: undefined,
   };
 }
 
-function sumOf(figures: readonly (Figure | undefined)[]): Figure | undefined {
-  let [value, reach] = [0, 0];
-  for (const figure of figures) {
-    if (!figure) return undefined;
-    value += figure.value;
-    reach += figure.reach;
-  }
-  return { value, reach };
-}
-
-function extremeOf(figures: readonly (Figure | undefined)[], sign: 1 | -1): Figure | undefined {
-  let extreme: Figure | undefined;
-  for (const figure of figures) {
-    if (!figure) return undefined;
-    if (!extreme || (figure.value - extreme.value) * sign > 0) extreme = figure;
-  }
-  return extreme;
+/** Joins figures to one; undefined if one of them is undefined. */
+function joined(
+  figures: readonly (Figure | undefined)[],
+  join: (left: Figure, right: Figure) => Figure,
+  first = figures[0],
+): Figure | undefined {
+  return figures.reduce((all, each) => all && each && join(all, each), first);
 }
 
 /** Figures of the written rows that the figures of the service should equal. */
@@ -359,10 +345,11 @@ export function againOf(
 ): readonly TimeRange[] {
   const { rows } = figuresOf(intervals);
   const lacksRows = slices.reduce((sum, each) => sum + each.rows, 0) > rows;
-  const same = intervals.map(({ fromMs, toMs }) => ({ fromMs, toMs }));
-  if (!lacksRows) return same;
-  if (byReceiptTime) return same.flatMap((range) => halvesOf(range));
-  const range = { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
+  if (!lacksRows) return intervals.map(timeRange);
+  if (byReceiptTime) {
+    return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
+  }
+  const range = rangeOf(intervals);
   // If nearly all rows are missing, a new segment has at most one page of rows. The maximum decreases with each digest round, because the
   // unknown message limit of the service may be any number of rows.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
@@ -371,18 +358,18 @@ export function againOf(
     .filter(({ fromMs }) => fromMs < range.toMs)
     .map((each) => ({ ...each, fromMs: Math.max(each.fromMs, range.fromMs), toMs: Math.min(each.toMs, range.toMs) }))
     // Only the number of rows in a slice is known, so its rows are assumed to be evenly distributed.
-    .flatMap((each) => evenSegments(each, limit))
+    .flatMap((each) => evenSegments(each, Math.ceil(each.rows / limit)))
     .map(({ fromMs, rows }) => ({ startMs: fromMs, rows }));
-  return firstSegments({ range, slices: counts, limit, foundRows: 0 }).map(({ fromMs, toMs }) => ({ fromMs, toMs }));
+  return firstSegments({ range, slices: counts, limit, foundRows: 0 }).map(timeRange);
 }
 
-function halvesOf({ fromMs, toMs }: TimeRange): readonly TimeRange[] {
-  const middleMs = Math.floor((fromMs + toMs) / 2);
-  if (middleMs === fromMs) return [{ fromMs, toMs }];
-  return [
-    { fromMs, toMs: middleMs },
-    { fromMs: middleMs, toMs },
-  ];
+function timeRange({ fromMs, toMs }: TimeRange): TimeRange {
+  return { fromMs, toMs };
+}
+
+/** Range that adjacent intervals cover. */
+export function rangeOf(intervals: readonly TimeRange[]): TimeRange {
+  return { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
 }
 
 /** Maximum number of messages that one query confirms by id. A query has at most 10,000 characters. */

@@ -26,6 +26,7 @@ import {
   digestOperators,
   digestSlices,
   groupsOf,
+  rangeOf,
   repeatedOf,
 } from './digest.ts';
 
@@ -63,9 +64,8 @@ export async function prove(
   const { byReceiptTime } = task.identity;
   // A former process may have learned that the service includes the end of a range, and its commit records say so.
   if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
-  const proving = new Proving(tools);
   const compared: ComparedGroup[] = [];
-  for (const run of runsOf(intervals)) compared.push(...(await proving.compareRun(run)));
+  for (const run of runsOf(intervals)) compared.push(...(await compareRun(run, tools)));
   const differing = compared.flatMap(({ group, comparison }) =>
     comparison.kind === 'differs' ? [{ range: comparison.range, group }] : [],
   );
@@ -76,85 +76,69 @@ export async function prove(
   };
 }
 
-class Proving {
-  readonly #tools: ProvingTools;
-
-  constructor(tools: ProvingTools) {
-    this.#tools = tools;
-  }
-
-  /** Compares adjacent intervals with an aggregation that covers all of them. */
-  async compareRun(run: readonly CommitRecord[]): Promise<readonly ComparedGroup[]> {
-    const range = rangeOf(run);
-    const slices = await this.#digest(range);
+/** Compares adjacent intervals with an aggregation that covers all of them. */
+async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Promise<readonly ComparedGroup[]> {
+  const slices = await requestDigest(rangeOf(run), tools);
+  if (!tools.task.identity.byReceiptTime) {
     const compared: ComparedGroup[] = [];
-    if (!this.#byReceiptTime) {
-      for (const group of groupsOf(run, slices)) compared.push(await this.#compare(group));
-      return compared;
-    }
-    const whole = await this.#compare({ intervals: run, slices });
-    if (whole.comparison.kind === 'same' || run.length === 1) return [whole];
-    const middle = run.length >> 1;
-    return [...(await this.compareRun(run.slice(0, middle))), ...(await this.compareRun(run.slice(middle)))];
+    for (const group of groupsOf(run, slices)) compared.push(await compareGroup(group, tools));
+    return compared;
   }
+  const whole = await compareGroup({ intervals: run, slices }, tools);
+  if (whole.comparison.kind === 'same' || run.length === 1) return [whole];
+  const middle = run.length >> 1;
+  return [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
+}
 
-  async #compare(group: DigestGroup): Promise<ComparedGroup> {
-    const comparison = compare(group);
-    const repeated = comparison.kind === 'differs' ? repeatedOf(group) : undefined;
-    const confirmed = repeated && (await this.#confirm(group, repeated));
-    return { group, comparison: confirmed ? compare(group, confirmed) : comparison };
-  }
+async function compareGroup(group: DigestGroup, tools: ProvingTools): Promise<ComparedGroup> {
+  const comparison = compare(group);
+  const repeated = comparison.kind === 'differs' ? repeatedOf(group) : undefined;
+  const confirmed = repeated && (await confirm(group, repeated, tools));
+  return { group, comparison: confirmed ? compare(group, confirmed) : comparison };
+}
 
-  async #digest(range: TimeRange): Promise<readonly DigestSlice[]> {
-    const { task, quirks } = this.#tools;
-    const { text, lengthMs } = this.#byReceiptTime ? receiptSlice : sliceLength(task.identity);
-    for (;;) {
-      const isMoved = quirks.isEndInclusive;
-      const operators = isMoved ? `${this.#before(range)} | ${digestOperators(text)}` : digestOperators(text);
-      const { records, messageCount } = await this.#aggregate(task.order(range, false), operators);
-      const slices = digestSlices(records, lengthMs);
-      // Some services return no record for zero rows, which is a valid digest without slices.
-      if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
-      const isAtEnd = !this.#byReceiptTime && slices.some(({ newestMs }) => newestMs?.value === range.toMs);
-      if (!isAtEnd || isMoved) return slices;
-      quirks.isEndInclusive = true;
-    }
+async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTools): Promise<readonly DigestSlice[]> {
+  const { byReceiptTime } = task.identity;
+  const { text, lengthMs } = byReceiptTime ? receiptSlice : sliceLength(task.identity);
+  for (;;) {
+    const isMoved = quirks.isEndInclusive;
+    // The end of the requested range is not moved to exclude rows at an inclusive end. If only a row with a wrong time made the end look
+    // inclusive, an earlier end would hide the last millisecond from the digest (E10).
+    const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
+    const { records, messageCount } = await request(task.order(range, false), before + digestOperators(text), jobs);
+    const slices = digestSlices(records, lengthMs);
+    // Some services return no record for zero rows, which is a valid digest without slices.
+    if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
+    const isAtEnd = !byReceiptTime && slices.some(({ newestMs }) => newestMs?.value === range.toMs);
+    if (!isAtEnd || isMoved) return slices;
+    quirks.isEndInclusive = true;
   }
+}
 
-  /**
-   * Query filter that excludes rows at an inclusive end. The end of the requested range is not moved instead: if only a
-   * row with a wrong time made the end look inclusive, an earlier end would hide the last millisecond from the digest
-   * (E10).
-   */
-  #before({ toMs }: TimeRange): string {
-    return `where ${this.#byReceiptTime ? '_receipttime' : '_messagetime'} < ${toMs}`;
-  }
+/**
+ * Asks the service how many copies it stores of each message that was received more than once. An aggregation counts them, so errors in
+ * pages do not affect the number.
+ */
+async function confirm(group: DigestGroup, repeated: readonly RepeatedMessage[], { task, quirks, jobs }: ProvingTools) {
+  const times = repeated.map(({ atMs }) => atMs);
+  const range = task.identity.byReceiptTime
+    ? rangeOf(group.intervals)
+    : { fromMs: Math.min(...times), toMs: Math.max(...times) + 1 };
+  const order = task.order(range, quirks.isEndInclusive);
+  const { records } = await request(order, confirmOperators(repeated), jobs);
+  return confirmedOf(records, repeated);
+}
 
-  /**
-   * Asks the service how many copies it stores of each message that was received more than once. An aggregation counts them, so errors in
-   * pages do not affect the number.
-   */
-  async #confirm(group: DigestGroup, repeated: readonly RepeatedMessage[]) {
-    const { fromMs, toMs } = rangeOf(group.intervals);
-    const times = repeated.map(({ atMs }) => atMs);
-    const range = this.#byReceiptTime ? { fromMs, toMs } : { fromMs: Math.min(...times), toMs: Math.max(...times) + 1 };
-    const { task, quirks } = this.#tools;
-    const order = task.order(range, quirks.isEndInclusive);
-    const { records } = await this.#aggregate(order, confirmOperators(repeated));
-    return confirmedOf(records, repeated);
-  }
-
-  async #aggregate(order: JobOrder, operators: string): Promise<Extract<Aggregated, { kind: 'records' }>> {
-    const aggregated = await aggregate(order, operators, this.#tools.jobs).catch((thrown: unknown) => {
-      throw isRefused(thrown) ? digestRefused(thrown) : thrown;
-    });
-    if (aggregated.kind === 'records') return aggregated;
-    throw digestErrors(aggregated.errors);
-  }
-
-  get #byReceiptTime(): boolean {
-    return this.#tools.task.identity.byReceiptTime;
-  }
+async function request(
+  order: JobOrder,
+  operators: string,
+  jobs: JobSet,
+): Promise<Extract<Aggregated, { kind: 'records' }>> {
+  const aggregated = await aggregate(order, operators, jobs).catch((thrown: unknown) => {
+    throw isRefused(thrown) ? digestRefused(thrown) : thrown;
+  });
+  if (aggregated.kind === 'records') return aggregated;
+  throw digestErrors(aggregated.errors);
 }
 
 /** Creates the verdict of a digest round. Ranges with differences are searched again, or flagged as incomplete after the last round. */
@@ -177,10 +161,6 @@ function runsOf(intervals: readonly CommitRecord[]): readonly (readonly CommitRe
     else runs.push([interval]);
   }
   return runs;
-}
-
-function rangeOf(intervals: readonly CommitRecord[]): TimeRange {
-  return { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
 }
 
 function digestRefused(cause: ServiceError): LogfleetError {
