@@ -69,21 +69,25 @@ export interface RunTallyOptions {
 
 export class RunTally {
   readonly #options: RunTallyOptions;
-  #received = 0;
-  #overlapping = 0;
+  readonly #figures = {
+    ...{
+      received: 0,
+      overlapping: 0,
+      written: 0,
+      outside: 0,
+      duplicates: 0,
+      duplicatesOfWritten: 0,
+      left: 0,
+      atEnd: 0,
+    },
+    strayMs: undefined as number | undefined,
+    oldestMs: undefined as number | undefined,
+    isDisordered: false,
+  };
   /** True while every row of the current page had already been received from an earlier page. */
   #isPageRepeated = true;
   #repeatedAtStart = 0;
-  #written = 0;
-  #outside = 0;
-  #duplicates = 0;
-  #duplicatesOfWritten = 0;
-  #left = 0;
-  #atEnd = 0;
-  #strayMs: number | undefined;
-  #oldestMs: number | undefined;
   #lastMs = Number.POSITIVE_INFINITY;
-  #isDisordered = false;
   readonly #writtenSums: SliceSums;
   readonly #repeated = new Map<string, RepeatedMessage>();
   #areRepeatedKnown = true;
@@ -96,7 +100,7 @@ export class RunTally {
 
   /** Oldest time of the rows inside the interval; undefined until such a row arrives. */
   get oldestMs(): number | undefined {
-    return this.#oldestMs;
+    return this.#figures.oldestMs;
   }
 
   /** Begins a page of rows. The caller calls this method before the first row of each page. */
@@ -112,58 +116,54 @@ export class RunTally {
 
   /** Reports that the previous page lacked rows. The repeated rows at the start of the current page were therefore requested twice. */
   overlaps(): void {
-    this.#overlapping += this.#repeatedAtStart;
+    this.#figures.overlapping += this.#repeatedAtStart;
   }
 
   /** Counts a row. Returns true if the row must be written. */
   take(row: PageRow): boolean {
-    const { byReceiptTime, duplicates } = this.#options;
-    if (row.messageTimeMs > this.#lastMs) this.#isDisordered = true;
+    const { byReceiptTime, duplicates, interval } = this.#options;
+    const figures = this.#figures;
+    if (row.messageTimeMs > this.#lastMs) figures.isDisordered = true;
     this.#lastMs = row.messageTimeMs;
     const timeMs = byReceiptTime ? receiptTimeOf(row) : row.messageTimeMs;
     const comesAgain = duplicates.comesAgain(row);
-    this.#received++;
+    figures.received++;
     this.#isPageRepeated &&= comesAgain;
     if (comesAgain) {
       if (this.#isPageRepeated) this.#repeatedAtStart++;
-      this.#comesAgain(row, timeMs);
+      figures.duplicates++;
+      if (this.#isOutside(timeMs) || this.#isLeft(timeMs)) return false;
+      figures.duplicatesOfWritten++;
+      this.#remember(row);
       return false;
     }
-    if (!this.#isOutside(timeMs)) return this.#inside(row, timeMs);
-    this.#outside++;
-    if (timeMs === this.#options.interval.toMs) this.#atEnd++;
-    else this.#strayMs ??= timeMs;
-    return false;
+    if (this.#isOutside(timeMs)) {
+      figures.outside++;
+      if (timeMs === interval.toMs) figures.atEnd++;
+      else figures.strayMs ??= timeMs;
+      return false;
+    }
+    figures.oldestMs = Math.min(timeMs, figures.oldestMs ?? timeMs);
+    if (this.#isLeft(timeMs)) {
+      figures.left++;
+      return false;
+    }
+    figures.written++;
+    this.#writtenSums.add(row.messageTimeMs, row.size);
+    return true;
   }
 
   /** Figures of all rows of the search. */
   figures(): RunFigures {
     const { slices } = this.#writtenSums;
-    const { sliceMs } = this.#options;
+    const { sliceMs, duplicates } = this.#options;
     return {
-      received: this.#received,
-      overlapping: this.#overlapping,
-      written: this.#written,
-      outside: this.#outside,
-      duplicates: this.#duplicates,
-      duplicatesOfWritten: this.#duplicatesOfWritten,
-      left: this.#left,
-      atEnd: this.#atEnd,
-      strayMs: this.#strayMs,
-      oldestMs: this.#oldestMs,
-      isDisordered: this.#isDisordered,
-      areDuplicatesSure: this.#options.duplicates.isSure,
+      ...this.#figures,
+      areDuplicatesSure: duplicates.isSure,
       messages: sumOfFigures(slices),
       slices: sliceMs === undefined ? undefined : { lengthMs: sliceMs, slices },
       repeated: this.#areRepeatedKnown ? [...this.#repeated.values()] : undefined,
     };
-  }
-
-  #comesAgain(row: PageRow, timeMs: number): void {
-    this.#duplicates++;
-    if (this.#isOutside(timeMs) || this.#isLeft(timeMs)) return;
-    this.#duplicatesOfWritten++;
-    this.#remember(row);
   }
 
   #remember({ messageId: id, messageTimeMs: atMs, size }: PageRow): void {
@@ -175,17 +175,6 @@ export class RunTally {
   #isOutside(timeMs: number): boolean {
     const { fromMs, toMs } = this.#options.interval;
     return timeMs < fromMs || timeMs >= toMs;
-  }
-
-  #inside(row: PageRow, timeMs: number): boolean {
-    if (this.#oldestMs === undefined || timeMs < this.#oldestMs) this.#oldestMs = timeMs;
-    if (this.#isLeft(timeMs)) {
-      this.#left++;
-      return false;
-    }
-    this.#written++;
-    this.#writtenSums.add(row.messageTimeMs, row.size);
-    return true;
   }
 
   #isLeft(timeMs: number): boolean {

@@ -240,7 +240,7 @@ export const exportMutants: readonly Mutant[] = [
     'doubled',
     'export/search/run-tally.ts',
     'if (comesAgain) {',
-    'if (comesAgain && this.#received < 0) {',
+    'if (comesAgain && figures.received < 0) {',
     othersRows,
   ),
   mutant(
