@@ -66,7 +66,7 @@ export class DestinationChoice {
 
   async #choose({ metadata: { namespace }, spec }: SearchExport): Promise<ChosenDestination> {
     const { volume, s3 } = spec.destination;
-    if (volume) return withFingerprint(this.#volume(volume, namespace), undefined);
+    if (volume) return withFingerprint(this.#volume(volume, namespace));
     if (s3) return this.#store(s3, namespace);
     throw mendable(reasons.invalidSpec, 'spec.destination names neither volume nor s3: write one of them.');
   }
@@ -80,22 +80,11 @@ export class DestinationChoice {
     throw mendable(reasons.volumeNotFound, `The operator has no volume ${name}, ${has}: ${advice}.`);
   }
 
-  async #store(spec: S3Spec, namespace: string): Promise<ChosenDestination> {
-    const { bucket, prefix = '', credentialsSecretRef, storageClass, region, endpoint } = spec;
-    const { forcePathStyle, serverSideEncryption, insecure } = spec;
+  async #store({ prefix = '', credentialsSecretRef, ...store }: S3Spec, namespace: string): Promise<ChosenDestination> {
     const credentials = credentialsSecretRef
       ? await this.#credentials({ namespace, name: credentialsSecretRef.name })
       : this.#ambient();
-    const settings = {
-      bucket,
-      root: bucketRoot(prefix, namespace),
-      ...(region === undefined ? {} : { region }),
-      ...(endpoint === undefined ? {} : { endpoint }),
-      ...(storageClass === undefined ? {} : { storageClass }),
-      ...(serverSideEncryption === undefined ? {} : { serverSideEncryption }),
-      ...{ forcePathStyle, insecure, credentials },
-    };
-    return withFingerprint({ kind: 's3', settings }, credentials);
+    return withFingerprint({ kind: 's3', settings: { ...store, root: bucketRoot(prefix, namespace), credentials } });
   }
 
   #ambient(): 'ambient' {
@@ -114,40 +103,28 @@ export class DestinationChoice {
       const what = requiredStoreMembers.join(' and ');
       throw mendable(reasons.secretNotFound, `${secret} does not exist: create it with ${what} of the store.`);
     }
-    const missing = requiredStoreMembers.filter((name) => textOf(members, name) === undefined);
+    // Files, and Secrets made from them, end in a newline that does not belong to the value.
+    const text = (name: string) => members.get(name)?.reveal().trim() || undefined;
+    const missing = requiredStoreMembers.filter((name) => text(name) === undefined);
     if (missing.length > 0) {
       throw mendable(reasons.secretIncomplete, `${secret} lacks ${missing.join(' and ')}: add what is missing.`);
     }
-    const [accessKeyId, secretAccessKey] = requiredStoreMembers.map((name) => members.get(name) as SecretText);
-    const sessionToken =
-      textOf(members, sessionTokenMember) === undefined ? undefined : members.get(sessionTokenMember);
+    const [accessKeyId = '', secretAccessKey = ''] = requiredStoreMembers.map(text);
+    const token = text(sessionTokenMember);
     return {
-      accessKeyId: (accessKeyId as SecretText).reveal().trim(),
-      secretAccessKey: trimmed(secretAccessKey as SecretText),
-      ...(sessionToken === undefined ? {} : { sessionToken: trimmed(sessionToken) }),
+      accessKeyId,
+      secretAccessKey: new SecretText(secretAccessKey),
+      ...(token === undefined ? {} : { sessionToken: new SecretText(token) }),
     };
   }
 }
 
-/** Trims white space. Files, and Secrets made from them, end in a newline that does not belong to the value. */
-function trimmed(text: SecretText): SecretText {
-  return new SecretText(text.reveal().trim());
-}
-
-function textOf(members: ReadonlyMap<string, SecretText>, name: string): string | undefined {
-  return members.get(name)?.reveal().trim() || undefined;
-}
-
-function withFingerprint(settings: DestinationSettings, credentials: S3Credentials | 'ambient' | undefined) {
-  const secret =
-    credentials === undefined || credentials === 'ambient'
-      ? credentials
-      : [credentials.accessKeyId, credentials.secretAccessKey.reveal(), credentials.sessionToken?.reveal()];
-  const plain = settings.kind === 's3' ? { ...settings.settings, credentials: secret } : settings;
-  const fingerprint = createHash('sha256')
-    .update(JSON.stringify([settings.kind, plain]))
-    .digest('hex');
-  return { settings, fingerprint };
+function withFingerprint(settings: DestinationSettings): ChosenDestination {
+  // The settings as JSON contain no secrets, so the secrets are added.
+  const credentials = settings.kind === 's3' ? settings.settings.credentials : 'ambient';
+  const { secretAccessKey, sessionToken } = credentials === 'ambient' ? {} : credentials;
+  const text = JSON.stringify([settings, secretAccessKey?.reveal(), sessionToken?.reveal()]);
+  return { settings, fingerprint: createHash('sha256').update(text).digest('hex') };
 }
 
 function mendable(reason: string, message: string): LogfleetError {

@@ -77,11 +77,11 @@ export class ExportRuntime {
   readonly #publisher: StatusWriter<'SearchExport'>;
   readonly #pace = new ExportPace();
   #hasPace = false;
+  /** Latest means that could be read; undefined until then. */
+  #means: Means | undefined;
   #begun: Begun | undefined;
   /** True once the export has a manifest, so that its work is done. */
   #isOver = false;
-  /** True when the account, destination or task changed after the work started. */
-  #isOutdated = false;
   /** Bytes scanned by all search jobs of the export, as far as this process knows. */
   #scannedBytes = 0;
   /** Resolves when replaced work on the export has ended; undefined if no replaced work is still ending. */
@@ -130,7 +130,7 @@ export class ExportRuntime {
     }
     const isAsked = this.#takeRequest(resource);
     const health = this.#begun ? undefined : this.#healthAtRest(resource, isAsked);
-    return health ? this.#rest(resource, health) : this.#goOn(resource);
+    return health ? this.#untilRemoval(resource, await this.#publish(resource, health), true) : this.#goOn(resource);
   }
 
   /** True if the export's resource contains everything that this runtime knows. The runtime can then be dropped and created again later. */
@@ -178,22 +178,12 @@ export class ExportRuntime {
 
   /** Health of a complete, failed or paused export, which needs neither Secret nor destination (C1). Undefined for other exports. */
   #healthAtRest(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
-    if (isShownComplete(resource)) return isAsked ? undefined : completeAsShown(resource);
+    const complete = shownComplete(resource);
+    if (complete) return isAsked ? undefined : shownHealth(complete);
     const failed = findCondition(resource.status?.conditions, 'Failed');
-    if (failed && !isAsked && failed.observedGeneration === resource.metadata.generation) return failedAsTold(failed);
+    if (failed && !isAsked && failed.observedGeneration === resource.metadata.generation) return shownHealth(failed);
     const pausedBy = this.#pausedBy(resource);
-    if (pausedBy === undefined || failed) return undefined;
-    return exportHealth({
-      pausedBy,
-      problem: undefined,
-      view: undefined,
-      limits: undefined,
-      wording: this.#options.wording,
-    });
-  }
-
-  async #rest(resource: SearchExport, health: ExportHealth): Promise<Result> {
-    return this.#untilRemoval(resource, await this.#publish(resource, health), true);
+    return pausedBy === undefined || failed ? undefined : exportHealth({ pausedBy, wording: this.#options.wording });
   }
 
   #pausedBy(resource: SearchExport): string | undefined {
@@ -204,14 +194,11 @@ export class ExportRuntime {
     const { accounts, clock, draining } = this.#options;
     this.#startedAtMs ??= startOf(resource) ?? clock.now();
     const { changes } = accounts.secrets;
-    const means = await this.#means(resource);
+    const problem = await this.#readMeans(resource);
     if (this.#isClosed) return requeue(Number.POSITIVE_INFINITY, true);
-    const problem = means instanceof LogfleetError ? means : undefined;
-    const isOutdated = means instanceof LogfleetError ? this.#isOutdated : this.#renew(resource, means);
-    this.#isOutdated = isOutdated;
+    if (this.#means && !problem && !this.#begun && !this.#ending) this.#begin(resource, this.#means);
     const pausedBy = this.#pausedBy(resource);
-    const isHeld = isOutdated && !this.#isPlanningFor(means);
-    const isPaused = pausedBy !== undefined || problem?.handling.kind === 'stall' || isHeld || draining();
+    const isPaused = pausedBy !== undefined || problem?.handling.kind === 'stall' || this.#isOutdated || draining();
     let limits = limitsOf(resource, this.#startedAtMs, isPaused);
     let view = this.#begun?.work.advance(limits);
     if (hasLostManifest(resource, view)) {
@@ -223,30 +210,31 @@ export class ExportRuntime {
     this.#isOver = view?.manifest !== undefined;
     if (view) this.#rereadCredentials(resource, view);
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
-    if (isOutdated && view?.searches === 0 && !this.#isPlanningFor(means)) this.#end();
+    if (view?.searches === 0 && this.#isOutdated) this.#end();
     // A complete export stays complete after a user's request until the check finds a problem.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
-    const health =
-      isUnread && isShownComplete(resource)
-        ? completeAsShown(resource)
-        : exportHealth({ pausedBy, problem, view, limits, wording: this.#options.wording });
+    const complete = isUnread ? shownComplete(resource) : undefined;
+    const health = complete
+      ? shownHealth(complete)
+      : exportHealth({ pausedBy, problem, view, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
     // The work of a complete export ends as soon as its status says that it is complete.
-    if (view?.manifest && isShownComplete(this.#publisher.latest(resource))) this.#end();
+    if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
     const problemMs = problem ? recheckMs(problem) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
     const isIdle = (view?.searches ?? 0) === 0 && !health.reconciling;
     return this.#untilRemoval(this.#publisher.latest(resource), delayMs, isIdle);
   }
 
-  /** Current service account, destination and task of the export, or the error that prevents reading them. */
-  async #means(resource: SearchExport): Promise<Means | LogfleetError> {
+  /** Reads the current service account, destination and task of the export. Returns the error that prevents reading them. */
+  async #readMeans(resource: SearchExport): Promise<LogfleetError | undefined> {
     try {
       const account = await this.#options.accounts.resolve(secretOf(resource));
       const task = exportTask(requestOf(resource), new URL(account.serviceId).host);
       if ('problem' in task) return unreadable(`spec.${task.member}: ${renderExplanation(task)}`);
-      return { account, task, chosen: await this.#destination.current(resource) };
+      this.#means = { account, task, chosen: await this.#destination.current(resource) };
+      return undefined;
     } catch (error) {
       if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;
       throw error;
@@ -254,36 +242,22 @@ export class ExportRuntime {
   }
 
   /**
-   * Starts work on the export if none is running. Returns true if the running work uses an older account, destination
-   * or task than those in `means`.
+   * True if the running work may not continue, because the account, destination or task has changed. A running planning continues with new
+   * credentials, because its result would be the same.
    */
-  #renew(resource: SearchExport, means: Means): boolean {
-    const before = this.#begun?.means;
-    const isSame =
-      before?.account === means.account &&
-      before.task.fingerprint === means.task.fingerprint &&
-      before.chosen.fingerprint === means.chosen.fingerprint;
-    if (isSame) return false;
-    if (before) return true;
-    if (!this.#ending) this.#begun = { means, work: this.#build(resource, means) };
-    return false;
+  get #isOutdated(): boolean {
+    if (!this.#begun || !this.#means) return false;
+    const { means: before, work } = this.#begun;
+    const { account, task, chosen } = this.#means;
+    const isSamePlan = before.task.fingerprint === task.fingerprint && before.chosen.fingerprint === chosen.fingerprint;
+    return !isSamePlan || (before.account !== account && !work.isPlanning);
   }
 
-  /**
-   * Returns whether the running planning would give the same plan with the account, destination and task in `means`. It
-   * would if range and folder are the same, even with new credentials.
-   */
-  #isPlanningFor(means: Means | LogfleetError): boolean {
-    const { work, means: before } = this.#begun ?? {};
-    if (!work?.isPlanning || !before) return false;
-    const { task, chosen } = means instanceof LogfleetError ? before : means;
-    return before.task.fingerprint === task.fingerprint && before.chosen.fingerprint === chosen.fingerprint;
-  }
-
-  #build(resource: SearchExport, { account, task, chosen }: Means): ExportWork {
+  #begin(resource: SearchExport, means: Means): void {
+    const { account, task, chosen } = means;
     const { clock, log, quirks, writer, openDestination } = this.#options;
     const scannedBytes = Math.max(this.#scannedBytes, resource.status?.progress?.bytesScanned ?? 0);
-    return new ExportWork({
+    const work = new ExportWork({
       ...{ task, clock, log, writer, scannedBytes },
       jobs: account.searches,
       quirks: quirks.of(account.serviceId, task.identity.byReceiptTime),
@@ -293,6 +267,7 @@ export class ExportRuntime {
       onChange: () => this.#enqueue(),
       onProgress: () => this.#news(),
     });
+    this.#begun = { means, work };
   }
 
   /** If the service or the store has refused the credentials, makes the next use read them again. */
@@ -418,12 +393,12 @@ export function waiterOf({ namespace, name }: ResourceKey): string {
 }
 
 /**
- * Returns whether the status shows a complete export. A manifest with incomplete intervals does not count as complete if the policy is now
- * `Fail`.
+ * Condition that shows a complete export; undefined for other exports. A manifest with incomplete intervals does not count as complete if
+ * the policy is now `Fail`.
  */
-function isShownComplete({ spec, status }: SearchExport): boolean {
+function shownComplete({ spec, status }: SearchExport): Condition | undefined {
   const isUnwanted = status?.manifest?.complete === false && spec.incompletePolicy === 'Fail';
-  return findCondition(status?.conditions, 'Complete') !== undefined && !isUnwanted;
+  return isUnwanted ? undefined : findCondition(status?.conditions, 'Complete');
 }
 
 /** Returns whether the manifest of a finished export is gone. The export then starts again, with a new start time. */
@@ -431,20 +406,11 @@ function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): 
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
 }
 
-function failedAsTold({ reason, message }: Condition): ExportHealth {
-  return {
-    ...{ ready: 'False', reconciling: false, stalled: true, isComplete: false, isFailed: true },
-    ...{ reason, message },
-  };
-}
-
-function completeAsShown({ status }: SearchExport): ExportHealth {
-  const { reason, message } = findCondition(status?.conditions, 'Complete') ?? {};
-  return {
-    ...{ ready: 'True', reconciling: false, stalled: false, isComplete: true, isFailed: false },
-    reason: reason ?? reasons.exported,
-    message: message ?? 'All is in files, and the manifest proves it.',
-  };
+/** Health that the condition `Complete` or `Failed` in status shows. */
+function shownHealth({ type, reason, message }: Condition): ExportHealth {
+  const isComplete = type === 'Complete';
+  const ready = isComplete ? 'True' : 'False';
+  return { ready, reconciling: false, stalled: !isComplete, isComplete, isFailed: !isComplete, reason, message };
 }
 
 function startOf({ status }: SearchExport): number | undefined {

@@ -8,16 +8,10 @@ import type { WorkLimits } from './work/work-view.ts';
 
 /** Builds the request. The API server has validated the spec except for the time range. */
 export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
-  const { query, timeRange, byReceiptTime, autoParsingMode, results, requiresRawMessages } = spec;
   const { format, compression, fields, maxPartSize, csv } = spec.output;
   return {
+    ...spec,
     name: metadata.name,
-    query,
-    timeRange,
-    byReceiptTime,
-    autoParsingMode,
-    results,
-    requiresRawMessages,
     output: {
       ...{ format, compression, fields },
       maxPartBytes: bytesOf(maxPartSize),

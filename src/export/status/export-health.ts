@@ -33,10 +33,10 @@ export interface ExportHealthInput {
   /** Source of the pause, such as a field or command; undefined if the export is not paused. */
   readonly pausedBy: string | undefined;
   /** Problem in the export's spec, Secrets or destination settings that prevents all work; undefined if there is no problem. */
-  readonly problem: LogfleetError | undefined;
+  readonly problem?: LogfleetError | undefined;
   /** View of the running work; undefined while no work runs. */
-  readonly view: WorkView | undefined;
-  readonly limits: WorkLimits | undefined;
+  readonly view?: WorkView | undefined;
+  readonly limits?: WorkLimits | undefined;
   readonly wording: ExportWording;
 }
 
