@@ -13,7 +13,6 @@ export const char = {
   plus: 0x2b,
   comma: 0x2c,
   minus: 0x2d,
-  point: 0x2e,
   zero: 0x30,
   nine: 0x39,
   colon: 0x3a,
@@ -24,7 +23,6 @@ export const char = {
   arrayEnd: 0x5d,
   underscore: 0x5f,
   a: 0x61,
-  e: 0x65,
   f: 0x66,
   n: 0x6e,
   t: 0x74,
@@ -33,7 +31,8 @@ export const char = {
   objectEnd: 0x7d,
 } as const;
 
-function marked(text: string): Uint8Array {
+/** Returns a lookup table by byte value: 1 for each of these characters, which must be Latin-1. */
+export function marked(text: string): Uint8Array {
   const marks = new Uint8Array(256);
   for (const character of text) marks[character.charCodeAt(0)] = 1;
   return marks;

@@ -6,7 +6,7 @@
  *
  * Invalid UTF-8 becomes U+FFFD, because readers would otherwise reject the whole file.
  */
-import { char } from '../base/json-bytes.ts';
+import { char, marked } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
 import type { ColumnSet } from './columns.ts';
 import { copyBytes, validText, writeText } from './json-text.ts';
@@ -137,8 +137,7 @@ export class CsvEncoder implements RowEncoder {
 
 /** Characters because of which a cell needs quotes. */
 const separators = [char.comma, char.quote, char.lineFeed, char.carriageReturn];
-/** Flag for each byte: 1 for a separator. */
-const isSeparator = Uint8Array.from({ length: 256 }, (_, byte) => Number(separators.some((each) => each === byte)));
+const isSeparator = marked(',"\n\r');
 /** Maximum length in bytes of texts that are searched by a loop. For longer texts `indexOf` is faster. */
 const maxSearchedByLoop = 32;
 
@@ -158,51 +157,13 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
  *
  * A number with a sign is not treated as a formula: ids are often negative, and an apostrophe would make them useless.
  */
-export function isFormula(bytes: Uint8Array, start: number, end: number): boolean {
-  switch (bytes[start]) {
-    case char.equals:
-    case char.at:
-    case char.tab:
-    case char.lineFeed:
-    case char.carriageReturn:
-      return start < end;
-    case char.plus:
-    case char.minus:
-      return start < end && !isNumber(bytes, start + 1, end);
-    case fullWidth.first:
-      return (
-        end - start >= 3 &&
-        bytes[start + 1] === fullWidth.second &&
-        fullWidth.third.includes(bytes[start + 2] as number)
-      );
-    default:
-      return false;
-  }
+function isFormula(bytes: Buffer, start: number, end: number): boolean {
+  if (start === end || isSuspicious[bytes[start] as number] === 0) return false;
+  const text = bytes.toString('utf8', start, end);
+  return formulaStart.test(text) && !signedNumber.test(text);
 }
 
-/** UTF-8 bytes of the full-width signs ＋ － ＝ ＠, with which a formula can start. */
-const fullWidth = { first: 0xef, second: 0xbc, third: [0x8b, 0x8d, 0x9d, 0xa0] as readonly number[] } as const;
-
-/** Returns whether the text after a sign is a number: digits, optionally followed by a fraction and an exponent. */
-function isNumber(bytes: Uint8Array, start: number, end: number): boolean {
-  let at = digitsEnd(bytes, start, end);
-  if (at === start) return false;
-  if (at < end && bytes[at] === char.point) {
-    const fraction = at + 1;
-    at = digitsEnd(bytes, fraction, end);
-    if (at === fraction) return false;
-  }
-  if (at < end && ((bytes[at] as number) | 0x20) === char.e) {
-    const sign = bytes[at + 1] === char.plus || bytes[at + 1] === char.minus ? 1 : 0;
-    const exponent = at + 1 + sign;
-    at = digitsEnd(bytes, exponent, end);
-    if (at === exponent) return false;
-  }
-  return at === end;
-}
-
-function digitsEnd(bytes: Uint8Array, start: number, end: number): number {
-  let at = start;
-  while (at < end && (bytes[at] as number) >= char.zero && (bytes[at] as number) <= char.nine) at++;
-  return at;
-}
+const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
+const signedNumber = /^[+-]\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** Flag for each byte: 1 if a formula can start with it. The full-width signs start with the byte 0xef. */
+const isSuspicious = marked('=+-@\t\r\n\xef');

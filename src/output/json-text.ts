@@ -74,68 +74,17 @@ export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataV
     // The search includes the closing quote at `to`, so that it always finds an end.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
-    next = plain;
-    if (next >= to) break;
-    const letter = bytes[next + 1] as number;
-    if (letter !== char.u) {
-      target[end++] = meaningOf[letter] as number;
-      next += 2;
-      continue;
-    }
-    let code = hexadecimal(bytes, next + 2);
-    next += 6;
-    if (isHighSurrogate(code) && bytes[next] === char.backslash && bytes[next + 1] === char.u) {
-      const low = hexadecimal(bytes, next + 2);
-      if (isLowSurrogate(low)) {
-        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-        next += 6;
-      }
-    }
-    end = writeCodePoint(target, end, code);
+    if (plain >= to) break;
+    const letter = bytes[plain + 1] as number;
+    if (letter === char.u) return end + target.write(JSON.parse(`"${bytes.toString('utf8', plain, to + 1)}`), end);
+    target[end++] = meaningOf[letter] as number;
+    next = plain + 2;
   }
   return end;
 }
 
-/** Characters that JSON escapes stand for, by the byte after the backslash. */
+/** Characters that the short JSON escapes stand for, by the byte after the backslash. */
 const meaningOf = new Uint8Array(128);
 for (const [letter, meaning] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t']) {
   meaningOf[(letter as string).charCodeAt(0)] = (meaning as string).charCodeAt(0);
-}
-
-function hexadecimal(bytes: Uint8Array, at: number): number {
-  let number = 0;
-  for (let digit = at; digit < at + 4; digit++) {
-    const byte = bytes[digit] as number;
-    // The low bits of a decimal digit are its value. The low bits of a letter, in upper or lower case, are 1 (a) to 6 (f).
-    number = (number << 4) | (byte <= 0x39 ? byte & 0xf : (byte & 0xf) + 9);
-  }
-  return number;
-}
-
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code < 0xdc00;
-}
-
-function isLowSurrogate(code: number): boolean {
-  return code >= 0xdc00 && code < 0xe000;
-}
-
-function writeCodePoint(target: Uint8Array, at: number, code: number): number {
-  const whole = code >= 0xd800 && code < 0xe000 ? 0xfffd : code;
-  let end = at;
-  if (whole < 0x80) {
-    target[end++] = whole;
-    return end;
-  }
-  if (whole < 0x800) target[end++] = 0xc0 | (whole >> 6);
-  else {
-    if (whole < 0x10000) target[end++] = 0xe0 | (whole >> 12);
-    else {
-      target[end++] = 0xf0 | (whole >> 18);
-      target[end++] = 0x80 | ((whole >> 12) & 0x3f);
-    }
-    target[end++] = 0x80 | ((whole >> 6) & 0x3f);
-  }
-  target[end++] = 0x80 | (whole & 0x3f);
-  return end;
 }

@@ -13,7 +13,7 @@ import type { ByteSpool } from './byte-spool.ts';
 import type { ColumnSet } from './columns.ts';
 import type { Compression } from './compression.ts';
 import { validText } from './json-text.ts';
-import { type ParquetColumn, parquetColumn, TextColumn } from './parquet-column.ts';
+import { type ParquetColumn, parquetColumn, textColumn } from './parquet-column.ts';
 import { type Codec, type ColumnChunk, ParquetFooter } from './parquet-footer.ts';
 import { type PagePacker, PageWriter } from './parquet-pages.ts';
 import { RowColumns, restBytes, writeRest } from './row-columns.ts';
@@ -40,11 +40,13 @@ export class ParquetEncoder implements RowEncoder {
   readonly #row: RowColumns;
   readonly #columns: readonly ParquetColumn[];
   /** Extra column for members without a column. Absent if the user chose only text fields, because they accept every value. */
-  readonly #rest: TextColumn | undefined;
+  readonly #rest: ReturnType<typeof textColumn> | undefined;
   /** All columns of the file, including the extra column for members without a column. */
   readonly #all: readonly ParquetColumn[];
   readonly #keepsOthers: boolean;
-  readonly #writer: SpoolWriter;
+  readonly #spool: ByteSpool;
+  /** Bytes that are not in the spool yet. Its offset is the position in the file. */
+  readonly #out = new ByteWriter();
   readonly #pages: PageWriter;
   readonly #dictionary = new WordDictionary();
   readonly #groups: ParquetFooter;
@@ -57,15 +59,15 @@ export class ParquetEncoder implements RowEncoder {
     this.#row = new RowColumns(columns.map(({ name }) => name));
     this.#columns = columns.map(parquetColumn);
     const hasRest = keepsOthers || columns.some(({ type }) => type !== 'text');
-    this.#rest = hasRest ? new TextColumn(restName) : undefined;
+    this.#rest = hasRest ? textColumn(restName) : undefined;
     this.#all = this.#rest === undefined ? this.#columns : [...this.#columns, this.#rest];
     this.#keepsOthers = keepsOthers;
     this.#groupBytes = options.groupBytes ?? usualGroupBytes;
     this.#footerBytes = options.footerBytes ?? usualFooterBytes;
     const { codec, pack } = packing(options.compression);
-    this.#writer = new SpoolWriter(spool);
-    this.#writer.appendUint32(magic);
-    this.#pages = new PageWriter(this.#writer, pack);
+    this.#spool = spool;
+    this.#out.appendUint32(magic);
+    this.#pages = new PageWriter(this.#out, spool, pack);
     this.#groups = new ParquetFooter(
       this.#all.map(({ element }) => element),
       codec,
@@ -89,77 +91,42 @@ export class ParquetEncoder implements RowEncoder {
     this.#addRest(bytes.length, rest);
     this.#rows++;
     let heldBytes = 0;
-    for (const column of this.#all) heldBytes += column.bytes;
+    for (const column of this.#all) heldBytes += column.store.bytes;
     this.heldBytes = heldBytes;
     if (this.heldBytes >= this.#groupBytes) this.#writeGroup();
   }
 
   end(): void {
     this.#writeGroup();
-    this.#groups.write(this.#writer);
-    this.#writer.appendUint32(magic);
-    this.#writer.finish();
+    this.#groups.write(this.#out);
+    this.#out.appendUint32(magic);
+    this.#spool.append(this.#out.getBytes());
   }
 
   #addRest(rowBytes: number, members: readonly number[]): void {
     if (this.#rest === undefined) return;
     if (this.#restText.length < rowBytes + restBytes) this.#restText = Buffer.allocUnsafeSlow(2 * rowBytes + restBytes);
     const end = writeRest(this.#restText, this.#row.bytes, members);
-    if (end > 0) this.#rest.addText(this.#restText, 0, end);
-    else this.#rest.addNull();
+    if (end > 0) this.#rest.store.addText(this.#restText, 0, end);
+    else this.#rest.store.addNull();
   }
 
   #writeGroup(): void {
     if (this.#rows === 0) return;
     const chunks = this.#all.map((column) => this.#writeColumn(column));
     this.#groups.add(this.#rows, chunks);
-    for (const column of this.#all) column.clear();
+    for (const { store } of this.#all) store.clear();
     this.heldBytes = 0;
     this.#rows = 0;
   }
 
-  #writeColumn(column: ParquetColumn): ColumnChunk {
+  #writeColumn({ element, store }: ParquetColumn): ColumnChunk {
     this.#pages.begin();
-    const bounds = column.write(this.#pages, this.#dictionary);
-    return { ...this.#pages.totals, element: column.element, bounds };
+    const bounds = store.write(this.#pages, this.#dictionary);
+    return { ...this.#pages.totals, element, bounds };
   }
 }
 
-/** Writer that passes bytes on immediately. A writer that collected them would hold a row group in memory a second time. */
-class SpoolWriter extends ByteWriter {
-  readonly #spool: ByteSpool;
-
-  constructor(spool: ByteSpool) {
-    super(spoolWriterBytes);
-    this.#spool = spool;
-  }
-
-  override ensure(size: number): void {
-    if (this.index + size > spoolWriterBytes) this.#pass();
-    super.ensure(size);
-  }
-
-  override appendBytes(bytes: Uint8Array): void {
-    if (bytes.length <= spoolWriterBytes) {
-      super.appendBytes(bytes);
-      return;
-    }
-    this.#pass();
-    this.#spool.append(bytes);
-    this.offset += bytes.length;
-  }
-
-  override finish(): void {
-    this.#pass();
-  }
-
-  #pass(): void {
-    this.#spool.append(this.getBytes());
-    this.index = 0;
-  }
-}
-
-const spoolWriterBytes = 64 * 1024;
 /** The four bytes `PAR1`, with which every Parquet file starts and ends. */
 const magic = 0x31524150;
 

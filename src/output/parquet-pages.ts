@@ -8,6 +8,7 @@
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
+import type { ByteSpool } from './byte-spool.ts';
 
 /** Function that compresses a page. */
 export type PagePacker = (page: Uint8Array) => Uint8Array;
@@ -44,6 +45,7 @@ export interface PageTotals {
 
 export class PageWriter {
   readonly #out: ByteWriter;
+  readonly #spool: ByteSpool;
   readonly #pack: PagePacker;
   /** Buffer for the flags of a page, which show the rows with a value. Reused for each page. */
   readonly #levels = new ByteWriter();
@@ -57,8 +59,10 @@ export class PageWriter {
   #encoding: PageEncoding = 'PLAIN';
   #dataPages = 0;
 
-  constructor(out: ByteWriter, pack: PagePacker) {
+  /** Pages are written to the spool. `out` contains the bytes before the next page. */
+  constructor(out: ByteWriter, spool: ByteSpool, pack: PagePacker) {
     this.#out = out;
+    this.#spool = spool;
     this.#pack = pack;
   }
 
@@ -104,7 +108,7 @@ export class PageWriter {
       dictionary_page_header: { num_values: count, encoding: 'PLAIN' },
     });
     this.#unpackedBytes += this.#out.offset - start + values.length;
-    this.#out.appendBytes(packed);
+    this.#pass(packed);
   }
 
   data({ encoding, present, nulls, values }: DataPage): void {
@@ -129,12 +133,20 @@ export class PageWriter {
         is_compressed: true,
       },
     });
-    this.#unpackedBytes += this.#out.offset - start + levels.length + values.length;
     this.#out.appendBytes(levels);
-    this.#out.appendBytes(packed);
+    this.#unpackedBytes += this.#out.offset - start + values.length;
+    this.#pass(packed);
     this.#rows += rows;
     this.#encoding = encoding;
     this.#dataPages++;
+  }
+
+  /** Ends a page. Its bytes pass to the spool immediately, because a row group in memory would take it a second time. */
+  #pass(packed: Uint8Array): void {
+    this.#spool.append(this.#out.getBytes());
+    this.#spool.append(packed);
+    this.#out.index = 0;
+    this.#out.offset += packed.length;
   }
 
   /** Writes a page whose values are indexes into a dictionary with `dictionarySize` entries. */

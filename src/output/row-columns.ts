@@ -36,7 +36,6 @@ export class RowColumns {
   readonly ends: Int32Array;
   /** Start of the member name for each column, including quotes. */
   readonly nameStarts: Int32Array;
-  readonly nameEnds: Int32Array;
   /**
    * Ranges of the members without a column. Each member has a start and an end in the list: the start of its name and the end of its value.
    */
@@ -60,7 +59,6 @@ export class RowColumns {
     this.starts = new Int32Array(names.length);
     this.ends = new Int32Array(names.length);
     this.nameStarts = new Int32Array(names.length);
-    this.nameEnds = new Int32Array(names.length);
     this.#filledBy = names.map(() => noName);
   }
 
@@ -100,7 +98,6 @@ export class RowColumns {
     this.starts[column] = start;
     this.ends[column] = valueEnd;
     this.nameStarts[column] = at;
-    this.nameEnds[column] = nameEnd;
     return valueEnd;
   }
 

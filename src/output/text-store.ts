@@ -57,8 +57,7 @@ export class TextStore {
   }
 
   addNull(): void {
-    this.#growRows();
-    this.#present[this.#rows++] = 0;
+    this.#addRow(0);
   }
 
   /**
@@ -178,7 +177,8 @@ export class TextStore {
 
   #keep(start: number, end: number): number {
     this.#bytes.writeInt32LE(end - start, start - lengthBytes);
-    if (this.#kept === this.#ends.length) this.#ends = twice(this.#ends);
+    if (this.#kept === this.#ends.length)
+      this.#ends = new Int32Array(this.#ends.buffer.transfer(2 * this.#ends.byteLength));
     this.#ends[this.#kept] = end;
     return this.#kept++;
   }
@@ -239,26 +239,19 @@ export class TextStore {
   }
 
   #addKept(start: number, end: number): void {
-    this.#growRows();
-    if (this.#textRows === this.#texts.length) this.#texts = twice(this.#texts);
+    if (this.#textRows === this.#texts.length)
+      this.#texts = new Int32Array(this.#texts.buffer.transfer(2 * this.#texts.byteLength));
     const length = end - start;
     this.#plainBytes += lengthBytes + length;
     this.#texts[this.#textRows++] =
       this.#shares && length <= maxSharedLength ? this.#shared(start, end) : this.#keep(start, end);
-    this.#present[this.#rows++] = 1;
+    this.#addRow(1);
     if (this.#textRows === textsOnTrial && this.#kept > textsOnTrial / 2) this.#shares = false;
   }
 
-  #growRows(): void {
-    if (this.#rows < this.#present.length) return;
-    const present = new Uint8Array(2 * this.#rows);
-    present.set(this.#present);
-    this.#present = present;
+  #addRow(present: 0 | 1): void {
+    if (this.#rows === this.#present.length)
+      this.#present = new Uint8Array(this.#present.buffer.transfer(2 * this.#rows));
+    this.#present[this.#rows++] = present;
   }
-}
-
-function twice(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(2 * array.length);
-  larger.set(array);
-  return larger;
 }

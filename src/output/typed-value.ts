@@ -15,7 +15,7 @@ export interface TypedValue<T> {
 }
 
 const nothing = { value: null, fits: true } as const;
-const misfit = { value: null, fits: false } as const;
+export const misfit = { value: null, fits: false } as const;
 
 const integerForm = /^-?\d{1,19}$/;
 const numberForm = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?$/;

@@ -24,6 +24,11 @@ export class WordStore {
   /** Flag for each row of the row group: 1 if the row has a value. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
+  readonly #kind: 'integers' | 'doubles';
+
+  constructor(kind: 'integers' | 'doubles' = 'integers') {
+    this.#kind = kind;
+  }
 
   /** Memory in bytes that the rows of the column use. */
   get bytes(): number {
@@ -72,7 +77,8 @@ export class WordStore {
     return true;
   }
 
-  write(pages: PageWriter, dictionary: WordDictionary): void {
+  /** Writes the values of all rows, and returns the bounds of the values. */
+  write(pages: PageWriter, dictionary: WordDictionary): Bounds {
     const present = this.#present.subarray(0, this.#rows);
     const halves = this.#halves.subarray(0, 2 * this.#words);
     if (dictionary.take(halves)) {
@@ -81,6 +87,7 @@ export class WordStore {
     } else {
       pages.words(present, bytesOf(halves));
     }
+    return this.#kind === 'doubles' ? this.doubleBounds : this.integerBounds;
   }
 
   /** Minimum and maximum of the stored integers. */
@@ -129,21 +136,17 @@ export class WordStore {
   #addWord(): number {
     this.#addRow(1);
     if (this.#words === this.#integers.length) {
-      const integers = new BigInt64Array(2 * this.#words);
-      integers.set(this.#integers);
-      this.#integers = integers;
-      this.#doubles = new Float64Array(integers.buffer);
-      this.#halves = new Int32Array(integers.buffer);
+      const memory = this.#integers.buffer.transfer(2 * this.#integers.byteLength);
+      this.#integers = new BigInt64Array(memory);
+      this.#doubles = new Float64Array(memory);
+      this.#halves = new Int32Array(memory);
     }
     return this.#words++;
   }
 
   #addRow(present: 0 | 1): void {
-    if (this.#rows === this.#present.length) {
-      const larger = new Uint8Array(2 * this.#rows);
-      larger.set(this.#present);
-      this.#present = larger;
-    }
+    if (this.#rows === this.#present.length)
+      this.#present = new Uint8Array(this.#present.buffer.transfer(2 * this.#rows));
     this.#present[this.#rows++] = present;
   }
 }
