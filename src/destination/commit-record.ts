@@ -17,8 +17,6 @@ import {
   checked,
   choice,
   damaged,
-  decodeStored,
-  encodeStored,
   instant,
   integer,
   list,
@@ -26,6 +24,7 @@ import {
   object,
   optional,
   type Stored,
+  StoredKind,
   text,
   trueOrAbsent,
 } from './stored-json.ts';
@@ -33,7 +32,6 @@ import {
 /** Maximum number of data files that one interval may have. */
 export const maxFiles = 10_000;
 const readsAtOnce = 16;
-const recordAdvice = 'restore the original record, or remove it to search its interval again';
 
 const committedFile = object({
   /** Name of the file relative to the export's folder. It begins with `data/`. */
@@ -132,6 +130,12 @@ export type CommitRecord = Stored<typeof recordForm>;
 /** Stored form of a commit record, also used for the intervals of a manifest. */
 export const commitRecord = checked(recordForm, recordProblem);
 
+export const recordKind: StoredKind<CommitRecord> = new StoredKind({
+  kind: 'logfleet.dev/export-commit',
+  form: commitRecord,
+  advice: 'restore the original record, or remove it to search its interval again',
+});
+
 /** Key of an interval's record. No two records of an export have the same segment and the same end (E3). */
 export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toMs'>): string {
   return `${segment} ${toMs}`;
@@ -157,12 +161,8 @@ export async function commit(
   const problem = recordProblem(record);
   const name = layout.commit(record.segment, record.toMs);
   assert(problem === undefined, `${name}: ${problem}`);
-  const content = encodeRecord(record);
-  if ((await destination.create(name, content)) === 'created') return { kind: 'committed' };
-  const found = await destination.read(name);
-  if (!found) throw disappeared(name, destination.url);
-  if (Buffer.compare(found, content) === 0) return { kind: 'committed' };
-  const existing = decodeRecord(name, found);
+  const existing = await recordKind.settle(destination, name, record);
+  if (existing === record) return { kind: 'committed' };
   const kept = new Set(existing.files.map((file) => file.name));
   for (const file of record.files) if (!kept.has(file.name)) await destination.remove(layout.within(file.name));
   return { kind: 'taken', existing };
@@ -210,21 +210,10 @@ export async function readRecords(
 
 async function readRecord(destination: Destination, layout: ExportLayout, name: string): Promise<CommitRecord> {
   if (!layout.isCommit(name)) throw damaged({ name, advice: 'remove it' }, 'no record is called so');
-  const content = await destination.read(name);
-  if (!content) throw disappeared(name, destination.url);
-  const record = decodeRecord(name, content);
+  const record = await recordKind.read(destination, name);
+  if (!record) throw disappeared(name, destination.url);
   if (layout.commit(record.segment, record.toMs) === name) return record;
   throw damaged({ name, advice: 'remove it' }, `it belongs to ${layout.commit(record.segment, record.toMs)}`);
-}
-
-const kind = 'logfleet.dev/export-commit';
-
-export function encodeRecord(record: CommitRecord): Uint8Array {
-  return encodeStored(kind, record);
-}
-
-export function decodeRecord(name: string, content: Uint8Array): CommitRecord {
-  return decodeStored({ name, advice: recordAdvice }, content, kind, commitRecord);
 }
 
 function fileProblem({ name }: CommittedFile): string | undefined {

@@ -9,21 +9,18 @@
 
 import { type CommitRecord, messageFigures, sumOfFigures } from './commit-record.ts';
 import type { Destination } from './destination.ts';
-import { disappeared } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { sliceFigureNames } from './slice-figures.ts';
 import {
   checked,
   choice,
-  damaged,
-  decodeStored,
-  encodeStored,
   integer,
   list,
   moment,
   object,
   optional,
   type Stored,
+  StoredKind,
   trueOrAbsent,
 } from './stored-json.ts';
 
@@ -97,7 +94,10 @@ const digestVerdict = object({
 });
 export type DigestVerdict = Stored<typeof digestVerdict>;
 
-const verdictAdvice = 'restore the original object, or move the folder of this export away to start it again';
+export const verdictKind: StoredKind<DigestVerdict> = new StoredKind({
+  kind: 'logfleet.dev/export-digest',
+  form: digestVerdict,
+});
 
 /** Writes the verdict of one round of the digest, or returns the verdict that another process has written for this round. */
 export async function settleVerdict(
@@ -106,10 +106,7 @@ export async function settleVerdict(
   ours: DigestVerdict,
 ): Promise<DigestVerdict> {
   const name = layout.verdict(ours.round);
-  if ((await destination.create(name, encodeVerdict(ours))) === 'created') return ours;
-  const existing = await destination.read(name);
-  if (!existing) throw disappeared(name, destination.url);
-  return decodeVerdict(name, existing, ours.round);
+  return checkRound(name, await verdictKind.settle(destination, name, ours), ours.round);
 }
 
 /** Reads all verdicts that are not in `known`, ordered by round. */
@@ -121,23 +118,15 @@ export async function readVerdicts(
   const verdicts: DigestVerdict[] = [];
   for (let round = known + 1; ; round++) {
     const name = layout.verdict(round);
-    const content = await destination.read(name);
-    if (!content) return verdicts;
-    verdicts.push(decodeVerdict(name, content, round));
+    const verdict = await verdictKind.read(destination, name);
+    if (!verdict) return verdicts;
+    verdicts.push(checkRound(name, verdict, round));
   }
 }
 
-const kind = 'logfleet.dev/export-digest';
-
-export function encodeVerdict(verdict: DigestVerdict): Uint8Array {
-  return encodeStored(kind, verdict);
-}
-
-export function decodeVerdict(name: string, content: Uint8Array, round: number): DigestVerdict {
-  const stored = { name, advice: verdictAdvice };
-  const verdict = decodeStored(stored, content, kind, digestVerdict);
+function checkRound(name: string, verdict: DigestVerdict, round: number): DigestVerdict {
   if (verdict.round === round) return verdict;
-  throw damaged(stored, `it is of round ${verdict.round}`);
+  throw verdictKind.damaged(name, `it is of round ${verdict.round}`);
 }
 
 function rangeProblem({ fromMs, toMs }: TimeRange): string | undefined {

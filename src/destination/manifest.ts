@@ -11,24 +11,14 @@ import type { LogfleetError } from '../base/errors.ts';
 import { type CommitRecord, commitRecord, readRecords, recordKey } from './commit-record.ts';
 import type { Coverage } from './coverage.ts';
 import { type Destination, largestManifestBytes } from './destination.ts';
-import { destinationError, disappeared } from './destination-error.ts';
+import { destinationError } from './destination-error.ts';
 import { type DigestVerdict, figuresOf, readVerdicts } from './digest-verdict.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { type ExportIdentity, exportIdentity, fingerprintOf, plainIdentity } from './fingerprint.ts';
 import { nameProblem } from './object-name.ts';
 import { type ProofRange, possibleProofs, proofRange, proofRangesOf } from './proof-range.ts';
 import type { ListedFiles } from './recorded-files.ts';
-import {
-  boolean,
-  damaged,
-  decodeStored,
-  encodeStored,
-  integer,
-  list,
-  object,
-  type Stored,
-  text,
-} from './stored-json.ts';
+import { boolean, integer, list, object, type Stored, StoredKind, text } from './stored-json.ts';
 
 const manifestTotals = object({
   intervals: integer(),
@@ -60,6 +50,16 @@ const exportManifest = object({
   intervals: list(commitRecord),
 });
 export type Manifest = Stored<typeof exportManifest>;
+
+/** Remedy for a damaged manifest. It can be removed safely, because the commit records contain the same data. */
+export const manifestAdvice = 'restore the original manifest, or remove it to have it written again from the records';
+
+export const manifestKind: StoredKind<Manifest> = new StoredKind({
+  kind: 'logfleet.dev/export-manifest',
+  form: exportManifest,
+  advice: manifestAdvice,
+  mostBytes: largestManifestBytes,
+});
 
 /** Creates the manifest of an export whose range is completely covered by commit records. */
 export function manifestOf(
@@ -114,24 +114,14 @@ export async function writeManifest(
   layout: ExportLayout,
   manifest: Manifest,
 ): Promise<Manifest> {
-  const content = encodeManifest(manifest);
-  if (content.length > largestManifestBytes) throw tooManyIntervals(layout, manifest, content.length);
-  if ((await destination.create(layout.manifest, content, largestManifestBytes)) === 'created') return manifest;
-  const existing = await destination.read(layout.manifest, largestManifestBytes);
-  if (!existing) throw disappeared(layout.manifest, destination.url);
-  if (Buffer.compare(existing, content) === 0) return manifest;
+  const { length } = manifestKind.encode(manifest);
+  if (length > largestManifestBytes) throw tooManyIntervals(layout, manifest, length);
+  const existing = await manifestKind.settle(destination, layout.manifest, manifest);
+  if (existing === manifest) return manifest;
   const proofs = possibleProofs(manifest.intervals, await readVerdicts(destination, layout));
-  const possible = proofs.map((proof): Manifest => ({ ...manifest, complete: isWhole(proof), proof }));
-  const counting = possible.find((each) => Buffer.compare(existing, encodeManifest(each)) === 0);
-  if (counting) return counting;
-  throw damagedManifest(layout, 'it contradicts the records of this export');
-}
-
-/** Remedy for a damaged manifest. It can be removed safely, because the commit records contain the same data. */
-export const manifestAdvice = 'restore the original manifest, or remove it to have it written again from the records';
-
-export function damagedManifest({ manifest }: ExportLayout, problem: string): LogfleetError {
-  return damaged({ name: manifest, advice: manifestAdvice }, problem);
+  const isPossible = proofs.some((proof) => sameValue(existing, { ...manifest, complete: isWhole(proof), proof }));
+  if (isPossible) return existing;
+  throw manifestKind.damaged(layout.manifest, 'it contradicts the records of this export');
 }
 
 function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, bytes: number): LogfleetError {
@@ -143,7 +133,7 @@ function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, byte
 /** Throws if the manifest belongs to another export or contradicts itself. In both cases a user has changed the file. */
 export function checkManifest(manifest: Manifest, identity: ExportIdentity, layout: ExportLayout): void {
   const problem = manifestProblem(manifest, identity);
-  if (problem !== undefined) throw damagedManifest(layout, problem);
+  if (problem !== undefined) throw manifestKind.damaged(layout.manifest, problem);
 }
 
 function manifestProblem(manifest: Manifest, identity: ExportIdentity): string | undefined {
@@ -175,19 +165,8 @@ export function isProofOf(proof: readonly ProofRange[], intervals: readonly Comm
 }
 
 /** Reads the manifest of an export; undefined if the destination has none. */
-export async function readManifest(destination: Destination, layout: ExportLayout): Promise<Manifest | undefined> {
-  const content = await destination.read(layout.manifest, largestManifestBytes);
-  return content && decodeManifest(layout.manifest, content);
-}
-
-const kind = 'logfleet.dev/export-manifest';
-
-export function encodeManifest(manifest: Manifest): Uint8Array {
-  return encodeStored(kind, manifest);
-}
-
-export function decodeManifest(name: string, content: Uint8Array): Manifest {
-  return decodeStored({ name, advice: manifestAdvice }, content, kind, exportManifest);
+export function readManifest(destination: Destination, layout: ExportLayout): Promise<Manifest | undefined> {
+  return manifestKind.read(destination, layout.manifest);
 }
 
 /**
@@ -224,6 +203,7 @@ async function checkUnnamed(
     const { segment, toMs, files } = record;
     if (areVoid.has(recordKey(record))) continue;
     const file = files.find(({ name }) => names.has(layout.within(name)));
-    if (file) throw damagedManifest(layout, `it lacks ${file.name}, which ${layout.commit(segment, toMs)} lists`);
+    if (file)
+      throw manifestKind.damaged(layout.manifest, `it lacks ${file.name}, which ${layout.commit(segment, toMs)} lists`);
   }
 }

@@ -5,20 +5,8 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';
-import { disappeared } from './destination-error.ts';
 import type { ExportLayout } from './export-layout.ts';
-import {
-  checked,
-  damaged,
-  decodeStored,
-  encodeStored,
-  list,
-  moment,
-  object,
-  optional,
-  type Stored,
-  text,
-} from './stored-json.ts';
+import { checked, list, moment, object, optional, type Stored, StoredKind, text } from './stored-json.ts';
 
 /**
  * Maximum number of segments in a plan. Each segment has at least one interval, and the manifest, which lists all intervals, must stay
@@ -36,6 +24,11 @@ const exportPlan = object({
   describedFields: optional(list(plannedField)),
 });
 export type ExportPlan = Stored<typeof exportPlan>;
+
+export const planKind: StoredKind<ExportPlan> = new StoredKind({
+  kind: 'logfleet.dev/export-plan',
+  form: checked(exportPlan, planProblem),
+});
 
 export interface Segment {
   readonly index: number;
@@ -55,28 +48,15 @@ export async function settlePlan(
 ): Promise<ExportPlan> {
   const problem = planProblem(ours);
   assert(problem === undefined, `plan: ${problem}`);
-  if ((await destination.create(layout.plan, encodePlan(ours))) === 'created') return ours;
-  const existing = await readPlan(destination, layout);
-  if (!existing) throw disappeared(layout.plan, destination.url);
+  const existing = await planKind.settle(destination, layout.plan, ours);
   const ends = ({ boundariesMs }: ExportPlan) => `${boundariesMs[0]} to ${boundariesMs.at(-1)}`;
   if (ends(existing) === ends(ours)) return existing;
-  throw damaged({ name: layout.plan }, `its range is ${ends(existing)}, but that of the export is ${ends(ours)}`);
+  throw planKind.damaged(layout.plan, `its range is ${ends(existing)}, but that of the export is ${ends(ours)}`);
 }
 
 /** Reads the plan of an export; undefined if there is none. */
-export async function readPlan(destination: Destination, layout: ExportLayout): Promise<ExportPlan | undefined> {
-  const content = await destination.read(layout.plan);
-  return content && decodePlan(layout.plan, content);
-}
-
-const kind = 'logfleet.dev/export-plan';
-
-export function encodePlan(plan: ExportPlan): Uint8Array {
-  return encodeStored(kind, plan);
-}
-
-export function decodePlan(name: string, content: Uint8Array): ExportPlan {
-  return decodeStored({ name }, content, kind, checked(exportPlan, planProblem));
+export function readPlan(destination: Destination, layout: ExportLayout): Promise<ExportPlan | undefined> {
+  return planKind.read(destination, layout.plan);
 }
 
 function planProblem({ boundariesMs }: ExportPlan): string | undefined {

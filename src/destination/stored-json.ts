@@ -8,12 +8,13 @@
  */
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
-import { destinationError } from './destination-error.ts';
+import type { Destination } from './destination.ts';
+import { destinationError, disappeared } from './destination-error.ts';
 
 /** Name of a stored object. `advice` is the remedy if the object is damaged; without it, the remedy is to start the export again. */
 export interface StoredObject {
   readonly name: string;
-  readonly advice?: string;
+  readonly advice?: string | undefined;
 }
 
 /** Position of a value in a stored object, for error messages. The path is empty for the object itself. */
@@ -41,31 +42,75 @@ type ObjectOf<S extends Shape> = { readonly [N in keyof S as Exclude<N, Optional
   readonly [N in keyof S as Extract<N, OptionalNames<S>>]?: Stored<S[N]> | undefined;
 };
 
+interface StoredKindOptions<T> {
+  /** Name of the kind in stored objects, such as `logfleet.dev/export-plan`. */
+  readonly kind: string;
+  readonly form: Decoder<T>;
+  /** Remedy for a damaged object, as in `StoredObject`. */
+  readonly advice?: string;
+  /** Maximum size of an object in bytes, if it is not `largestObjectBytes`. */
+  readonly mostBytes?: number;
+}
+
 /** Version of the JSON form. All objects that logfleet stores have the same version. */
 const formVersion = 1;
 /** Latest time that a `Date` can represent. */
 const latestMs = 8.64e15;
 const maxShownLength = 60;
 
-/** Encodes a value as a stored object, with its kind, the version of the form, and its members sorted by name. */
-export function encodeStored(kind: string, value: object): Uint8Array {
-  return Buffer.from(`${canonicalLines({ kind, version: formVersion, ...value })}\n`);
-}
+/** One of the kinds of objects that logfleet stores, such as plans. */
+export class StoredKind<T extends object> {
+  readonly #options: StoredKindOptions<T>;
 
-/** Decodes a stored object of this kind. Throws `destination.damaged` if it has another form, or members that the decoder does not know. */
-export function decodeStored<T>(object: StoredObject, content: Uint8Array, kind: string, decode: Decoder<T>): T {
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
-  } catch (cause) {
-    throw damaged(object, `it is not valid JSON (${(cause as Error).message})`, cause);
+  constructor(options: StoredKindOptions<T>) {
+    this.#options = options;
   }
-  const { kind: found, version, ...members } = membersOf({ object, path: '' }, value);
-  required({ object, path: '/kind' }, found, choice([kind]));
-  if (required({ object, path: '/version' }, version, integer(1)) > formVersion) {
-    throw newer(object, `/version is ${version}, but this version of logfleet supports only ${formVersion}`);
+
+  /** Encodes a value with its kind, the version of the form, and its members sorted by name. */
+  encode(value: T): Uint8Array {
+    return Buffer.from(`${canonicalLines({ kind: this.#options.kind, version: formVersion, ...value })}\n`);
   }
-  return decode({ object, path: '' }, members);
+
+  /** Decodes an object. Throws `destination.damaged` if it has another form, or members that the decoder does not know. */
+  decode(name: string, content: Uint8Array): T {
+    const { kind, form, advice } = this.#options;
+    const object = { name, advice };
+    let value: unknown;
+    try {
+      value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
+    } catch (cause) {
+      throw damaged(object, `it is not valid JSON (${(cause as Error).message})`, cause);
+    }
+    const { kind: found, version, ...members } = membersOf({ object, path: '' }, value);
+    required({ object, path: '/kind' }, found, choice([kind]));
+    if (required({ object, path: '/version' }, version, integer(1)) > formVersion) {
+      throw newer(object, `/version is ${version}, but this version of logfleet supports only ${formVersion}`);
+    }
+    return form({ object, path: '' }, members);
+  }
+
+  /** Error for an object that is damaged in another way than by its form. */
+  damaged(name: string, problem: string): LogfleetError {
+    return damaged({ name, advice: this.#options.advice }, problem);
+  }
+
+  /** Reads an object. Returns undefined if it does not exist. */
+  async read(destination: Destination, name: string): Promise<T | undefined> {
+    const content = await destination.read(name, this.#options.mostBytes);
+    return content && this.decode(name, content);
+  }
+
+  /**
+   * Writes an object, unless one of this name exists. Returns the stored object: `ours`, or the one that another process has written. The
+   * call can be repeated if the result of an earlier call is unknown.
+   */
+  async settle(destination: Destination, name: string, ours: T): Promise<T> {
+    const content = this.encode(ours);
+    if ((await destination.create(name, content, this.#options.mostBytes)) === 'created') return ours;
+    const existing = await destination.read(name, this.#options.mostBytes);
+    if (!existing) throw disappeared(name, destination.url);
+    return Buffer.compare(existing, content) === 0 ? ours : this.decode(name, existing);
+  }
 }
 
 export function damaged(object: StoredObject, problem: string, cause?: unknown): LogfleetError {

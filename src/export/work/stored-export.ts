@@ -16,16 +16,15 @@ import { type Destination, longestSilenceMs } from '../../destination/destinatio
 import { type DigestVerdict, readVerdicts, settleVerdict } from '../../destination/digest-verdict.ts';
 import {
   checkManifest,
-  encodeManifest,
   type Manifest,
+  manifestKind,
   manifestOf,
   readManifest,
   removeStrays,
   writeManifest,
 } from '../../destination/manifest.ts';
-import { type ExportPlan, readPlan, settlePlan } from '../../destination/plan-object.ts';
+import { type ExportPlan, planKind, readPlan, settlePlan } from '../../destination/plan-object.ts';
 import { checkFiles, type ListedFiles, listFiles } from '../../destination/recorded-files.ts';
-import { damaged } from '../../destination/stored-json.ts';
 import type { ExportTask } from '../search/export-task.ts';
 import type { StoredManifest } from './work-view.ts';
 
@@ -163,7 +162,7 @@ export class StoredExport {
     const { layout, identity } = this.#task;
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
     const wanted = rangeText(identity.fromMs, identity.toMs);
-    if (covered !== wanted) throw damaged({ name: layout.plan }, `it covers ${covered}, and the export ${wanted}`);
+    if (covered !== wanted) throw planKind.damaged(layout.plan, `it covers ${covered}, and the export ${wanted}`);
     this.plan = plan;
   }
 
@@ -315,7 +314,7 @@ export class StoredExport {
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;
     await removeStrays(this.destination, layout, { intervals: manifest.intervals, voided }, listed);
-    const sha256 = createHash('sha256').update(encodeManifest(manifest)).digest('hex');
+    const sha256 = createHash('sha256').update(manifestKind.encode(manifest)).digest('hex');
     this.manifest = { url: `${this.destination.url}/${layout.manifest}`, sha256, manifest };
   }
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
-import { decodeManifest, encodeManifest, manifestOf } from '../../../src/destination/manifest.ts';
+import { manifestKind, manifestOf } from '../../../src/destination/manifest.ts';
 import { busiest, exportsPath, secretsPath } from '../../support/world.ts';
 import { ExportWorld, evenly, hourMs, minuteMs, startMs } from './export-world.ts';
 
@@ -123,9 +123,9 @@ describe('an export', () => {
     world.start();
     await world.untilReason('Exported');
     const name = [...world.store.objects.keys()].find((each) => each.endsWith('/manifest.json')) ?? '';
-    const byDigest = decodeManifest(name, world.store.objects.get(name) ?? Buffer.of());
+    const byDigest = manifestKind.decode(name, world.store.objects.get(name) ?? Buffer.of());
     const { export: identity, intervals } = byDigest;
-    const byCount = encodeManifest(manifestOf(identity, { intervals, remaining: [], strays: [] }));
+    const byCount = manifestKind.encode(manifestOf(identity, { intervals, remaining: [], strays: [] }));
     world.store.objects.delete(name);
     world.onOpen = (destination) => {
       destination.strike = (call, of) => {

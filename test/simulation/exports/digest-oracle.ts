@@ -3,7 +3,7 @@
  * that began after the last search of the range (E6).
  */
 import { createHash } from 'node:crypto';
-import { decodeManifest } from '../../../src/destination/manifest.ts';
+import { manifestKind } from '../../../src/destination/manifest.ts';
 import type { SliceSummary } from '../../../src/destination/slice-figures.ts';
 import { messageText } from './file-rows.ts';
 import type { LiveSearch } from './live-data.ts';
@@ -13,7 +13,7 @@ export function digestViolations(history: ExportHistoryRecord): string[] {
   const { plan, task, store, records, told } = history;
   const content = store.objects.get(task.layout.manifest);
   if (!content || !task.isSplittable || plan.aggregation || !told.every(({ isComplete }) => isComplete)) return [];
-  const { proof, intervals } = decodeManifest(task.layout.manifest, content);
+  const { proof, intervals } = manifestKind.decode(task.layout.manifest, content);
   const digests = history.searches.filter(({ query }) => query?.includes('timeslice') && query.includes('sum(_size)'));
   const found: string[] = [];
   for (const { fromMs, toMs, level, compared } of proof) {

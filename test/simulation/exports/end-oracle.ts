@@ -4,8 +4,8 @@
  */
 
 import { allSegmentsOf } from '../../../src/destination/coverage.ts';
-import { decodeManifest } from '../../../src/destination/manifest.ts';
-import { decodePlan } from '../../../src/destination/plan-object.ts';
+import { manifestKind } from '../../../src/destination/manifest.ts';
+import { planKind } from '../../../src/destination/plan-object.ts';
 import { type ExportHistoryPlan, historyStartMs } from './plan.ts';
 import type { ExportHistoryRecord } from './record.ts';
 import { verdictsOf } from './standing-verdicts.ts';
@@ -77,7 +77,7 @@ function leftovers({ task, store, counters, told }: ExportHistoryRecord): string
   const { layout } = task;
   const content = store.objects.get(layout.manifest);
   if (!content) return found;
-  const manifest = decodeManifest(layout.manifest, content);
+  const manifest = manifestKind.decode(layout.manifest, content);
   const counted = new Set(manifest.intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
   for (const name of store.objects.keys()) {
     if (name.startsWith(`${layout.data}/`) && !counted.has(name) && isOver) found.push(`E15: ${name} is left`);
@@ -93,8 +93,8 @@ function manifestViolations({ task, store, records, plan, voided }: ExportHistor
   const content = store.objects.get(layout.manifest);
   if (!content) return ['E3: complete without a manifest'];
   const found: string[] = [];
-  const { intervals, complete, totals, proof } = decodeManifest(layout.manifest, content);
-  const planned = decodePlan(layout.plan, store.objects.get(layout.plan) ?? new Uint8Array());
+  const { intervals, complete, totals, proof } = manifestKind.decode(layout.manifest, content);
+  const planned = planKind.decode(layout.plan, store.objects.get(layout.plan) ?? new Uint8Array());
   const segments = allSegmentsOf(planned, verdictsOf({ task, store }));
   let atMs = plan.fromMs;
   for (const { fromMs, toMs, segment } of intervals) {

@@ -18,8 +18,8 @@ export const exportMutants: readonly Mutant[] = [
     'a second process uses its own plan',
     'racedLate',
     'destination/plan-object.ts',
-    "if ((await destination.create(layout.plan, encodePlan(ours))) === 'created') return ours;",
-    'await destination.create(layout.plan, encodePlan(ours));\n  if (ours) return ours;',
+    'const existing = await planKind.settle(destination, layout.plan, ours);',
+    'await planKind.settle(destination, layout.plan, ours);\n  const existing = ours;',
     'E3: ',
   ),
   mutant(
@@ -27,8 +27,8 @@ export const exportMutants: readonly Mutant[] = [
     'the second writer of a record counts as the first',
     'racedLate',
     'destination/commit-record.ts',
-    "if ((await destination.create(name, content)) === 'created') return { kind: 'committed' };",
-    "await destination.create(name, content);\n  if (name) return { kind: 'committed' };",
+    'const existing = await recordKind.settle(destination, name, record);',
+    'await recordKind.settle(destination, name, record);\n  const existing = record;',
   ),
   mutant(
     'E3',

@@ -4,8 +4,8 @@
  */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { allSegmentsOf, coverageOf } from '../../../src/destination/coverage.ts';
-import { type DigestVerdict, decodeVerdict } from '../../../src/destination/digest-verdict.ts';
-import { decodePlan } from '../../../src/destination/plan-object.ts';
+import { type DigestVerdict, verdictKind } from '../../../src/destination/digest-verdict.ts';
+import { planKind } from '../../../src/destination/plan-object.ts';
 import type { ExportTask } from '../../../src/export/search/export-task.ts';
 import type { MemoryStore } from '../../support/memory-destination.ts';
 import type { StandingRecord } from './record.ts';
@@ -22,7 +22,7 @@ export function verdictsOf({ task, store }: Standing): readonly DigestVerdict[] 
     const name = task.layout.verdict(round);
     const content = store.objects.get(name);
     if (!content) return verdicts;
-    verdicts.push(decodeVerdict(name, content, round));
+    verdicts.push(verdictKind.decode(name, content));
   }
 }
 
@@ -33,7 +33,7 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
   const verdicts = verdictsOf(standing);
   if (!plan || verdicts.length === 0) return new Set();
   const all = records.map(({ record }) => record);
-  return new Set(coverageOf(decodePlan(task.layout.plan, plan), all, verdicts).voided);
+  return new Set(coverageOf(planKind.decode(task.layout.plan, plan), all, verdicts).voided);
 }
 
 /**
@@ -47,7 +47,7 @@ export function countingRecords(
   const { task, store } = standing;
   const content = store.objects.get(task.layout.plan);
   if (!content) return [];
-  const plan = decodePlan(task.layout.plan, content);
+  const plan = planKind.decode(task.layout.plan, content);
   const verdicts = verdictsOf(standing);
   return [undefined, ...verdicts].map((_, round) => {
     const before = verdicts.slice(0, round);

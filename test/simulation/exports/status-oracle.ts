@@ -3,7 +3,7 @@
  * agree with each other.
  */
 import { findCondition } from '../../../src/api/conditions.ts';
-import { decodeManifest } from '../../../src/destination/manifest.ts';
+import { manifestKind } from '../../../src/destination/manifest.ts';
 import type { ExportHistoryRecord } from './record.ts';
 
 export function statusViolations({ statuses, store, task }: ExportHistoryRecord): string[] {
@@ -19,7 +19,7 @@ export function statusViolations({ statuses, store, task }: ExportHistoryRecord)
   const last = statuses.at(-1)?.status;
   const content = store.objects.get(task.layout.manifest);
   if (!content || !findCondition(last?.conditions, 'Complete')) return found;
-  const { totals } = decodeManifest(task.layout.manifest, content);
+  const { totals } = manifestKind.decode(task.layout.manifest, content);
   const { rowsWritten, coveredPercent } = last?.progress ?? {};
   if (rowsWritten !== totals.rows) found.push(`status: ${rowsWritten} rows in the end, and ${totals.rows} in files`);
   if (coveredPercent !== 100) found.push(`status: ${coveredPercent} % covered in the end`);

@@ -8,8 +8,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
 import { placesOfExports } from '../../../src/cli/verify/manifest-place.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
-import { encodeManifest, type Manifest, manifestOf } from '../../../src/destination/manifest.ts';
-import { encodePlan } from '../../../src/destination/plan-object.ts';
+import { type Manifest, manifestKind, manifestOf } from '../../../src/destination/manifest.ts';
+import { planKind } from '../../../src/destination/plan-object.ts';
 import { proofRangesOf } from '../../../src/destination/proof-range.ts';
 import { hourMs, identity, layout, plan, recordOf, startMs } from '../destination/sample-export.ts';
 import { recordingContext } from './recording-context.ts';
@@ -32,8 +32,8 @@ beforeEach(() => {
       stored.map(({ record }) => record),
     ),
   );
-  write(layout.plan, encodePlan(plan));
-  write(layout.manifest, encodeManifest(manifest));
+  write(layout.plan, planKind.encode(plan));
+  write(layout.manifest, manifestKind.encode(manifest));
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
@@ -102,7 +102,7 @@ describe('logfleet verify', () => {
       index === 0 ? { ...each, count: { ...each.count, rows: 2_000 }, incomplete: { reason: 'CountDiffers' } } : each,
     );
     const proof = proofRangesOf(intervals, []);
-    write(layout.manifest, encodeManifest({ ...manifest, complete: false, proof, intervals }));
+    write(layout.manifest, manifestKind.encode({ ...manifest, complete: false, proof, intervals }));
     const { status, said } = await verify('.');
     expect(status).toBe(1);
     expect(said).toMatch(/^counts +incomplete/m);
@@ -144,7 +144,7 @@ describe('logfleet verify', () => {
     const records =
       'remove manifest\\.json, commits/000000-20261101T020000000Z\\.json to search the missing intervals again';
     expect(said).toMatch(new RegExp(`^Remedy: restore these files, or ${records} when`, 'm'));
-    write(layout.manifest, encodeManifest({ ...manifest, totals: { ...manifest.totals, rows: 7 } }));
+    write(layout.manifest, manifestKind.encode({ ...manifest, totals: { ...manifest.totals, rows: 7 } }));
     expect((await verify('.')).said).toMatch(/^Remedy: restore the original manifest, or remove it to have it/m);
   });
 
@@ -164,7 +164,7 @@ describe('logfleet verify', () => {
   });
 
   test('continues with the others if one of several exports is not complete', async () => {
-    write('other/deep/plan.json', encodePlan(plan));
+    write('other/deep/plan.json', planKind.encode(plan));
     const { status, said, told } = await verify('.');
     expect([status, told]).toEqual([1, expect.stringContaining('is not complete')]);
     expect(said).toMatch(/^Proven: 1,000 rows/m);

@@ -4,13 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type CommitRecord,
-  commit,
-  decodeRecord,
-  encodeRecord,
-  readRecords,
-} from '../../../src/destination/commit-record.ts';
+import { type CommitRecord, commit, readRecords, recordKind } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
 import { manifestOf, removeStrays, writeManifest } from '../../../src/destination/manifest.ts';
 import { segmentsOf } from '../../../src/destination/plan-object.ts';
@@ -109,10 +103,10 @@ describe('a record that is read back', () => {
 
   test('equals the written one, and has the same bytes each time', () => {
     const shuffled = Object.fromEntries(Object.entries(record).reverse()) as unknown as CommitRecord;
-    expect(Buffer.from(encodeRecord(shuffled)).equals(Buffer.from(encodeRecord(record)))).toBe(true);
-    expect(decodeRecord('x', encodeRecord(record))).toEqual(record);
+    expect(Buffer.from(recordKind.encode(shuffled)).equals(Buffer.from(recordKind.encode(record)))).toBe(true);
+    expect(recordKind.decode('x', recordKind.encode(record))).toEqual(record);
     const sliced = { ...record, slices };
-    expect(decodeRecord('x', encodeRecord(sliced))).toEqual(sliced);
+    expect(recordKind.decode('x', recordKind.encode(sliced))).toEqual(sliced);
   });
 
   test.each<[string, object, string]>([
@@ -158,30 +152,30 @@ describe('a record that is read back', () => {
     ['files are not a list', { files: {} }, '/files is {}, but must be a list'],
     ['a file is not an object', { files: [3] }, '/files/0 is no object'],
   ])('is refused if %s', (_, changes, problem) => {
-    const stored = { ...JSON.parse(Buffer.from(encodeRecord(record)).toString()), ...changes };
-    expect(() => decodeRecord('commits/x.json', Buffer.from(JSON.stringify(stored)))).toThrow(
+    const stored = { ...JSON.parse(Buffer.from(recordKind.encode(record)).toString()), ...changes };
+    expect(() => recordKind.decode('commits/x.json', Buffer.from(JSON.stringify(stored)))).toThrow(
       expect.objectContaining({
         code: 'destination.damaged',
         handling: { kind: 'stall' },
         message: expect.stringMatching(/^commits\/x\.json is damaged: .*restore the original record, or remove it/s),
       }),
     );
-    expect(() => decodeRecord('x', Buffer.from(JSON.stringify(stored)))).toThrow(problem);
+    expect(() => recordKind.decode('x', Buffer.from(JSON.stringify(stored)))).toThrow(problem);
   });
 
   test.each(['', '{', '[]', 'null', '\ud800'])('is refused with the content %j', (text) => {
-    expect(() => decodeRecord('x', Buffer.from(text))).toThrow('is damaged');
+    expect(() => recordKind.decode('x', Buffer.from(text))).toThrow('is damaged');
   });
 
   test('is refused if the folder contains another file, which the message says to remove', async () => {
     const destination = new MemoryDestination();
-    destination.objects.set(`${layout.commit(1, endMs)}.bak`, encodeRecord(record));
+    destination.objects.set(`${layout.commit(1, endMs)}.bak`, recordKind.encode(record));
     await expect(readRecords(destination, layout)).rejects.toThrow('no record is called so; remove it');
   });
 
   test('is refused under the name of another record', async () => {
     const destination = new MemoryDestination();
-    destination.objects.set(layout.commit(0, endMs), encodeRecord(record));
+    destination.objects.set(layout.commit(0, endMs), recordKind.encode(record));
     await expect(readRecords(destination, layout)).rejects.toThrow('it belongs to');
   });
 });

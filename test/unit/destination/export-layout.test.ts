@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { bucketRoot, dataFileName, ExportLayout, volumeRoot } from '../../../src/destination/export-layout.ts';
 import { type ExportIdentity, fingerprintOf } from '../../../src/destination/fingerprint.ts';
-import { decodePlan, encodePlan, readPlan, settlePlan } from '../../../src/destination/plan-object.ts';
+import { planKind, readPlan, settlePlan } from '../../../src/destination/plan-object.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { identity, layout, plan, startMs } from './sample-export.ts';
 
@@ -131,7 +131,7 @@ describe('the plan', () => {
     [[1, 8.64e15 + 1], '/boundariesMs/1 is 8640000000000001, but must be a whole number of milliseconds since 1970'],
     [Array.from({ length: 10_002 }, (_, index) => index), 'has more than 10000 segments'],
   ])('with the boundaries %j is refused', (boundariesMs, problem) => {
-    const stored = { ...JSON.parse(Buffer.from(encodePlan(plan)).toString()), boundariesMs };
-    expect(() => decodePlan('plan.json', Buffer.from(JSON.stringify(stored)))).toThrow(problem);
+    const stored = { ...JSON.parse(Buffer.from(planKind.encode(plan)).toString()), boundariesMs };
+    expect(() => planKind.decode('plan.json', Buffer.from(JSON.stringify(stored)))).toThrow(problem);
   });
 });

@@ -6,20 +6,19 @@ import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, parquetWrite } from 'hyparquet-writer';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type CommitRecord, encodeRecord, sumOfFigures } from '../../../src/destination/commit-record.ts';
+import { type CommitRecord, recordKind, sumOfFigures } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
 import { figuresOf, settleVerdict } from '../../../src/destination/digest-verdict.ts';
 import { ExportLayout } from '../../../src/destination/export-layout.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
 import {
-  decodeManifest,
-  encodeManifest,
   type Manifest,
+  manifestKind,
   manifestOf,
   removeStrays,
   writeManifest,
 } from '../../../src/destination/manifest.ts';
-import { encodePlan } from '../../../src/destination/plan-object.ts';
+import { planKind } from '../../../src/destination/plan-object.ts';
 import { listFiles } from '../../../src/destination/recorded-files.ts';
 import { SliceSums, summaryOf } from '../../../src/destination/slice-figures.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
@@ -38,14 +37,14 @@ beforeEach(async () => {
     await store(destination, recordOf(1, at(2), at(3), 0)),
   ];
   manifest = manifestOf(identity, coverageOf(plan, records));
-  destination.objects.set(layout.plan, encodePlan(plan));
+  destination.objects.set(layout.plan, planKind.encode(plan));
   for (const record of records)
-    destination.objects.set(layout.commit(record.segment, record.toMs), encodeRecord(record));
+    destination.objects.set(layout.commit(record.segment, record.toMs), recordKind.encode(record));
   await writeManifest(destination, layout, manifest);
 });
 
 const replaceManifest = (changes: object) =>
-  destination.objects.set(layout.manifest, encodeManifest({ ...manifest, ...changes }));
+  destination.objects.set(layout.manifest, manifestKind.encode({ ...manifest, ...changes }));
 const listed = () => listFiles(destination, layout);
 const differences = async () => (await verifyExport(destination, layout)).differences;
 
@@ -54,13 +53,13 @@ describe('a manifest', () => {
     expect(manifest.intervals.map(({ fromMs }) => (fromMs - startMs) / hourMs)).toEqual([0, 2, 3]);
     expect(manifest.totals).toMatchObject({ intervals: 3, files: 2, rows: 1_300, received: 1_309, duplicates: 6 });
     expect(manifest.complete).toBe(true);
-    expect(decodeManifest('manifest.json', encodeManifest(manifest))).toEqual(manifest);
+    expect(manifestKind.decode('manifest.json', manifestKind.encode(manifest))).toEqual(manifest);
   });
 
   test('has the same bytes from every process, so it can be written twice', async () => {
     const again = manifestOf(identity, coverageOf(plan, [...records].reverse()));
     await writeManifest(destination, layout, again);
-    expect(Buffer.from(encodeManifest(again)).equals(Buffer.from(encodeManifest(manifest)))).toBe(true);
+    expect(Buffer.from(manifestKind.encode(again)).equals(Buffer.from(manifestKind.encode(manifest)))).toBe(true);
   });
 
   test('does not replace a different manifest', async () => {
@@ -76,7 +75,7 @@ describe('a manifest', () => {
     const byVerdicts = [manifest, manifestOf(identity, coverageOf(plan, records), [verdict])] as const;
     expect(byVerdicts.map(({ proof }) => proof[0]?.level)).toEqual(['Search', 'Count']);
     const [standing, ours] = known === 0 ? byVerdicts : byVerdicts.toReversed();
-    destination.objects.set(layout.manifest, encodeManifest(standing as Manifest));
+    destination.objects.set(layout.manifest, manifestKind.encode(standing as Manifest));
     expect(await writeManifest(destination, layout, ours as Manifest)).toEqual(standing);
     expect(await differences()).toEqual([]);
   });
@@ -216,10 +215,10 @@ describe('verification', () => {
 
   test('finds a record that contradicts the manifest or is missing in it', async () => {
     const { record } = recordOf(0, startMs, startMs + hourMs, 5);
-    destination.objects.set(layout.commit(0, startMs + hourMs), encodeRecord(record));
+    destination.objects.set(layout.commit(0, startMs + hourMs), recordKind.encode(record));
     destination.objects.set(
       layout.commit(1, identity.toMs),
-      encodeRecord({ ...records[0]!, fromMs: startMs + 2 * hourMs }),
+      recordKind.encode({ ...records[0]!, fromMs: startMs + 2 * hourMs }),
     );
     expect((await differences()).map(({ kind }) => kind)).toEqual(['record', 'record']);
   });

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { type CommitRecord, commit, decodeRecord } from '../../../src/destination/commit-record.ts';
+import { type CommitRecord, commit, recordKind } from '../../../src/destination/commit-record.ts';
 import type { Destination } from '../../../src/destination/destination.ts';
 import { destinationError } from '../../../src/destination/destination-error.ts';
-import { decodeManifest, encodeManifest, type Manifest, totalsOf } from '../../../src/destination/manifest.ts';
+import { type Manifest, manifestKind, totalsOf } from '../../../src/destination/manifest.ts';
 import { settlePlan } from '../../../src/destination/plan-object.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import type { PlannedExport, PlanningWait, PlanOptions } from '../../../src/export/plan/export-planning.ts';
@@ -150,7 +150,7 @@ describe('an export', () => {
     const view = await world.commit(0);
     expect(view).toMatchObject({ stage: 'complete', searches: 0, progress: { coveredRatio: 1 } });
     const content = world.destination.objects.get(manifestName);
-    expect(content && decodeManifest(manifestName, content)).toEqual(view.manifest?.manifest);
+    expect(content && manifestKind.decode(manifestName, content)).toEqual(view.manifest?.manifest);
     expect(view.manifest?.url).toBe(`memory://test/${manifestName}`);
   });
 
@@ -215,7 +215,7 @@ describe('an export', () => {
       const world = new WorkWorld();
       for (const [name, content] of before.destination.objects) world.destination.objects.set(name, content);
       const changed = { ...manifest, intervals, totals: totalsOf(intervals as CommitRecord[]) } as Manifest;
-      world.destination.objects.set(manifestName, encodeManifest(changed));
+      world.destination.objects.set(manifestName, manifestKind.encode(changed));
       const { stage, lastError } = await world.advance();
       expect([stage, lastError?.code]).toEqual(['loading', 'destination.damaged']);
       expect(world.destination.objects.has(task.layout.within(file.name))).toBe(true);
@@ -245,7 +245,7 @@ describe('an export', () => {
   const nameOf = (segment: number) => task.layout.within(fileOf(segment));
   const commitOf = (segment: number) => task.layout.commit(segment, order(segment).toMs);
   const recordOf = ({ destination }: WorkWorld, segment: number) =>
-    decodeRecord(commitOf(segment), destination.objects.get(commitOf(segment)) as Uint8Array);
+    recordKind.decode(commitOf(segment), destination.objects.get(commitOf(segment)) as Uint8Array);
 
   test('E15: aborts all uploads once before it lists its files, so that no upload becomes a file without a record', async () => {
     const { world, last } = await almostDone();
@@ -305,11 +305,11 @@ describe('an export', () => {
       ],
       [(objects) => objects.set(nameOf(1), Buffer.from('rows')), 'has 4 bytes instead of 3'],
       [
-        (objects) => objects.set(manifestName, encodeManifest(described)),
+        (objects) => objects.set(manifestName, manifestKind.encode(described)),
         'its description does not match its fingerprint',
       ],
       [
-        (objects) => objects.set(manifestName, encodeManifest({ ...manifest, complete: false })),
+        (objects) => objects.set(manifestName, manifestKind.encode({ ...manifest, complete: false })),
         'its proof does not match its intervals',
       ],
     ];
@@ -840,7 +840,7 @@ describe('a failure', () => {
     world.work.tryAgain();
     expect(await world.advance()).toMatchObject({ searches: 1, waitsFor: { kind: 'disorder' } });
     const name = task.layout.commit(stray.segment, stray.toMs);
-    expect(decodeRecord(name, world.destination.objects.get(name) as Uint8Array)).toEqual(stray);
+    expect(recordKind.decode(name, world.destination.objects.get(name) as Uint8Array)).toEqual(stray);
     world.destination.objects.delete(name);
     await world.clock.advance(30_000);
     expect(await world.advance({ parallelism: 2 })).toMatchObject({ searches: 2, waitsFor: undefined });
