@@ -43,16 +43,17 @@ const compressionNames = { none: 'None', gzip: 'Gzip', zstd: 'Zstd' } as const;
 async function exportAll(order: ExportOrder): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const client = connectTo(order, { requestsPerSecond: 1_000 });
+  const writer = await Writer.ours(systemRandom);
   const work = new ExportWork({
     task: taskOf(order),
     quirks: new ServiceQuirks(),
     jobs: client.jobs,
-    writer: await Writer.ours(systemRandom),
+    writer,
     clock: systemClock,
     log: silentLogger,
     scannedBytes: 0,
-    openDestination: () =>
-      VolumeDestination.open({ directory: order.directory, root: '', clock: systemClock, random: systemRandom }),
+    openDestination: async () =>
+      new VolumeDestination({ directory: order.directory, root: '', clock: systemClock, writer }),
     plan: planExport,
     search: (search, tools, start) => new IntervalSearch(search, tools, start),
     onChange: () => setImmediate(advance),

@@ -21,6 +21,7 @@ export type WriterState = 'living' | 'ended' | 'unknown';
 export class Writer {
   readonly #identity: ProcessIdentity;
   readonly #random: Random;
+  readonly #abandoned = new Set<string>();
 
   static async ours(random: Random): Promise<Writer> {
     return new Writer(await ownIdentity(), random);
@@ -41,8 +42,14 @@ export class Writer {
     return `w${digest(scope)}-${pid}-${processStart}-${digits()}${digits()}`;
   }
 
+  /** Remembers a file of this process that could not be removed. It counts as written by a process that has ended. */
+  abandon(name: string): void {
+    this.#abandoned.add(name);
+  }
+
   /** Returns whether the process that wrote the file `name` is still running. */
   async stateOf(name: string): Promise<WriterState> {
+    if (this.#abandoned.has(name)) return 'ended';
     const [, scope, pid, processStart = ''] = form.exec(name) ?? [];
     if (scope !== digest(this.#identity.scope)) return 'unknown';
     return (await isRunning({ pid: Number(pid), processStart })) ? 'living' : 'ended';

@@ -14,7 +14,6 @@ import type { Random } from '../base/random.ts';
 import type { Reconciler, Result } from '../controller/reconciler.ts';
 import type { Destination } from '../destination/destination.ts';
 import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
-import type { LeftUpload } from '../destination/s3/s3-upload.ts';
 import { Writer } from '../destination/writer.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { ExportRuntime, waiterOf } from './export-runtime.ts';
@@ -47,11 +46,6 @@ export class ExportReconciler implements Reconciler {
   readonly #options: ExportReconcilerOptions;
   readonly #settings: ExportSettings;
   readonly #quirks = new QuirksOfServices();
-  /**
-   * Unfinished uploads that could not be removed from their store. They are kept here because they must also be removed
-   * after the runtime that began them is dropped.
-   */
-  readonly #left = new Set<LeftUpload>();
   readonly #runtimes = new Map<string, ExportRuntime>();
   /** Promises of dropped runtimes that are still ending their work. */
   readonly #endings = new Set<Promise<void>>();
@@ -134,9 +128,9 @@ export class ExportReconciler implements Reconciler {
   }
 
   #begin(name: string, resource: SearchExport, writer: Writer): ExportRuntime {
-    const { host, clock, random, log, places, wording = resourceWording } = this.#options;
+    const { host, clock, log, places, wording = resourceWording } = this.#options;
     const open = (settings: DestinationSettings) =>
-      openDestination(settings, { clock, random, environment: places.environment, left: this.#left });
+      openDestination(settings, { clock, writer, environment: places.environment });
     const { namespace, name: exportName } = resource.metadata;
     const runtime = new ExportRuntime(resource, {
       ...this.#options,

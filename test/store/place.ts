@@ -9,7 +9,12 @@ import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { SecretText } from '../../src/base/secret-text.ts';
 import type { Destination } from '../../src/destination/destination.ts';
-import { type DestinationSettings, openDestination } from '../../src/destination/open-destination.ts';
+import {
+  type DestinationPorts,
+  type DestinationSettings,
+  openDestination,
+} from '../../src/destination/open-destination.ts';
+import { Writer } from '../../src/destination/writer.ts';
 import type { S3GatewayAccess } from '../support/s3-gateway.ts';
 
 /** Address of a destination as plain data, so that another process can open the same destination. */
@@ -61,8 +66,13 @@ export function makeBucket({ content, ...access }: S3GatewayAccess): Place {
   };
 }
 
-export function openPlace(data: PlaceData): Promise<Destination> {
-  return openDestination(settingsOf(data), { clock: systemClock, random: systemRandom, environment: {} });
+export async function openPlace(data: PlaceData): Promise<Destination> {
+  return openDestination(settingsOf(data), await systemPorts());
+}
+
+/** Clock and identity of this process, with no environment variables. */
+export async function systemPorts(): Promise<DestinationPorts> {
+  return { clock: systemClock, writer: await Writer.ours(systemRandom), environment: {} };
 }
 
 export function settingsOf(data: PlaceData): DestinationSettings {

@@ -6,13 +6,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { systemRandom } from '../../src/base/random.ts';
 import { SecretText } from '../../src/base/secret-text.ts';
 import type { Destination } from '../../src/destination/destination.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
 import type { S3Settings } from '../../src/destination/s3/s3-settings.ts';
-import { makeBucket, openPlace, settingsOf } from './place.ts';
+import { makeBucket, openPlace, settingsOf, systemPorts } from './place.ts';
 
 const credentials = { accessKeyId: 'key', secretAccessKey: new SecretText('secret') };
 
@@ -23,10 +21,7 @@ afterEach(async () => {
 });
 
 async function open(settings: S3Settings, environment: Record<string, string> = {}): Promise<Destination> {
-  const destination = await openDestination(
-    { kind: 's3', settings },
-    { clock: systemClock, random: systemRandom, environment },
-  );
+  const destination = await openDestination({ kind: 's3', settings }, { ...(await systemPorts()), environment });
   opened.push(destination);
   return destination;
 }

@@ -12,14 +12,11 @@ import {
   type Server as TcpServer,
 } from 'node:net';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { systemRandom } from '../../src/base/random.ts';
 import type { Destination } from '../../src/destination/destination.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
-import type { LeftUpload } from '../../src/destination/s3/s3-upload.ts';
 import { S3Gateway } from '../support/s3-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { makeBucket, openPlace, type Place, type PlaceData, settingsOf } from './place.ts';
+import { makeBucket, openPlace, type Place, type PlaceData, settingsOf, systemPorts } from './place.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -113,7 +110,7 @@ test('E15: an upload that one destination could not remove is removed by the nex
   const gateway = await S3Gateway.start();
   try {
     const bucket = makeBucket(gateway.access);
-    const ports = { clock: systemClock, random: systemRandom, environment: {}, left: new Set<LeftUpload>() };
+    const ports = await systemPorts();
     const first = await openDestination(settingsOf(bucket.data), ports);
     const upload = await first.open('data/a');
     await upload.write(Buffer.alloc(6 * mebibyte));
@@ -300,7 +297,7 @@ test.each([
 
 test('an upload of a process that cannot be checked is left over after 15 minutes without a part (E15)', async () => {
   const clock = new VirtualClock(0);
-  const later = await openDestination(settingsOf(place.data), { clock, random: systemRandom, environment: {} });
+  const later = await openDestination(settingsOf(place.data), { ...(await systemPorts()), clock });
   opened.push(later);
   const upload = await (await open()).open('data/foreign');
   await upload.write(Buffer.alloc(12 * mebibyte));

@@ -13,7 +13,7 @@ import { NewFile } from '../../src/destination/volume/new-file.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { Child } from './child.ts';
-import { makeVolume, openPlace, type Place } from './place.ts';
+import { makeVolume, openPlace, type Place, systemPorts } from './place.ts';
 
 const outside = { code: 'destination.outside', handling: { kind: 'stall' } };
 
@@ -162,10 +162,7 @@ describe('uploads of processes that cannot be checked (E15)', () => {
 
   test('get a new modification time every ten seconds', async () => {
     const clock = new VirtualClock();
-    const waiting = await openDestination(
-      { kind: 'volume', directory, root: '' },
-      { clock, random: systemRandom, environment: {} },
-    );
+    const waiting = await openDestination({ kind: 'volume', directory, root: '' }, { ...(await systemPorts()), clock });
     const upload = await waiting.open('data/x');
     expect(clock.next()).toBe(10_000);
     await upload.abort();

@@ -26,6 +26,7 @@ import { pausedByOf } from '../../controller/pauses.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
 import { readManifest } from '../../destination/manifest.ts';
 import { openDestination } from '../../destination/open-destination.ts';
+import { Writer } from '../../destination/writer.ts';
 import type { ExportPlaces } from '../../export/export-settings.ts';
 import { type ExportWording, resourceWording, type WordedField } from '../../export/status/export-wording.ts';
 import { type DecodedFile, defaultNamespace } from '../../host/directory/manifest-decoding.ts';
@@ -243,7 +244,11 @@ function temporaryFolder(): string {
 /** Writes all rows of the complete export to stdout. `location` is the folder of the export. */
 async function writeRows(location: string, { writeBytes, env, signal }: CommandContext): Promise<void> {
   const directory = fileURLToPath(location);
-  const destination = await openDestination({ kind: 'volume', directory, root: '' }, { ...ports, environment: env });
+  const writer = await Writer.ours(systemRandom);
+  const destination = await openDestination(
+    { kind: 'volume', directory, root: '' },
+    { ...ports, writer, environment: env },
+  );
   const manifest = await readManifest(destination, new ExportLayout(''));
   await destination.close();
   if (!manifest)

@@ -13,6 +13,7 @@ import { ExportLayout } from '../../destination/export-layout.ts';
 import { type DestinationSettings, openDestination } from '../../destination/open-destination.ts';
 import { readPlan } from '../../destination/plan-object.ts';
 import { type Verification, type VerifyProgress, verifyExport } from '../../destination/verify.ts';
+import { Writer } from '../../destination/writer.ts';
 import { type CommandContext, exitStatus, type Output } from '../context.ts';
 import type { VerifyOptions } from '../options.ts';
 import { renderProgressBar } from '../render/bars.ts';
@@ -61,7 +62,7 @@ interface Result {
 
 /** Verifies one export. If a signal interrupts the verification, the call rejects with the signal as its reason. */
 async function resultOf(place: DestinationSettings, context: CommandContext, isOne: boolean): Promise<Result> {
-  const ports = { clock: systemClock, random: systemRandom, environment: context.env };
+  const ports = { clock: systemClock, writer: await Writer.ours(systemRandom), environment: context.env };
   const destination = await openDestination(place, ports);
   const progress = progressView(context.stderr, systemClock);
   const url = `${destination.url}/${layout.manifest}`;

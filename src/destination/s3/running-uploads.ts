@@ -18,7 +18,7 @@ import { type LeftoverChoice, longestSilenceMs } from '../destination.ts';
 import type { Writer } from '../writer.ts';
 import { abortMultipart } from './s3-upload.ts';
 
-export interface RunningUploadsOptions {
+export interface UploadOwner {
   readonly client: S3Client;
   readonly bucket: string;
   readonly clock: Clock;
@@ -26,60 +26,43 @@ export interface RunningUploadsOptions {
 }
 
 /**
- * Unfinished multipart uploads of a bucket. Errors of the SDK are thrown unchanged. The paginators of the SDK are not used, because they
- * never end if a store sends a marker after the last page.
+ * Aborts the unfinished uploads whose keys have this prefix. Returns the number of aborted uploads. Errors of the SDK are thrown unchanged.
  */
-export class RunningUploads {
-  readonly #options: RunningUploadsOptions;
-
-  constructor(options: RunningUploadsOptions) {
-    this.#options = options;
+export async function abortUploads(owner: UploadOwner, prefix: string, choice: LeftoverChoice): Promise<number> {
+  const { client, bucket: Bucket } = owner;
+  let aborted = 0;
+  for await (const upload of uploadsOf(owner, prefix)) {
+    if (choice !== 'all' && !(await isLeftOver(owner, upload))) continue;
+    const { Key, UploadId } = upload;
+    if (await abortMultipart(client, { Bucket, Key, UploadId })) aborted++;
   }
+  return aborted;
+}
 
-  /** Aborts the unfinished uploads whose keys have this prefix. Returns the number of aborted uploads. */
-  async abort(prefix: string, choice: LeftoverChoice): Promise<number> {
-    const { client, bucket: Bucket } = this.#options;
-    let aborted = 0;
-    for await (const upload of this.#list(prefix)) {
-      if (choice !== 'all' && !(await this.#isLeftOver(upload))) continue;
-      const { Key, UploadId } = upload;
-      if (await abortMultipart(client, { Bucket, Key, UploadId })) aborted++;
-    }
-    return aborted;
-  }
+/** Lists unfinished uploads. The paginators of the SDK are not used, because they never end if a store sends a marker after the last page. */
+async function* uploadsOf({ client, bucket: Bucket }: UploadOwner, Prefix: string): AsyncIterable<MultipartUpload> {
+  let [KeyMarker, UploadIdMarker]: (string | undefined)[] = [];
+  do {
+    const command = new ListMultipartUploadsCommand({ Bucket, Prefix, KeyMarker, UploadIdMarker });
+    const page: ListMultipartUploadsCommandOutput = await client.send(command);
+    yield* page.Uploads ?? [];
+    KeyMarker = page.IsTruncated ? page.NextKeyMarker : undefined;
+    UploadIdMarker = page.NextUploadIdMarker || undefined;
+  } while (KeyMarker !== undefined);
+}
 
-  async *#list(Prefix: string): AsyncIterable<MultipartUpload> {
-    const { client, bucket: Bucket } = this.#options;
-    let [KeyMarker, UploadIdMarker]: (string | undefined)[] = [];
-    do {
-      const command = new ListMultipartUploadsCommand({ Bucket, Prefix, KeyMarker, UploadIdMarker });
-      const page: ListMultipartUploadsCommandOutput = await client.send(command);
-      yield* page.Uploads ?? [];
-      KeyMarker = page.IsTruncated ? page.NextKeyMarker : undefined;
-      UploadIdMarker = page.NextUploadIdMarker || undefined;
-    } while (KeyMarker !== undefined);
-  }
-
-  async #isLeftOver(upload: MultipartUpload): Promise<boolean> {
-    const state = await this.#options.writer.stateOf(upload.Key ?? '');
-    if (state !== 'unknown') return state === 'ended';
-    return this.#isOld(upload.Initiated) && this.#partsAreOld(upload);
-  }
-
-  async #partsAreOld({ Key, UploadId }: MultipartUpload): Promise<boolean> {
-    const { client, bucket: Bucket } = this.#options;
-    let PartNumberMarker: string | undefined;
-    do {
-      const command = new ListPartsCommand({ Bucket, Key, UploadId, PartNumberMarker });
-      const { Parts = [], IsTruncated, NextPartNumberMarker }: ListPartsCommandOutput = await client.send(command);
-      if (Parts.some(({ LastModified }) => !this.#isOld(LastModified))) return false;
-      PartNumberMarker = IsTruncated ? NextPartNumberMarker : undefined;
-    } while (PartNumberMarker !== undefined);
-    return true;
-  }
-
-  /** Returns whether a time is at least `longestSilenceMs` ago. True if the time is missing. */
-  #isOld(moment: Date | undefined): boolean {
-    return this.#options.clock.now() - (moment?.getTime() ?? 0) >= longestSilenceMs;
-  }
+async function isLeftOver({ client, bucket: Bucket, clock, writer }: UploadOwner, upload: MultipartUpload) {
+  const { Key = '', UploadId, Initiated } = upload;
+  const state = await writer.stateOf(Key);
+  if (state !== 'unknown') return state === 'ended';
+  const isOld = (moment: Date | undefined) => clock.now() - (moment?.getTime() ?? 0) >= longestSilenceMs;
+  if (!isOld(Initiated)) return false;
+  let PartNumberMarker: string | undefined;
+  do {
+    const command = new ListPartsCommand({ Bucket, Key, UploadId, PartNumberMarker });
+    const { Parts = [], IsTruncated, NextPartNumberMarker }: ListPartsCommandOutput = await client.send(command);
+    if (Parts.some(({ LastModified }) => !isOld(LastModified))) return false;
+    PartNumberMarker = IsTruncated ? NextPartNumberMarker : undefined;
+  } while (PartNumberMarker !== undefined);
+  return true;
 }

@@ -17,8 +17,7 @@ import {
   type StorageClass,
 } from '@aws-sdk/client-s3';
 import type { Clock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
-import type { Random } from '../../base/random.ts';
+import type { LogfleetError } from '../../base/errors.ts';
 import {
   type Destination,
   type FileUpload,
@@ -28,13 +27,14 @@ import {
 } from '../destination.ts';
 import { destinationError, tooLarge } from '../destination-error.ts';
 import { folderSegments, nameSegments } from '../object-name.ts';
-import { Writer } from '../writer.ts';
+import { readObject } from '../read-object.ts';
+import type { Writer } from '../writer.ts';
 import { PartBuffers } from './part-buffers.ts';
-import { RunningUploads } from './running-uploads.ts';
+import { abortUploads } from './running-uploads.ts';
 import { createClient, type Environment } from './s3-client.ts';
 import { errorCode, httpStatus, isAbsent, isBrokenOff, isTaken, s3Error } from './s3-error.ts';
 import { checkSettings, type S3Settings } from './s3-settings.ts';
-import { type LeftUpload, removeUpload, type S3Place, S3Upload } from './s3-upload.ts';
+import { type S3Place, S3Upload } from './s3-upload.ts';
 
 /** Maximum number of attempts of an upload that conflicts with a concurrent upload (409), and of a download that broke off. */
 const maxTries = 4;
@@ -44,9 +44,7 @@ export interface S3Options {
   readonly settings: S3Settings;
   readonly environment: Environment;
   readonly clock: Clock;
-  readonly random: Random;
-  /** Uploads of this process that could not be removed yet. All destinations of the process share the list. */
-  readonly left: Set<LeftUpload>;
+  readonly writer: Writer;
 }
 
 export class S3Destination implements Destination {
@@ -56,38 +54,20 @@ export class S3Destination implements Destination {
   readonly #clock: Clock;
   readonly #writer: Writer;
   readonly #buffers = new PartBuffers();
-  readonly #left: Set<LeftUpload>;
   #respectsCondition = false;
 
   /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name` for wrong settings. */
-  static async open(options: S3Options): Promise<S3Destination> {
-    checkSettings(options.settings);
-    return new S3Destination(options, await Writer.ours(options.random));
-  }
-
-  private constructor({ settings, environment, clock, left }: S3Options, writer: Writer) {
+  constructor({ settings, environment, clock, writer }: S3Options) {
+    checkSettings(settings);
     this.#settings = settings;
-    this.#left = left;
     this.#client = createClient(settings, environment);
     this.#clock = clock;
     this.#writer = writer;
     this.url = `s3://${[settings.bucket, ...folderSegments(settings.root)].join('/')}`;
   }
 
-  async read(name: string, mostBytes = largestObjectBytes): Promise<Uint8Array | undefined> {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    try {
-      for await (const chunk of this.stream(name)) {
-        chunks.push(chunk);
-        bytes += chunk.length;
-        if (bytes > mostBytes) throw tooLarge(name, `more than ${mostBytes}`, mostBytes);
-      }
-    } catch (error) {
-      if (error instanceof LogfleetError && error.code === 'destination.absent') return undefined;
-      throw error;
-    }
-    return Buffer.concat(chunks);
+  read(name: string, mostBytes?: number): Promise<Uint8Array | undefined> {
+    return readObject(this.stream(name), name, mostBytes);
   }
 
   async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
@@ -142,12 +122,11 @@ export class S3Destination implements Destination {
     const StorageClass = this.#settings.storageClass as StorageClass | undefined;
     return new S3Upload({
       client: this.#client,
-      store: this.#store,
       place: this.#at(name),
       objectOptions: { ...this.#encryption, StorageClass },
       buffers: this.#buffers,
       mark: this.#writer.newToken(),
-      left: this.#left,
+      writer: this.#writer,
     });
   }
 
@@ -206,18 +185,9 @@ export class S3Destination implements Destination {
   }
 
   async abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number> {
-    const bucket = this.#settings.bucket;
-    const uploads = new RunningUploads({ client: this.#client, clock: this.#clock, writer: this.#writer, bucket });
-    const prefix = this.#prefix(folder);
-    const ours = [...this.#left].filter(
-      ({ store, place }) => store === this.#store && place.Bucket === bucket && place.Key.startsWith(prefix),
-    );
+    const owner = { client: this.#client, bucket: this.#settings.bucket, clock: this.#clock, writer: this.#writer };
     try {
-      for (const upload of ours) {
-        await removeUpload(this.#client, upload);
-        this.#left.delete(upload);
-      }
-      return ours.length + (await uploads.abort(prefix, choice));
+      return await abortUploads(owner, this.#prefix(folder), choice);
     } catch (cause) {
       throw this.#error('look for unfinished uploads in', folder, cause);
     }
@@ -226,10 +196,6 @@ export class S3Destination implements Destination {
   async close(): Promise<void> {
     this.#client.destroy();
     this.#buffers.clear();
-  }
-
-  get #store(): string {
-    return this.#settings.endpoint ?? '';
   }
 
   #at(name: string): S3Place {
@@ -249,8 +215,6 @@ export class S3Destination implements Destination {
   }
 
   #error(act: string, name: string, cause: unknown): LogfleetError {
-    return cause instanceof LogfleetError
-      ? cause
-      : s3Error(`${act} ${name === '' ? '' : `${name} in `}${this.url}`, cause);
+    return s3Error(`${act} ${name === '' ? '' : `${name} in `}${this.url}`, cause);
   }
 }

@@ -2,7 +2,7 @@
  * Classifies errors of object stores and of connections to them by their codes, and adds a remedy for users. No other module knows these
  * codes.
  */
-import type { LogfleetError } from '../../base/errors.ts';
+import { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
 
 const codesByFailure: Readonly<Partial<Record<DestinationFailure, readonly string[]>>> = {
@@ -57,8 +57,9 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
-/** Converts an error of an object store. `act` is the action that failed, as in `write a/b to s3://bucket/prefix`. */
+/** Converts an error of an object store, unless it is already converted. `act` is the action that failed, as in `write a/b to s3://bucket/prefix`. */
 export function s3Error(act: string, cause: unknown): LogfleetError {
+  if (cause instanceof LogfleetError) return cause;
   const failure = failureOf(cause);
   const hint = advice[failure];
   return destinationError(failure, `cannot ${act}: ${reasonOf(cause)}${hint === undefined ? '' : `; ${hint}`}`, cause);

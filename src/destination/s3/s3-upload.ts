@@ -23,6 +23,7 @@ import {
 import type { LogfleetError } from '../../base/errors.ts';
 import type { FileUpload } from '../destination.ts';
 import { destinationError, nameTaken } from '../destination-error.ts';
+import type { Writer } from '../writer.ts';
 import { type PartBuffers, partBytes } from './part-buffers.ts';
 import { httpStatus, isAbsent, isTaken, s3Error } from './s3-error.ts';
 
@@ -35,29 +36,15 @@ export interface S3Place {
   readonly Key: string;
 }
 
-/** Unfinished upload that could not be removed, for example because the store was unavailable. */
-export interface LeftUpload {
-  /** Address of the object store; empty for Amazon S3. */
-  readonly store: string;
-  readonly place: S3Place;
-  /** Id of a multipart upload; undefined if the file was sent with a single request. */
-  readonly uploadId: string | undefined;
-  /** Unique value in the metadata of the object that the upload may have created. */
-  readonly mark: string | undefined;
-}
-
 export interface S3UploadOptions {
   readonly client: S3Client;
-  /** Address of the store, as in `LeftUpload`. */
-  readonly store: string;
   readonly place: S3Place;
   /** Encryption and storage class of the object. */
   readonly objectOptions: Partial<PutObjectCommandInput>;
   readonly buffers: PartBuffers;
   /** Unique value in the object's metadata that identifies this upload. */
   readonly mark: string;
-  /** Uploads of this process that must still be removed. This upload is added if it cannot be removed. */
-  readonly left: Set<LeftUpload>;
+  readonly writer: Writer;
 }
 
 export class S3Upload implements FileUpload {
@@ -71,7 +58,6 @@ export class S3Upload implements FileUpload {
   #partCount = 0;
   #failure: LogfleetError | undefined;
   #finishTried = false;
-  #left: LeftUpload | undefined;
   #ended = false;
 
   constructor(options: S3UploadOptions) {
@@ -112,15 +98,15 @@ export class S3Upload implements FileUpload {
     // after the abort.
     await Promise.all(this.#sending);
     this.#releaseBuffer();
-    const { client, left, store, place, mark } = this.#options;
-    this.#left ??= { store, place, uploadId: this.#uploadId, mark: this.#finishTried ? mark : undefined };
-    left.add(this.#left);
+    const { client, place, mark, writer } = this.#options;
     try {
-      await removeUpload(client, this.#left);
+      if (this.#uploadId !== undefined) await abortMultipart(client, { ...place, UploadId: this.#uploadId });
+      // The object may exist although the request that creates it has failed.
+      if (this.#finishTried && (await hasMark(client, place, mark))) await client.send(new DeleteObjectCommand(place));
     } catch (cause) {
+      writer.abandon(place.Key);
       throw s3Error(`remove the upload of ${this.#shown}`, cause);
     }
-    left.delete(this.#left);
     this.#ended = true;
   }
 
@@ -222,12 +208,6 @@ export class S3Upload implements FileUpload {
     this.#buffer = undefined;
     this.#filledBytes = 0;
   }
-}
-
-/** Removes the parts and the object of an upload. Does nothing if neither exists. Errors of the SDK are thrown unchanged. */
-export async function removeUpload(client: S3Client, { place, uploadId, mark }: LeftUpload): Promise<void> {
-  if (uploadId !== undefined) await abortMultipart(client, { ...place, UploadId: uploadId });
-  if (mark !== undefined && (await hasMark(client, place, mark))) await client.send(new DeleteObjectCommand(place));
 }
 
 /** Aborts a multipart upload. Returns false if the upload did not exist any more. Errors of the SDK are thrown unchanged. */

@@ -1,5 +1,5 @@
 /** Classifies errors of the file system by their codes, and adds a remedy for users. */
-import type { LogfleetError } from '../../base/errors.ts';
+import { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
 
 interface DiskFailure {
@@ -22,8 +22,9 @@ const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
 /** Path that Node adds to error messages. It is often a path such as `/proc/self/fd/22/x`, which means nothing to users. */
 const ownPlace = /, \w+ '[^']*'(?: -> '[^']*')?$/;
 
-/** Converts an error of the file system. `act` is the action that failed, such as `write` or `read`, and `path` is its file or folder. */
+/** Converts an error of the file system, unless it is already converted. `act` is the action that failed, such as `write` or `read`, and `path` is its file or folder. */
 export function diskError(act: string, path: string, cause: unknown): LogfleetError {
+  if (cause instanceof LogfleetError) return cause;
   const code = codeOf(cause) ?? '';
   const { failure, advice } = failureByCode.get(code) ?? away;
   const reason = (cause instanceof Error ? cause.message : String(cause)).replace(ownPlace, '');

@@ -106,12 +106,18 @@ export class Folder {
     throw destinationError('damaged', `${path} is not a regular file: move it away to continue the export`);
   }
 
-  /** Creates a file. Errors of the file system are thrown unchanged. */
-  newFile(name: string): Promise<FileHandle> {
-    return open(this.#at(name), newFileFlags, fileMode);
+  async newFile(name: string): Promise<FileHandle> {
+    try {
+      return await open(this.#at(name), newFileFlags, fileMode);
+    } catch (cause) {
+      throw diskError('write', join(this.path, name), cause);
+    }
   }
 
-  /** Creates a second name for a file in this folder. Throws EEXIST if the name is taken, even by a symbolic link. */
+  /**
+   * Creates a second name for a file in this folder. Errors of the file system are thrown unchanged: EEXIST if the name is taken, even by a
+   * symbolic link.
+   */
   link(from: string, to: string): Promise<void> {
     return link(this.#at(from), this.#at(to));
   }
@@ -125,7 +131,7 @@ export class Folder {
       return await lstat(this.#at(name), { bigint: true });
     } catch (cause) {
       if (isAbsent(cause)) return undefined;
-      throw cause;
+      throw diskError('read', join(this.path, name), cause);
     }
   }
 
@@ -136,7 +142,7 @@ export class Folder {
       return true;
     } catch (cause) {
       if (isAbsent(cause)) return false;
-      throw cause;
+      throw diskError('remove', join(this.path, name), cause);
     }
   }
 
@@ -156,8 +162,9 @@ export class Folder {
   async sync(): Promise<void> {
     try {
       await this.#handle.sync();
-    } catch (error) {
-      if (!['EINVAL', 'EISDIR', 'EPERM', 'ENOTSUP'].includes(codeOf(error) ?? '')) throw error;
+    } catch (cause) {
+      if (['EINVAL', 'EISDIR', 'EPERM', 'ENOTSUP'].includes(codeOf(cause) ?? '')) return;
+      throw diskError('write', this.path, cause);
     }
   }
 

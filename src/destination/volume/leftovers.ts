@@ -9,7 +9,7 @@
  */
 import type { LeftoverChoice } from '../destination.ts';
 import type { Writer } from '../writer.ts';
-import type { Folder } from './folder.ts';
+import type { Folder, FolderEntry } from './folder.ts';
 
 export const heartbeatMs = 10_000;
 const silenceMs = 60_000;
@@ -23,10 +23,15 @@ export function temporaryName(writer: Writer): string {
 }
 
 /** Removes temporary files in one folder, those of ended processes or all of them. Returns their number. */
-export async function removeLeftovers(folder: Folder, writer: Writer, choice: LeftoverChoice): Promise<number> {
+export async function removeLeftovers(
+  folder: Folder,
+  entries: readonly FolderEntry[],
+  writer: Writer,
+  choice: LeftoverChoice,
+): Promise<number> {
   let removed = 0;
   let nowMs: number | undefined;
-  for (const { name } of await folder.entries()) {
+  for (const { name } of entries) {
     if (!name.startsWith(prefix) || !name.endsWith(suffix)) continue;
     const state = choice === 'all' ? 'ended' : await writer.stateOf(name);
     if (state === 'living') continue;

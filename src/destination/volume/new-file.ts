@@ -7,7 +7,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
 import { destinationError } from '../destination-error.ts';
 import type { Writer } from '../writer.ts';
 import { codeOf, diskError } from './disk-error.ts';
@@ -17,11 +16,21 @@ import { heartbeatMs, temporaryName } from './leftovers.ts';
 /** Error codes of file systems without hard links. */
 const noLinkCodes = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
+interface NewFileOptions {
+  readonly folder: Folder;
+  readonly temporary: string;
+  readonly target: string;
+  readonly file: FileHandle;
+  readonly writer: Writer;
+  readonly clock: Clock;
+}
+
 export class NewFile {
   readonly #folder: Folder;
   readonly #temporary: string;
   readonly #target: string;
   readonly #file: FileHandle;
+  readonly #writer: Writer;
   readonly #clock: Clock;
   #timer: Timer | undefined;
   #ended = false;
@@ -30,18 +39,19 @@ export class NewFile {
   static async begin(folder: Folder, target: string, writer: Writer, clock: Clock): Promise<NewFile> {
     const temporary = temporaryName(writer);
     try {
-      return new NewFile(folder, temporary, target, await folder.newFile(temporary), clock);
-    } catch (cause) {
+      return new NewFile({ folder, temporary, target, file: await folder.newFile(temporary), writer, clock });
+    } catch (error) {
       await folder.close();
-      throw diskError('write', join(folder.path, target), cause);
+      throw error;
     }
   }
 
-  private constructor(folder: Folder, temporary: string, target: string, file: FileHandle, clock: Clock) {
+  private constructor({ folder, temporary, target, file, writer, clock }: NewFileOptions) {
     this.#folder = folder;
     this.#temporary = temporary;
     this.#target = target;
     this.#file = file;
+    this.#writer = writer;
     this.#clock = clock;
     this.#scheduleHeartbeat();
   }
@@ -92,8 +102,9 @@ export class NewFile {
     this.#timer?.cancel();
     try {
       await this.#folder.unlink(this.#temporary);
-    } catch (cause) {
-      throw this.#error(cause);
+    } catch (error) {
+      this.#writer.abandon(this.#temporary);
+      throw error;
     } finally {
       await this.#file.close().catch(() => {});
       await this.#folder.close().catch(() => {});
@@ -118,7 +129,7 @@ export class NewFile {
   }
 
   #error(cause: unknown): Error {
-    return cause instanceof LogfleetError ? cause : diskError('write', join(this.#folder.path, this.#target), cause);
+    return diskError('write', join(this.#folder.path, this.#target), cause);
   }
 
   /**

@@ -8,8 +8,6 @@ import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Clock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
-import type { Random } from '../../base/random.ts';
 import {
   type Destination,
   type FileUpload,
@@ -19,9 +17,10 @@ import {
 } from '../destination.ts';
 import { destinationError, nameTaken, tooLarge } from '../destination-error.ts';
 import { folderSegments, nameSegments } from '../object-name.ts';
-import { Writer } from '../writer.ts';
+import { readObject } from '../read-object.ts';
+import type { Writer } from '../writer.ts';
 import { diskError } from './disk-error.ts';
-import { Folder } from './folder.ts';
+import { Folder, type FolderEntry } from './folder.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { NewFile } from './new-file.ts';
 
@@ -36,7 +35,7 @@ export interface VolumeOptions {
    */
   readonly root: string;
   readonly clock: Clock;
-  readonly random: Random;
+  readonly writer: Writer;
 }
 
 export class VolumeDestination implements Destination {
@@ -47,31 +46,16 @@ export class VolumeDestination implements Destination {
   readonly #writer: Writer;
 
   /** Opens the destination without touching the disk. Throws `destination.name` if `root` is not a valid name. */
-  static async open(options: VolumeOptions): Promise<VolumeDestination> {
-    const rootSegments = folderSegments(options.root);
-    return new VolumeDestination(options, rootSegments, await Writer.ours(options.random));
-  }
-
-  private constructor(options: VolumeOptions, rootSegments: readonly string[], writer: Writer) {
+  constructor(options: VolumeOptions) {
     this.#directory = resolve(options.directory);
-    this.#rootSegments = rootSegments;
+    this.#rootSegments = folderSegments(options.root);
     this.#clock = options.clock;
-    this.#writer = writer;
-    this.url = pathToFileURL(join(this.#directory, ...rootSegments)).href;
+    this.#writer = options.writer;
+    this.url = pathToFileURL(join(this.#directory, ...this.#rootSegments)).href;
   }
 
-  async read(name: string, mostBytes = largestObjectBytes): Promise<Uint8Array | undefined> {
-    const file = await this.#openFile(name);
-    if (!file) return undefined;
-    try {
-      const { size } = await file.stat();
-      if (size > mostBytes) throw tooLarge(name, String(size), mostBytes);
-      return await file.readFile();
-    } catch (cause) {
-      throw this.#asError('read', name, cause);
-    } finally {
-      await file.close();
-    }
+  read(name: string, mostBytes?: number): Promise<Uint8Array | undefined> {
+    return readObject(this.stream(name), name, mostBytes);
   }
 
   async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
@@ -108,67 +92,37 @@ export class VolumeDestination implements Destination {
         yield buffer.subarray(0, bytesRead);
       }
     } catch (cause) {
-      throw this.#asError('read', name, cause);
+      throw diskError('read', join(this.#directory, ...this.#rootSegments, name), cause);
     } finally {
       await file.close();
     }
   }
 
   async *list(folderName: string): AsyncIterable<ListedObject> {
-    const folder = await this.#enter(folderSegments(folderName));
-    if (folder) yield* this.#listIn(folder, folderName === '' ? '' : `${folderName}/`);
-  }
-
-  async *#listIn(folder: Folder, prefix: string): AsyncIterable<ListedObject> {
-    try {
-      for (const { name, kind } of await folder.entries()) {
-        if (name.startsWith('.')) continue;
-        if (kind === 'folder') {
-          const inner = await folder.enter(name);
-          if (inner) yield* this.#listIn(inner, `${prefix}${name}/`);
-        } else if (kind === 'file') {
-          const found = await folder.stat(name);
-          if (found) yield { name: `${prefix}${name}`, bytes: Number(found.size) };
-        }
+    for await (const { folder, entries, prefix } of this.#walk(folderName)) {
+      for (const { name, kind } of entries) {
+        const found = kind === 'file' && !name.startsWith('.') ? await folder.stat(name) : undefined;
+        if (found) yield { name: `${prefix}${name}`, bytes: Number(found.size) };
       }
-    } catch (cause) {
-      throw this.#asError('list', prefix, cause);
-    } finally {
-      await folder.close();
     }
   }
 
   async remove(name: string): Promise<void> {
     const { folder, last } = await this.#parent(name);
-    if (!folder) return;
-    try {
-      if (await folder.unlink(last)) await folder.sync();
-    } catch (cause) {
-      throw this.#asError('remove', name, cause);
-    } finally {
-      await folder.close();
-    }
+    if (folder) await thenClose(folder, async () => (await folder.unlink(last)) && folder.sync());
   }
 
   async abortLeftovers(folderName: string, choice: LeftoverChoice): Promise<number> {
-    const folder = await this.#enter(folderSegments(folderName));
-    return folder ? this.#removeLeftovers(folder, folderName, choice) : 0;
+    let removed = 0;
+    for await (const { folder, entries } of this.#walk(folderName)) {
+      removed += await removeLeftovers(folder, entries, this.#writer, choice);
+    }
+    return removed;
   }
 
-  async #removeLeftovers(folder: Folder, name: string, choice: LeftoverChoice): Promise<number> {
-    try {
-      let removed = await removeLeftovers(folder, this.#writer, choice);
-      for (const entry of await folder.entries()) {
-        const inner =
-          entry.kind === 'folder' && !entry.name.startsWith('.') ? await folder.enter(entry.name) : undefined;
-        if (inner) removed += await this.#removeLeftovers(inner, `${name}/${entry.name}`, choice);
-      }
-      return removed;
-    } catch (cause) {
-      throw this.#asError('look for unfinished files in', name, cause);
-    } finally {
-      await folder.close();
-    }
+  async *#walk(folderName: string): AsyncIterable<WalkedFolder> {
+    const folder = await this.#enter(folderSegments(folderName));
+    if (folder) yield* walk(folder, folderName === '' ? '' : `${folderName}/`);
   }
 
   async close(): Promise<void> {}
@@ -206,10 +160,26 @@ export class VolumeDestination implements Destination {
     if (folder) return folder;
     throw destinationError('missing', `there is no directory ${this.#directory}: make it, or mount the volume there`);
   }
+}
 
-  #asError(act: string, name: string, cause: unknown): Error {
-    if (cause instanceof LogfleetError) return cause;
-    return diskError(act, join(this.#directory, ...this.#rootSegments, name), cause);
+interface WalkedFolder {
+  readonly folder: Folder;
+  readonly entries: readonly FolderEntry[];
+  /** Name of the folder relative to the root, with a slash at its end. Empty for the root. */
+  readonly prefix: string;
+}
+
+/** Yields a folder and all its subfolders while they are open. */
+async function* walk(folder: Folder, prefix: string): AsyncIterable<WalkedFolder> {
+  try {
+    const entries = await folder.entries();
+    yield { folder, entries, prefix };
+    for (const { name, kind } of entries) {
+      const inner = kind === 'folder' && !name.startsWith('.') ? await folder.enter(name) : undefined;
+      if (inner) yield* walk(inner, `${prefix}${name}/`);
+    }
+  } finally {
+    await folder.close();
   }
 }
 

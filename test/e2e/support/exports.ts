@@ -13,6 +13,7 @@ import type { Destination } from '../../../src/destination/destination.ts';
 import { bucketRoot, ExportLayout, volumeRoot } from '../../../src/destination/export-layout.ts';
 import { type DestinationSettings, openDestination } from '../../../src/destination/open-destination.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
+import { Writer } from '../../../src/destination/writer.ts';
 import { S3Gateway } from '../../support/s3-gateway.ts';
 import { logs } from './simulator.ts';
 
@@ -83,7 +84,7 @@ export function exportManifest(place: Place, namespace = 'logging', spec: Export
 
 /** Checks that the exported files contain every message once, and that the destination has no other files. */
 export async function expectExported(place: Place, fingerprint: string, namespace = 'logging'): Promise<void> {
-  const ports = { clock: systemClock, random: systemRandom, environment: {} };
+  const ports = { clock: systemClock, writer: await Writer.ours(systemRandom), environment: {} };
   const destination = await openDestination(place.settings(namespace), ports);
   try {
     const layout = ExportLayout.of('audit', fingerprint);

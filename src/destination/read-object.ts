@@ -1,0 +1,25 @@
+/** Reads a small object completely, for destinations that can stream files. */
+import { LogfleetError } from '../base/errors.ts';
+import { largestObjectBytes } from './destination.ts';
+import { tooLarge } from './destination-error.ts';
+
+/** Collects the chunks of an object, as `Destination.read` describes. */
+export async function readObject(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  mostBytes: number = largestObjectBytes,
+): Promise<Uint8Array | undefined> {
+  const content: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of chunks) {
+      content.push(Uint8Array.from(chunk));
+      bytes += chunk.length;
+      if (bytes > mostBytes) throw tooLarge(name, `more than ${mostBytes}`, mostBytes);
+    }
+  } catch (error) {
+    if (error instanceof LogfleetError && error.code === 'destination.absent') return undefined;
+    throw error;
+  }
+  return Buffer.concat(content);
+}
