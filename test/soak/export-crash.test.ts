@@ -20,6 +20,8 @@ for (const kind of placeKinds) {
     ['export.createJob:after:4', 'export.readPage:after:2'],
     ['export.readPage:before:2'],
     ['export.readPage:after:4'],
+    ['aggregation.readRecords:before:1'],
+    ['aggregation.readRecords:after:1'],
     ['export.stagePart:before:1', 'export.stagePart:after:2'],
     ['export.stagePart:after:1'],
     ['export.commit:before:1', 'export.commit:before:2'],

@@ -40,7 +40,7 @@ export async function aggregateOnce(order: JobOrder, jobs: AggregationJobs): Pro
     if (isTainted || isLimitReached || state !== 'doneGatheringResults') return undefined;
     const pages: RecordPage[] = [];
     const take = (page: RecordPage) => void pages.push(page);
-    await crossing('export.readPage', () => job.readRecords({ offset: 0, take, signal }));
+    await crossing('aggregation.readRecords', () => job.readRecords({ offset: 0, take, signal }));
     // Answers to keep-alive requests may also have reported errors (E5).
     if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
     return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
