@@ -25,6 +25,8 @@ const requestsOfSearch = 4;
 
 /** Maximum number of quiet members that the ledger and status list. */
 const maxListed = 10;
+/** Maximum rounding in ms of stored upgrade times, which are whole seconds. */
+const roundingMs = 1_000;
 /** Maximum length in characters of the name of a quiet member. */
 const maxNameLength = 256;
 
@@ -71,7 +73,8 @@ export function analysisPeriods(
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  const latestMs = baselineBeforeMs ?? startedAtMs;
+  // A corrected clock may have put the start of the stage into the future. The baseline still ends before the result begins.
+  const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
   // The day before may be after the upgrade, for example when a stage soaks for days or was retried later.
@@ -110,33 +113,52 @@ export function quietText({ durationMs, outcome }: StageAnalysis): string | unde
   return `${counted(outcome.quiet, 'collector')} went quiet (${outcome.quiet === 1 ? '' : 'for example '}${example})`;
 }
 
+/** Upgraded member of a stage. */
+export interface Member {
+  readonly id: string;
+  /** Wall time in ms at which the rollout upgraded the member, rounded to a second; undefined if the rollout did not upgrade it. */
+  readonly upgradedAtMs: number | undefined;
+}
+
+/** Message counts of both periods of an analysis. */
+export interface PeriodCounts {
+  readonly baseline: MessageCounts;
+  readonly result: MessageCounts;
+}
+
 /**
- * Judges the members of a stage by their numbers of messages.
- * @param members ids of the members that run the target version
+ * Judges the members of a stage by their numbers of messages. A member that was upgraded within the period of the result is not
+ * judged, because its former version shipped a part of the messages.
+ * @param resultFromMs start of the period of the result
  * @param nameOf name of a collector, for people
  */
 export function judgeMembers(
-  { minRatio, minMessages }: StageAnalysis,
-  members: Iterable<string>,
-  before: MessageCounts,
-  after: MessageCounts,
+  analysis: StageAnalysis,
+  members: Iterable<Member>,
+  { baseline: before, result }: PeriodCounts,
+  resultFromMs: number,
   nameOf: (id: string) => string,
 ): Pick<AnalysisOutcome, 'judged' | 'quiet' | 'unjudged' | 'quietest'> {
   const quiet: QuietMember[] = [];
   let judged = 0;
   let unjudged = 0;
-  for (const id of members) {
+  for (const { id, upgradedAtMs = resultFromMs } of members) {
     const baseline = before.get(id) ?? 0;
-    const messages = after.get(id) ?? 0;
-    if (baseline < minMessages) {
+    const messages = result.get(id) ?? 0;
+    if (baseline < analysis.minMessages || upgradedAtMs >= resultFromMs + roundingMs) {
       unjudged++;
       continue;
     }
     judged++;
-    if (messages * 100 < minRatio * baseline)
+    if (isQuiet(analysis, messages, baseline))
       quiet.push({ id, name: bounded(nameOf(id), maxNameLength), messages, baseline });
   }
   const ratio = ({ messages, baseline }: QuietMember) => messages / baseline;
   const quietest = quiet.toSorted((left, right) => ratio(left) - ratio(right) || right.baseline - left.baseline);
   return { judged, quiet: quiet.length, unjudged, quietest: quietest.slice(0, maxListed) };
+}
+
+/** Whether a number of messages is below the minimum ratio of its baseline. */
+export function isQuiet({ minRatio }: StageAnalysis, messages: number, baseline: number): boolean {
+  return messages * 100 < minRatio * baseline;
 }

@@ -1,6 +1,6 @@
 /**
- * Counts the messages of collectors for the analysis of a policy's stage, in the background: one search job for the baseline, then
- * one for the result.
+ * Counts the messages of collectors for the analysis of a policy's stage, in the background: one search job for each period, one
+ * after the other.
  *
  * Invariant: counts are complete or absent. A search with errors, with a lost status or with a cut result is repeated.
  */
@@ -13,18 +13,19 @@ import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { SearchJobs } from '../../service/jobs/search-jobs.ts';
 import type { JobOrder } from '../../service/jobs/search-service.ts';
 import type { PostingPolicy } from '../attempts/posting.ts';
-import type { AnalysisPeriods, MessageCounts, Period } from './message-analysis.ts';
+import type { MessageCounts, Period } from './message-analysis.ts';
 
 /** Request for the message counts of a stage's analysis. */
-export interface AnalysisOrder extends Pick<AnalysisPeriods, 'baseline' | 'result'> {
+export interface AnalysisOrder {
   readonly query: string;
+  readonly periods: readonly Period[];
 }
 
 export type AnalysisReading = { readonly order: AnalysisOrder } & (
   | {
       readonly kind: 'counted';
-      readonly baseline: MessageCounts;
-      readonly result: MessageCounts;
+      /** Counts of each period of the order. */
+      readonly counts: readonly MessageCounts[];
       /** Bytes that the searches scanned, also those that gave no counts, as far as the service reports bytes. */
       readonly scannedBytes: number;
     }
@@ -34,8 +35,11 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
 
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
-/** Maximum difference in ms of two clocks that the analysis ignores. */
+/** Maximum difference of two clocks that the analysis ignores, in ms and as a fraction of the period that is counted. */
 const maxSkewMs = 60_000;
+const maxSkewShare = 0.1;
+/** Difference in ms that two equal clocks may seem to have, because the date of the service has whole seconds and arrives late. */
+const apparentSkewMs = 5_000;
 
 export class MessageCounter {
   readonly #clock: Clock;
@@ -68,7 +72,7 @@ export class MessageCounter {
   }
 }
 
-/** Counts the messages of one order until both counts are known. */
+/** Counts the messages of one order until the counts of all its periods are known. */
 class CounterRun {
   readonly order: AnalysisOrder;
   readonly searches: SearchJobs;
@@ -77,10 +81,10 @@ class CounterRun {
   readonly #onNews: () => void;
   readonly #abort = new AbortController();
   #retry: Timer | undefined;
-  #baseline: MessageCounts | undefined;
+  readonly #counts: MessageCounts[] = [];
   #failures = 0;
   #scannedBytes = 0;
-  /** Time in ms by which the clock of the service is ahead, if the clocks differ by more than `maxSkewMs`. */
+  /** Time in ms by which the clock of the service is ahead; 0 until the clocks have differed by too much. */
   #aheadMs = 0;
 
   constructor(clock: Clock, onNews: () => void, searches: SearchJobs, order: AnalysisOrder) {
@@ -99,9 +103,9 @@ class CounterRun {
   async #count(): Promise<void> {
     const { order } = this;
     try {
-      this.#baseline ??= await this.#countPeriod(order.baseline);
-      const result = await this.#countPeriod(order.result);
-      this.reading = { order, kind: 'counted', baseline: this.#baseline, result, scannedBytes: this.#scannedBytes };
+      // Periods that were counted before a failed search are not counted again.
+      for (const period of order.periods.slice(this.#counts.length)) this.#counts.push(await this.#countPeriod(period));
+      this.reading = { order, kind: 'counted', counts: this.#counts, scannedBytes: this.#scannedBytes };
     } catch (thrown) {
       if (this.#abort.signal.aborted) return;
       const error = asLogfleetError(thrown);
@@ -136,12 +140,16 @@ class CounterRun {
     const job = await this.searches.open({ ...order, fromMs, toMs }, { signal });
     const { dateMs } = job.progress;
     const aheadMs = dateMs === undefined ? this.#aheadMs : dateMs - this.#clock.now();
-    if (Math.abs(aheadMs - this.#aheadMs) <= maxSkewMs) return job;
+    const toleratedMs = Math.max(apparentSkewMs, Math.min(maxSkewMs, maxSkewShare * (toMs - fromMs)));
+    if (Math.abs(aheadMs - this.#aheadMs) <= toleratedMs) return job;
     this.#aheadMs = aheadMs;
     await job.close();
     throw notCounted('the clock of the service differs from that of logfleet');
   }
 }
+
+/** Decimal digits of a collector id. Messages without a collector have an empty id. */
+const collectorId = /^[0-9]*$/;
 
 /** Counts by collector. Throws when the records do not account for all messages that the service counted. */
 function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount: number): Map<string, number> {
@@ -151,12 +159,16 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record has no count');
-    if (counts.has(id)) throw notCounted(`two records are about collector ${id}`);
+    // An id such as 1E8 was rounded, and would make its collector look quiet.
+    if (!collectorId.test(id)) throw notCounted('a record has a collector id that is not in decimal digits');
+    if (counts.has(id)) throw notCounted(`two records are about ${id === '' ? 'no collector' : `collector ${id}`}`);
     counts.set(id, count);
     total += count;
   }
-  if (total === messageCount) return counts;
-  throw notCounted(`the search found ${messageCount} messages, and its records have ${total}`);
+  if (total !== messageCount)
+    throw notCounted(`the search found ${messageCount} messages, and its records have ${total}`);
+  if (counts.size === 1 && counts.has('')) throw notCounted('its records name no collector');
+  return counts;
 }
 
 function notCounted(problem: string): LogfleetError {

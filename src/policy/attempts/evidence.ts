@@ -124,7 +124,8 @@ export function settleByRows(input: DecideInput, pending: PendingChanges): void 
       pending.set(id, undefined);
       continue;
     }
-    const there = { kind: 'updated', toVersion: target, message: '', sinceMs: now.monotonicMs } as const;
+    const times = { endedAtMs: now.wallMs, sinceMs: now.monotonicMs };
+    const there = { kind: 'updated', toVersion: target, message: '', ...times } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
     // A person's retry may have reset the number of attempts of this collector. But the rollout did upgrade the

@@ -175,14 +175,14 @@ export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { 
 function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutcome) {
   const { judged, unjudged } = outcome;
   const collectors = counted(judged, 'judged collector');
-  const left = unjudged === 0 ? '' : ` ${unjudged} shipped too few messages before the upgrade to be judged.`;
+  const left = unjudged === 0 ? '' : ` ${unjudged} could not be judged.`;
   switch (verdictOf(outcome)) {
     case 'Failed': {
       const message = `Stage ${stage}: of ${collectors}, ${quietText(analysis)}.${left}`;
       return { type: 'Warning', reason: 'StageAnalysisFailed', message } as const;
     }
     case 'Inconclusive': {
-      const message = `Stage ${stage}: no member shipped enough messages before its upgrade to be judged.`;
+      const message = `Stage ${stage}: no member could be judged, because all shipped too few messages before the stage or were upgraded too late.`;
       return { type: 'Warning', reason: 'StageAnalyzed', message } as const;
     }
     case 'Passed': {

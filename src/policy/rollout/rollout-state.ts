@@ -20,6 +20,7 @@ import {
   analysisPeriods,
   countQuery,
   judgeMembers,
+  type Member,
   quietText,
   settleMs,
   verdictOf,
@@ -268,15 +269,16 @@ function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, q
   return quiet === 0 ? counting : { ...counting, tally: { ...tally, ...counted } };
 }
 
-/** Ids of the members of a stage that run the target version and are alive. A person's retry accepts dead members. */
+/** Members of a stage that run the target version and are alive. A person's retry accepts dead members. */
 function* updatedMembers(
   memberIndex: PolicyMemberIndex,
   pending: PendingChanges,
   stage: number,
-): IterableIterator<string> {
+): IterableIterator<Member> {
   for (const id of memberIndex.ids()) {
     const isAlive = memberIndex.row(id)?.collector.alive !== false;
-    if (isAlive && memberIndex.stageOf(id) === stage && pending.stateOf(id) === 'updated') yield id;
+    if (!isAlive || memberIndex.stageOf(id) !== stage || pending.stateOf(id) !== 'updated') continue;
+    yield { id, upgradedAtMs: pending.entry(id)?.ending?.endedAtMs };
   }
 }
 
@@ -334,7 +336,7 @@ class StageProgress {
     const readyMs = periods.result.toMs + settleMs(settings);
     const waitsFor = `the message analysis of stage ${name}`;
     if (now.wallMs < readyMs) return { gate: gate(waitsFor, reasons.analyzing, readyMs) };
-    const order = { ...periods, query: countQuery(analysis) };
+    const order = { query: countQuery(analysis), periods: [periods.baseline, periods.result] };
     const { messages: reading } = observation;
     if (!reading || !sameValue(reading.order, order))
       return { gate: gate(waitsFor, reasons.analyzing), analysis: order };
@@ -345,7 +347,8 @@ class StageProgress {
     }
     const members = updatedMembers(memberIndex, this.#pending, index);
     const nameOf = (id: string) => memberIndex.row(id)?.collector.name ?? id;
-    const judgement = judgeMembers(analysis, members, reading.baseline, reading.result, nameOf);
+    const [baseline = new Map(), result = new Map()] = reading.counts;
+    const judgement = judgeMembers(analysis, members, { baseline, result }, periods.result.fromMs, nameOf);
     const outcome = { ...judgement, scannedBytes: reading.scannedBytes };
     this.#set(index, withQuiet({ ...stage, analysis: { ...analysis, outcome } }, outcome));
     this.#header = withQuiet(this.#header, outcome);
@@ -353,7 +356,7 @@ class StageProgress {
     if (verdict === 'Inconclusive') {
       return this.#stopInconclusive(
         name,
-        `No member of stage ${name} shipped enough messages before its upgrade to be judged`,
+        `No member of stage ${name} can be judged by its messages: all shipped too few before the stage, or were upgraded too late`,
       );
     }
     // The members that went quiet are failures, and the next decision applies the failure policy to

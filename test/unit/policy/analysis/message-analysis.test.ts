@@ -38,6 +38,28 @@ describe('the periods of an analysis', () => {
     });
   });
 
+  test.each(['BeforeUpgrade', 'DayBefore', 'WeekBefore'] as const)(
+    'with %s never overlap, also when the clock was set back during the stage',
+    (baseline) => {
+      const { baseline: found, result: after } = analysisPeriods(
+        { ...settings, baseline },
+        startedAtMs + 2 * dayMs,
+        soakedMs,
+      );
+      expect(found.toMs).toBeLessThanOrEqual(after.fromMs);
+    },
+  );
+
+  test.each([
+    ['a clock change in spring', Date.UTC(2026, 2, 29, 12)],
+    ['a clock change in autumn', Date.UTC(2026, 9, 25, 12)],
+    ['the end of February', Date.UTC(2028, 2, 1, 0, 10)],
+    ['the turn of the year', Date.UTC(2027, 0, 1, 0, 10)],
+  ])('with DayBefore are 24 hours apart over %s', (_, soakedAtMs) => {
+    const found = analysisPeriods({ ...settings, baseline: 'DayBefore' }, soakedAtMs - 90 * minuteMs, soakedAtMs);
+    expect(found.result.fromMs - found.baseline.fromMs).toBe(dayMs);
+  });
+
   test('after a retry start with the retry, and have the former baseline', () => {
     const fromMs = soakedMs + dayMs;
     const before = analysisPeriods(settings, startedAtMs, soakedMs);
@@ -53,8 +75,17 @@ test('the query counts all messages, or those of the scope', () => {
 });
 
 describe('the judgement of members', () => {
-  const judge = (before: Record<string, number>, after: Record<string, number>, ids = Object.keys(before)) =>
-    judgeMembers(settings, ids, new Map(Object.entries(before)), new Map(Object.entries(after)), (id) => `web-${id}`);
+  const resultFromMs = 5_000_000;
+  const judge = (
+    before: Record<string, number>,
+    after: Record<string, number>,
+    ids = Object.keys(before),
+    upgradedAtMs: number | undefined = undefined,
+  ) => {
+    const counts = { baseline: new Map(Object.entries(before)), result: new Map(Object.entries(after)) };
+    const members = ids.map((id) => ({ id, upgradedAtMs }));
+    return judgeMembers(settings, members, counts, resultFromMs, (id) => `web-${id}`);
+  };
 
   test.each([
     ['exactly the ratio', 100, 50, false],
@@ -69,6 +100,15 @@ describe('the judgement of members', () => {
 
   test('leaves out members with too few messages in the baseline, also those without any', () => {
     expect(judge({ 1: 99, 2: 100 }, {}, ['1', '2', '3'])).toMatchObject({ judged: 1, quiet: 1, unjudged: 2 });
+  });
+
+  test.each([
+    ['before the analyzed period', -1, 1],
+    ['at its start, rounded to the next second', 999, 1],
+    ['within the analyzed period', 1_000, 0],
+  ])('judges a member that was upgraded %s: offset %i ms', (_, offsetMs, judged) => {
+    const found = judge({ 1: 100 }, { 1: 100 }, ['1'], resultFromMs + offsetMs);
+    expect(found).toMatchObject({ judged, unjudged: 1 - judged });
   });
 
   test('ignores collectors outside the stage', () => {

@@ -8,7 +8,7 @@ import { VirtualClock } from '../../../support/virtual-clock.ts';
 type Records = readonly Readonly<Record<string, string>>[];
 
 const period = { fromMs: 0, toMs: 60_000 };
-const order = { query: '* | count by _collectorid', baseline: period, result: period };
+const order = { query: '* | count by _collectorid', periods: [period, period] };
 
 /** Search jobs that all find the same number of messages and give the same records. */
 function searchesOf(records: Records, messageCount: number, dateMs?: number) {
@@ -45,14 +45,26 @@ test.each<readonly [string, Records]>([
   ['in the spelling of the query', [{ _collectorid: '7', _count: '12000' }]],
   ['in another spelling', [{ _collectorId: '7', _Count: '12000' }]],
   ['with an exponent', [{ _collectorid: '7', _count: '1.2E4' }]],
+  ['with a fraction of zero', [{ _collectorid: '7', _count: '12000.0' }]],
 ])('reads records %s', async (_, records) => {
   const counts = new Map([['7', 12_000]]);
   expect(await readingOf(searchesOf(records, 12_000))).toMatchObject({
     kind: 'counted',
-    baseline: counts,
-    result: counts,
+    counts: [counts, counts],
     scannedBytes: 1_000,
   });
+});
+
+test('accepts messages without a collector beside those of collectors', async () => {
+  const records = [
+    { _collectorid: '7', _count: '4' },
+    { _collectorid: '', _count: '1' },
+  ];
+  expect(await readingOf(searchesOf(records, 5))).toMatchObject({ kind: 'counted' });
+});
+
+test('accepts a period without messages', async () => {
+  expect(await readingOf(searchesOf([], 0))).toMatchObject({ kind: 'counted', counts: [new Map(), new Map()] });
 });
 
 test.each<readonly [string, Records, number]>([
@@ -66,6 +78,9 @@ test.each<readonly [string, Records, number]>([
     5,
   ],
   ['a record has no count', [{ _collectorid: '7', count: '5' }], 5],
+  ['a record has no count', [{ _collectorid: '7', _count: '5.5' }], 5],
+  ['a collector id that is not in decimal digits', [{ _collectorid: '1.788E12', _count: '5' }], 5],
+  ['its records name no collector', [{ _collector: 'web-1', _count: '5' }], 5],
 ])('reports that %s', async (problem, records, messages) => {
   const reading = await readingOf(searchesOf(records, messages));
   expect(reading).toMatchObject({
@@ -79,9 +94,32 @@ test('uses new searches, for example those of another access key, at once', asyn
   expect(await readingOf(searchesOf(records, 5), searchesOf(records, 4))).toMatchObject({ kind: 'counted' });
 });
 
-test('searches the periods by the clock of the service', async () => {
-  const aheadMs = 3_600_000;
-  const searches = searchesOf([{ _collectorid: '7', _count: '4' }], 4, new VirtualClock().now() + aheadMs);
+test.each([
+  ['an hour ahead', 3_600, [0, 3_600, 3_600]],
+  ['an hour behind', -3_600, [0, -3_600, -3_600]],
+  ['ahead by a large part of the period', 20, [0, 20, 20]],
+  ['ahead by less than an answer takes', 4, [0, 0]],
+])('searches the periods by the clock of the service: %s', async (_, aheadSeconds, from) => {
+  const dateMs = new VirtualClock().now() + aheadSeconds * 1_000;
+  const searches = searchesOf([{ _collectorid: '7', _count: '4' }], 4, dateMs);
   expect(await readingOf(searches)).toMatchObject({ kind: 'counted' });
-  expect(searches.ordered.map(({ fromMs }) => Math.round(fromMs / 60_000))).toEqual([0, 60, 60]);
+  expect(searches.ordered.map(({ fromMs }) => Math.round(fromMs / 1_000))).toEqual(from);
+});
+
+test('counts no period twice after a failed search', async () => {
+  const clock = new VirtualClock();
+  const good = searchesOf([{ _collectorid: '7', _count: '4' }], 4);
+  const bad = searchesOf([{ _collectorid: '7', _count: '4' }], 5);
+  const opened: number[] = [];
+  const open = (one: JobOrder) => {
+    opened.push(one.fromMs);
+    return (opened.length === 2 ? bad : good).open(one);
+  };
+  const counter = new MessageCounter(clock, { noteNews() {} });
+  const later = { fromMs: 60_000, toMs: 120_000 };
+  counter.count({ open } as unknown as SearchJobs, { ...order, periods: [period, later] });
+  await clock.advance(10_000);
+  expect(counter.reading).toMatchObject({ kind: 'counted', counts: [{ size: 1 }, { size: 1 }] });
+  expect(opened).toEqual([0, 60_000, 60_000]);
+  counter.close();
 });
