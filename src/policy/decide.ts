@@ -103,7 +103,8 @@ export function decide(input: DecideInput): Decision {
   const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
   // Another decision follows immediately when a stage has started or a person has retried the rollout.
   const isFollowed = state.started !== undefined || applied.retried;
-  const isOver = isSettled(input, health, pending.openCount, counts) || isLeftToPeople(found, health);
+  const isAtEnd = isSettled(input, health, pending.openCount, counts) || isLeftToPeople(found, health);
+  const isOver = isAtEnd && !isChecking(state);
   return {
     changes,
     header,
@@ -232,7 +233,8 @@ function headerOf(
 
 /** Milliseconds until the next decision of the policy, unless an event triggers an earlier one. */
 function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: NextWindow | undefined): number {
-  const nextMs = Math.min(found.watch.nextMs, nextStartMs(found)) - now.monotonicMs;
+  const recoveryMs = (found.state.recovery?.untilMs ?? Infinity) - now.wallMs;
+  const nextMs = Math.min(Math.min(found.watch.nextMs, nextStartMs(found)) - now.monotonicMs, recoveryMs);
   if (!policy.spec.maintenance) return nextMs;
   return Math.min(nextMs, longestCalendarMs, (window?.endMs ?? Infinity) - now.wallMs);
 }
@@ -282,6 +284,11 @@ function estimateEndMs(
 
 function withEnd({ rollout }: Essentials, endMs: number | undefined): Pick<Essentials, 'rollout'> {
   return rollout && endMs !== undefined ? { rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } } : {};
+}
+
+/** Whether a check after a rollback will finish without a person. */
+function isChecking({ recovery }: RolloutState): boolean {
+  return recovery !== undefined && recovery.error?.handling.kind !== 'stall';
 }
 
 /** Whether only a person can change the state of the policy. A directory run may then end. */

@@ -242,9 +242,9 @@ export interface MessageAnalysis {
   readonly duration: string;
   /**
    * Period with which the messages after the upgrade are compared (the baseline). `BeforeUpgrade` is the period right
-   * before the stage started. `DayBefore` and `WeekBefore` are the same time of day, one day or one week earlier, for
-   * traffic with a daily or weekly rhythm. If this period is not before the start of the stage, an earlier day or week
-   * is used.
+   * before the stage started. `DayBefore` and `WeekBefore` are the same time of day in UTC, one day or one week
+   * earlier, for traffic with a daily or weekly rhythm. If this period is not before the start of the stage, an earlier
+   * day or week is used.
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /** Minimum number of messages in the baseline, from 1 to 1000000. A member with fewer messages is not judged. */
@@ -558,7 +558,10 @@ export interface StageAnalysisStatus {
   readonly judged?: number;
   /** Number of members that went quiet. */
   readonly quiet?: number;
-  /** Number of members that were not judged, because they sent too few messages in the baseline period. */
+  /**
+   * Number of members that were not judged, because they sent too few messages in the baseline period, or were upgraded
+   * within the analyzed period.
+   */
   readonly unjudged?: number;
   /** Number of bytes that the searches of the analysis scanned, as far as the service reports it. */
   readonly scannedBytes?: number;
@@ -568,6 +571,10 @@ export interface StageAnalysisStatus {
   readonly result?: AnalysisPeriod;
   /** The members that lost the largest part of their messages, at most 10. */
   readonly quietest?: readonly QuietMember[];
+  /**
+   * Check after a rollback whether the members in `quietest` send messages again. Absent unless the rollback is over.
+   */
+  readonly recovery?: RecoveryStatus;
 }
 
 /** Period in which messages were received, before or after the upgrade. */
@@ -588,6 +595,24 @@ export interface QuietMember {
   readonly messages: number;
   /** Number of messages in the baseline. */
   readonly baseline: number;
+  /** Number of messages after the rollback. Absent until they are counted. */
+  readonly messagesAfterRollback?: number;
+}
+
+/** Check after a rollback whether the members in `quietest` send messages again. Absent unless the rollback is over. */
+export interface RecoveryStatus {
+  /**
+   * State of the check. `Pending` means that the period has not ended. `Running` means that the messages are being
+   * counted. `Unavailable` means that the service gave no reliable count, and the search is repeated. `Recovered` means
+   * that all members in `quietest` send enough messages again. `StillQuiet` means that some of them do not.
+   */
+  readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Recovered' | 'StillQuiet';
+  /** Reason why the check is unavailable. */
+  readonly message?: string;
+  /** Number of members in `quietest` that send at least `minRatio` of their baseline again. */
+  readonly recovered?: number;
+  /** Period in which messages were received, before or after the upgrade. */
+  readonly period: AnalysisPeriod;
 }
 
 /**

@@ -7,10 +7,11 @@ import { reasons } from '../../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
   PersonAction,
+  RecoveryStatus,
   StageAnalysisStatus,
   StageStatus,
 } from '../../api/generated/collector-version-policy.ts';
-import { counted, groupedText } from '../../base/number-text.ts';
+import { counted, groupedText, wordFor } from '../../base/number-text.ts';
 import { apportion } from './bars.ts';
 import { conditionOf } from './condition-lines.ts';
 import { type Colour, clip, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
@@ -98,10 +99,12 @@ const analysisColours: Readonly<Record<StageAnalysisStatus['state'], Colour>> = 
 /** Maximum number of members that the view names because they sent few messages after their upgrade. */
 const maxQuiet = 3;
 
+const noReason = 'no reason is known';
+
 /** Renders the result of a stage's message analysis. Returns no lines before the analysed period has ended. */
 function renderAnalysis({ analysis }: StageStatus): readonly string[] {
   if (!analysis) return [];
-  const { state, judged = 0, quiet = 0, unjudged = 0, quietest = [], message = 'no reason is known' } = analysis;
+  const { state, judged = 0, quiet = 0, unjudged = 0, quietest = [], message = noReason, recovery } = analysis;
   const left = unjudged === 0 ? '' : `, ${unjudged} not judged`;
   switch (state) {
     case 'Pending':
@@ -124,7 +127,22 @@ function renderAnalysis({ analysis }: StageStatus): readonly string[] {
               `${name}: ${groupedText(messages)} messages, ${groupedText(baseline)} before`,
           ),
         ...(quiet > maxQuiet ? [`and ${quiet - maxQuiet} more`] : []),
+        ...(recovery ? [renderRecovery(recovery, quietest.length)] : []),
       ];
+  }
+}
+
+/** Renders the check after a rollback whether the listed quiet members send messages again. */
+function renderRecovery({ state, recovered = 0, message = noReason }: RecoveryStatus, listed: number): string {
+  switch (state) {
+    case 'Pending':
+    case 'Running':
+      return 'after the rollback: messages are being counted';
+    case 'Unavailable':
+      return `after the rollback: messages could not be counted: ${message}`;
+    case 'Recovered':
+    case 'StillQuiet':
+      return `after the rollback: ${recovered} of ${counted(listed, 'listed member')} ${wordFor(recovered, 'sends', 'send')} messages again`;
   }
 }
 

@@ -195,13 +195,23 @@ export interface StageAnalysis {
   /** Start of the period after the upgrade. Set by a person's retry; before that, the period is the last part of the soak. */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
+  /** Check whether the quiet members ship messages again. Set when the rollback of the rollout is over. */
+  readonly recovery?: RecoveryCheck;
+}
+
+/** Check after a rollback whether the members in `quietest` ship messages again. */
+export interface RecoveryCheck {
+  /** Start of the period after the rollback as wall time in ms. */
+  readonly fromMs: number;
+  /** Number of members in `quietest` that ship enough messages again; absent until the messages are counted. */
+  readonly recovered?: number;
 }
 
 export interface AnalysisOutcome {
   /** Number of members that were judged, and the number of quiet members among them. */
   readonly judged: number;
   readonly quiet: number;
-  /** Number of members that were not judged, because they shipped too few messages in the baseline period. */
+  /** Number of members that were not judged: they shipped too few messages in the baseline, or were upgraded too late. */
   readonly unjudged: number;
   /** Bytes that the searches of the analysis scanned, as far as the service reports bytes. */
   readonly scannedBytes: number;

@@ -163,9 +163,11 @@ export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { 
     const known = before.find((stage) => stage.name === name);
     const hasEnded = endedAtMs !== undefined && known?.endedAtMs === undefined;
     const isAnalyzed = analysis?.outcome !== undefined && known?.analysis?.outcome === undefined;
+    const isChecked = analysis?.recovery?.recovered !== known?.analysis?.recovery?.recovered;
     return [
       ...(known ? [] : [event('StageStarted', `Stage ${name} of rollout ${rolloutId} begins.`)]),
       ...(isAnalyzed ? [analyzed(name, analysis, analysis.outcome)] : []),
+      ...(isChecked && analysis ? recoveryEvents(name, analysis) : []),
       ...(hasEnded ? [event('StageCompleted', `Stage ${name} of rollout ${rolloutId} has ended.`)] : []),
     ];
   });
@@ -190,6 +192,16 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
       return { type: 'Normal', reason: 'StageAnalyzed', message } as const;
     }
   }
+}
+
+/** Event that reports whether the quiet members of a stage ship messages again after a rollback. */
+function recoveryEvents(stage: string, { outcome, recovery: { recovered } = { fromMs: 0 } }: StageAnalysis) {
+  if (recovered === undefined || !outcome) return [];
+  const listed = outcome.quietest.length;
+  const message = `Stage ${stage}: ${recovered} of ${counted(listed, 'listed quiet collector')} ${wordFor(recovered, 'ships', 'ship')} messages again after the rollback.`;
+  return recovered === listed
+    ? [{ type: 'Normal', reason: 'CollectorsRecovered', message } as const]
+    : [{ type: 'Warning', reason: 'CollectorsStillQuiet', message } as const];
 }
 
 /** Highest rollout number that the policy's status shows; 0 when it shows none. */

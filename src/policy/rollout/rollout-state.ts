@@ -26,6 +26,7 @@ import {
   verdictOf,
 } from '../analysis/message-analysis.ts';
 import type { AnalysisOrder } from '../analysis/message-counter.ts';
+import { checkRecovery, type PendingCheck } from '../analysis/recovery.ts';
 import type { DecideInput } from '../decide-input.ts';
 import {
   type AnalysisOutcome,
@@ -39,7 +40,7 @@ import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { type Counts, outstanding, totalOf } from '../members/state-counts.ts';
 import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
-import { planRollback, type RollbackPlan } from './rollback.ts';
+import { isRollbackOver, planRollback, type RollbackPlan } from './rollback.ts';
 import {
   chooseMembers,
   hasMember,
@@ -75,8 +76,8 @@ interface Progress {
   readonly started?: readonly string[];
   readonly gate?: Gate | undefined;
   /**
-   * Description of the messages that must be counted for the message analysis of the current stage; absent when
-   * none must be counted now.
+   * Messages that must be counted for the message analysis of the current stage, or for the check after a rollback;
+   * absent when none must be counted now.
    */
   readonly analysis?: AnalysisOrder;
   /**
@@ -100,6 +101,8 @@ export interface RolloutState extends Progress {
   readonly untolerated: number;
   /** Plan of the rollback; undefined for a rollout that was never rolled back. */
   readonly rollback: RollbackPlan | undefined;
+  /** Check after a rollback whether the quiet members ship messages again; undefined when it is finished or not needed. */
+  readonly recovery: PendingCheck | undefined;
 }
 
 export interface Evaluation {
@@ -123,16 +126,21 @@ export function evaluate(input: DecideInput, pending: PendingChanges, evaluation
   const progress = judged.header.stop
     ? stopped(judged.header)
     : new StageProgress(input, pending, evaluation, judged.header).run();
-  const header = reapproved(policy.metadata.annotations, judged.header, progress.header);
-  const { stop } = header;
+  const decided = reapproved(policy.metadata.annotations, judged.header, progress.header);
+  const { stop } = decided;
+  const rollback = stop?.kind === 'rollback' ? rollbackOf(input, pending, decided) : undefined;
+  const { header, check, order } =
+    rollback && isRollbackOver(rollback) ? recoveryOf(input, decided) : { header: decided };
   return {
     ...progress,
     header,
+    ...(order && { analysis: order }),
+    recovery: check,
     isLastStarted: waitingStages(policy.spec, header).length === 0,
     excess: stop ? undefined : judged.excess,
     failedNow: stop && failuresOf(header, stop),
     untolerated: countUntolerated(input, pending, header),
-    rollback: stop?.kind === 'rollback' ? rollbackOf(input, pending, header) : undefined,
+    rollback,
   };
 }
 
@@ -247,6 +255,10 @@ function rollbackOf(
   const isZoneless = (row: Row | undefined) =>
     calendar.byCollector && calendar.verdict(now.wallMs, row?.collector.timeZone).kind === 'zoneUnreadable';
   return planRollback(memberIndex, pending, target, settings.graceMs, isZoneless);
+}
+
+function recoveryOf({ observation, now, settings }: DecideInput, header: LedgerHeader) {
+  return checkRecovery(header, observation.messages, now.wallMs, settings);
 }
 
 /** Reason why the active stage does not end. */

@@ -11,6 +11,7 @@ import type {
   CollectorVersionPolicySpec,
   CollectorVersionPolicyStatus,
   ReasonCount,
+  RecoveryStatus,
   StageAnalysisStatus,
   StageStatus,
   TaskSample,
@@ -20,7 +21,8 @@ import { compareText } from '../../base/text-order.ts';
 import type { Health } from '../../controller/health.ts';
 import { bounded, isoTime } from '../../controller/status-text.ts';
 import { analysisPeriods, type Period, verdictOf } from '../analysis/message-analysis.ts';
-import type { Attempt, Ending, Entry, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
+import { type PendingCheck, recoveryPeriod } from '../analysis/recovery.ts';
+import type { AnalysisOutcome, Attempt, Ending, Entry, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { type Counts, emptyCounts, withdrawn } from '../members/state-counts.ts';
@@ -75,7 +77,7 @@ export interface FiguresInput {
   readonly unsent: number;
   readonly health: Health;
   readonly spec: CollectorVersionPolicySpec;
-  readonly state: Pick<RolloutState, 'header' | 'current' | 'next' | 'gate' | 'rollback'>;
+  readonly state: Pick<RolloutState, 'header' | 'current' | 'next' | 'gate' | 'rollback' | 'recovery'>;
 }
 
 export function describeFigures(input: FiguresInput): Figures {
@@ -128,16 +130,16 @@ function describeStarted(record: StageRecord, index: number, { pending, spec, st
     startTime: isoTime(startedAtMs),
     ...(hasSoak ? { soakedUntil: isoTime(soakedMs) } : {}),
     ...((hasSoak || record.analysis?.outcome) && record.analysis
-      ? { analysis: describeAnalysis(record, record.analysis, soakedMs, state.gate) }
+      ? { analysis: describeAnalysis(record, record.analysis, soakedMs, state) }
       : {}),
   };
 }
 
 function describeAnalysis(
-  { startedAtMs, endedAtMs }: StageRecord,
+  { name, startedAtMs, endedAtMs }: StageRecord,
   analysis: StageAnalysis,
   soakedMs: number,
-  gate: RolloutState['gate'],
+  { gate, recovery: check }: FiguresInput['state'],
 ): StageAnalysisStatus {
   const { baseline, result } = analysisPeriods(analysis, startedAtMs, soakedMs);
   const periods = { baseline: describePeriod(baseline), result: describePeriod(result) };
@@ -145,12 +147,28 @@ function describeAnalysis(
   if (outcome) {
     const { judged, quiet, unjudged, scannedBytes, quietest } = outcome;
     const state = verdictOf(outcome);
-    return { state, judged, quiet, unjudged, scannedBytes, ...periods, quietest: within(maxQuietBytes, quietest) };
+    const figures = { state, judged, quiet, unjudged, scannedBytes, ...periods };
+    const recovery = describeRecovery(analysis, outcome, check?.stage === name ? check : undefined);
+    return { ...figures, quietest: within(maxQuietBytes, quietest), ...(recovery && { recovery }) };
   }
   const isUnavailable = endedAtMs === undefined && gate?.reason === reasons.analysisUnavailable;
   if (isUnavailable) return { state: 'Unavailable', message: bounded(gate.waitsFor, maxAnalysisLength), ...periods };
   const isRunning = gate?.reason === reasons.analyzing && gate.untilMs === undefined;
   return { state: isRunning ? 'Running' : 'Pending', ...periods };
+}
+
+function describeRecovery(
+  { recovery, ...analysis }: StageAnalysis,
+  { quietest }: AnalysisOutcome,
+  check: PendingCheck | undefined,
+): RecoveryStatus | undefined {
+  if (!recovery) return undefined;
+  const { recovered } = recovery;
+  const period = describePeriod(recoveryPeriod({ ...analysis, recovery }));
+  if (recovered !== undefined)
+    return { state: recovered === quietest.length ? 'Recovered' : 'StillQuiet', recovered, period };
+  if (check?.error) return { state: 'Unavailable', message: bounded(check.error.message, maxAnalysisLength), period };
+  return { state: check && check.untilMs === undefined ? 'Running' : 'Pending', period };
 }
 
 function describePeriod({ fromMs, toMs }: Period): AnalysisPeriod {

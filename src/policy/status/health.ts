@@ -8,6 +8,7 @@ import type { CollectorVersionPolicySpec } from '../../api/generated/collector-v
 import type { LogfleetError } from '../../base/errors.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import type { Health } from '../../controller/health.ts';
+import { recoveryText } from '../analysis/recovery.ts';
 import type { LedgerHeader, RolloutStop } from '../ledger/ledger.ts';
 import { type Counts, outstanding } from '../members/state-counts.ts';
 import { isRollbackOver } from '../rollout/rollback.ts';
@@ -43,7 +44,7 @@ export interface HealthInput {
   readonly wait: RolloutWait | undefined;
   /** State of the rollout; undefined until a rollout exists. */
   readonly state:
-    | Pick<RolloutState, 'header' | 'excess' | 'untolerated' | 'rollback' | 'gate' | 'failedNow'>
+    | Pick<RolloutState, 'header' | 'excess' | 'untolerated' | 'rollback' | 'recovery' | 'gate' | 'failedNow'>
     | undefined;
 }
 
@@ -193,7 +194,9 @@ function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   ].filter((text) => text !== '');
   const said = rest.length > 0 ? `; ${rest.join('; ')}` : '';
   if (isRollbackOver(rollback)) {
-    const message = `${why}. ${rolledBackWords(rolledBack)} to the former versions${said}. ${wayOn}`;
+    const recovery = recoveryText(header, state?.recovery);
+    const checked = recovery === undefined ? '' : `; ${recovery}`;
+    const message = `${why}. ${rolledBackWords(rolledBack)} to the former versions${said}${checked}. ${wayOn}`;
     return { ...stalled, reason: reasons.rolledBack, message };
   }
   const done = `${why}. ${rolledBackWords(rolledBack)}, ${underWay} in flight`;

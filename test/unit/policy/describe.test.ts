@@ -338,7 +338,8 @@ describe('bounds', () => {
     });
     const one = { id: '1'.repeat(20), name: letter.repeat(256), messages: 1e9, baseline: 1e9 };
     const outcome = { judged: 1e9, quiet: 1e9, unjudged: 1e9, scannedBytes: 1e15, quietest: Array(10).fill(one) };
-    const analysis = { minRatio: 50, durationMs: 1, baseline: 'DayBefore', minMessages: 1, outcome } as const;
+    const recovery = { fromMs: epochMs, recovered: 1e15 };
+    const analysis = { minRatio: 50, durationMs: 1, baseline: 'DayBefore', minMessages: 1, outcome, recovery } as const;
     const ended = { startedAtMs: epochMs, updatedAtMs: epochMs, endedAtMs: epochMs + 2, soakMs: 1 };
     const tally = { finished: 9, failed: 9 };
     const stages = Array.from({ length: 10 }, (_, at) => ({ name: `${at}`.repeat(63), ...ended, tally, analysis }));

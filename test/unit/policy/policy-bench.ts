@@ -228,4 +228,5 @@ export const quietState: RolloutState = {
   failedNow: undefined,
   untolerated: 0,
   rollback: undefined,
+  recovery: undefined,
 };

@@ -60,6 +60,19 @@ describe('renderStages', () => {
       '  web-c: 12 messages, 4,310 before',
       '  and 1 more',
     ]);
+    const period = { startTime: ago(0), endTime: ago(0) };
+    const lastLine = (recovery: NonNullable<StageAnalysisStatus['recovery']>) =>
+      lines({ state: 'Failed', judged: 20, quiet: 4, unjudged: 0, quietest, recovery }).at(-1);
+    expect(lastLine({ state: 'Pending', period })).toBe('  after the rollback: messages are being counted');
+    expect(lastLine({ state: 'Unavailable', message: 'no answer', period })).toBe(
+      '  after the rollback: messages could not be counted: no answer',
+    );
+    expect(lastLine({ state: 'Recovered', recovered: 4, period })).toBe(
+      '  after the rollback: 4 of 4 listed members send messages again',
+    );
+    expect(lastLine({ state: 'StillQuiet', recovered: 1, period })).toBe(
+      '  after the rollback: 1 of 4 listed members sends messages again',
+    );
     expect(shown([stage('canary', 'Soaking', { soakedUntil: ago(0), analysis: { state: 'Running' } })])[0]).toContain(
       'Soaking, message analysis',
     );

@@ -1,0 +1,135 @@
+/**
+ * Checks after a rollback whether the quiet members ship messages again (R11). The result is only reported: no upgrade and no
+ * rollback depends on it.
+ *
+ * The check counts the messages of each stage with quiet members once more, in a period that begins when the rollback is over. It
+ * compares the members that the stage lists as quiet with their baseline.
+ */
+import { sameValue } from '../../base/canonical-text.ts';
+import { renderDuration } from '../../base/duration.ts';
+import type { LogfleetError } from '../../base/errors.ts';
+import { counted, wordFor } from '../../base/number-text.ts';
+import { isoTime } from '../../controller/status-text.ts';
+import type { AnalysisOutcome, LedgerHeader, RecoveryCheck, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
+import type { PolicySettings } from '../settings.ts';
+import { countQuery, isQuiet, type MessageCounts, type Period, settleMs } from './message-analysis.ts';
+import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
+
+/** Check that is not finished. */
+export interface PendingCheck {
+  /** Name of the stage whose messages are counted next. */
+  readonly stage: string;
+  /** Wall time in ms at which the messages can be counted; absent while they are being counted. */
+  readonly untilMs?: number;
+  /** Error of the last search; absent when there was none. */
+  readonly error?: LogfleetError;
+}
+
+interface Recovery {
+  readonly header: LedgerHeader;
+  /** Check that is not finished; absent when all checks are finished. */
+  readonly check?: PendingCheck;
+  /** Messages that must be counted now; absent when none must be counted. */
+  readonly order?: AnalysisOrder;
+}
+
+type CheckedAnalysis = StageAnalysis & { readonly outcome: AnalysisOutcome; readonly recovery: RecoveryCheck };
+
+/** Begins or continues the checks of a rollout whose rollback is over. Returns the changed ledger header. */
+export function checkRecovery(
+  before: LedgerHeader,
+  reading: AnalysisReading | undefined,
+  wallMs: number,
+  settings: Pick<PolicySettings, 'graceMs'>,
+): Recovery {
+  const { header, stages } = begun(before, wallMs);
+  const index = stages.findIndex(({ analysis }) => isUnfinished(analysis));
+  const stage = stages[index];
+  const analysis = checkedOf(stage);
+  if (!stage || !analysis) return { header };
+  const period = recoveryPeriod(analysis);
+  const readyMs = period.toMs + settleMs(settings);
+  if (wallMs < readyMs) return { header, check: { stage: stage.name, untilMs: readyMs } };
+  const order = { query: countQuery(analysis), periods: [period] };
+  if (!reading || !sameValue(reading.order, order)) return { header, check: { stage: stage.name }, order };
+  if (reading.kind === 'failed') return { header, check: { stage: stage.name, error: reading.error }, order };
+  const [counts = new Map()] = reading.counts;
+  const finished = { ...stage, analysis: finish(analysis, counts, reading.scannedBytes) };
+  return checkRecovery({ ...header, stages: stages.with(index, finished) }, undefined, wallMs, settings);
+}
+
+/** Period of the check. */
+export function recoveryPeriod({ durationMs, recovery }: StageAnalysis & { readonly recovery: RecoveryCheck }): Period {
+  return { fromMs: recovery.fromMs, toMs: recovery.fromMs + durationMs };
+}
+
+/**
+ * Sentence about the quiet members after a rollback, without its full stop; undefined when no check has begun.
+ * @param check check that is not finished, if the rollback is over
+ */
+export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
+  const checked = stages.map(checkedOf).filter((analysis) => analysis !== undefined);
+  if (checked.length === 0) return undefined;
+  const unfinished = checked.some(isUnfinished);
+  if (unfinished && check?.error)
+    return 'their messages could not be counted after the rollback (status.stages has the reason)';
+  if (unfinished) {
+    const when = check?.untilMs === undefined ? 'soon' : `after ${isoTime(check.untilMs)}`;
+    return `${when}, status shows whether the quiet collectors ship messages again`;
+  }
+  return finishedText(checked);
+}
+
+function finishedText(checked: readonly CheckedAnalysis[]): string {
+  const sum = (of: (analysis: CheckedAnalysis) => number) => checked.reduce((total, one) => total + of(one), 0);
+  const listed = sum(({ outcome }) => outcome.quietest.length);
+  const recovered = sum(({ recovery }) => recovery.recovered ?? 0);
+  const isComplete = listed === sum(({ outcome }) => outcome.quiet);
+  const all = isComplete ? counted(listed, 'quiet collector') : `the ${counted(listed, 'quietest collector')}`;
+  const text = `${recovered} of ${all} ${wordFor(recovered, 'ships', 'ship')} messages again`;
+  const example = checked.map(stillQuiet).find((still) => still !== undefined);
+  return example === undefined ? text : `${text} (${example})`;
+}
+
+/** Example of a member that is still quiet, with its counts; undefined when all ship messages again. */
+function stillQuiet(analysis: CheckedAnalysis): string | undefined {
+  for (const { name, baseline, messagesAfterRollback: messages = 0 } of analysis.outcome.quietest) {
+    if (isQuiet(analysis, messages, baseline))
+      return `not ${name}: ${messages} messages in ${renderDuration(analysis.durationMs)}, ${baseline} before`;
+  }
+  return undefined;
+}
+
+/** Ledger header in which the check of each stage with quiet members has begun. Returns the same header when all have begun. */
+function begun(header: LedgerHeader, fromMs: number) {
+  const { stages = [] } = header;
+  const isDue = ({ analysis }: StageRecord) => (analysis?.outcome?.quiet ?? 0) > 0 && !analysis?.recovery;
+  if (!stages.some(isDue)) return { header, stages };
+  const begin = (stage: StageRecord) =>
+    stage.analysis && isDue(stage) ? { ...stage, analysis: { ...stage.analysis, recovery: { fromMs } } } : stage;
+  const changed = stages.map(begin);
+  return { header: { ...header, stages: changed }, stages: changed };
+}
+
+function checkedOf(stage: StageRecord | undefined): CheckedAnalysis | undefined {
+  const { outcome, recovery } = stage?.analysis ?? {};
+  return stage?.analysis && outcome && recovery ? { ...stage.analysis, outcome, recovery } : undefined;
+}
+
+function isUnfinished(analysis: Pick<StageAnalysis, 'recovery'> | undefined): boolean {
+  return analysis?.recovery !== undefined && analysis.recovery.recovered === undefined;
+}
+
+/** Analysis of a stage with the messages of its quiet members after the rollback. */
+function finish(analysis: CheckedAnalysis, counts: MessageCounts, scannedBytes: number): StageAnalysis {
+  const { outcome, recovery } = analysis;
+  const quietest = outcome.quietest.map((one) => ({ ...one, messagesAfterRollback: counts.get(one.id) ?? 0 }));
+  const shipping = quietest.filter(
+    ({ messagesAfterRollback, baseline }) => !isQuiet(analysis, messagesAfterRollback, baseline),
+  );
+  return {
+    ...analysis,
+    outcome: { ...outcome, quietest, scannedBytes: outcome.scannedBytes + scannedBytes },
+    recovery: { ...recovery, recovered: shipping.length },
+  };
+}

@@ -1,0 +1,98 @@
+/** Tests of the check after a rollback: when it counts messages, and what it reports. */
+import { describe, expect, test } from 'vitest';
+import { LogfleetError } from '../../../../src/base/errors.ts';
+import { checkRecovery, recoveryText } from '../../../../src/policy/analysis/recovery.ts';
+import type { AnalysisOutcome, LedgerHeader, StageRecord } from '../../../../src/policy/ledger/ledger.ts';
+import { stageEvents } from '../../../../src/policy/ledger/rollout-header.ts';
+import { header } from '../builders.ts';
+
+const minuteMs = 60_000;
+const settings = { graceMs: minuteMs };
+const quietest = [
+  { id: '1', name: 'web-1', messages: 0, baseline: 100 },
+  { id: '2', name: 'web-2', messages: 40, baseline: 100 },
+];
+const outcome: AnalysisOutcome = { judged: 20, quiet: 2, unjudged: 0, scannedBytes: 10, quietest };
+const analysis = { minRatio: 50, durationMs: 30 * minuteMs, baseline: 'BeforeUpgrade', minMessages: 100 } as const;
+const canary: StageRecord = {
+  name: 'canary',
+  startedAtMs: 0,
+  soakMs: 0,
+  tally: { finished: 20, failed: 2 },
+  analysis: { ...analysis, outcome },
+};
+const readyMs = 33 * minuteMs;
+const order = { query: '* | count by _collectorid', periods: [{ fromMs: 0, toMs: 30 * minuteMs }] };
+const begun = checkRecovery(header({ stages: [canary] }), undefined, 0, settings);
+const counted = (...counts: [string, number][]) =>
+  checkRecovery(
+    begun.header,
+    { order, kind: 'counted', counts: [new Map(counts)], scannedBytes: 5 },
+    readyMs,
+    settings,
+  );
+const events = ({ header: after }: { readonly header: LedgerHeader }) => stageEvents(begun.header, after);
+
+test('a rollout without quiet members needs no check', () => {
+  const plain = header({ stages: [{ ...canary, analysis: { ...analysis, outcome: { ...outcome, quiet: 0 } } }] });
+  expect(checkRecovery(plain, undefined, 0, settings)).toEqual({ header: plain });
+  expect(recoveryText(plain, undefined)).toBeUndefined();
+});
+
+test('counts the messages 3 minutes after a period that begins with the end of the rollback', () => {
+  expect(begun).toMatchObject({ check: { stage: 'canary', untilMs: readyMs } });
+  expect(checkRecovery(begun.header, undefined, readyMs - 1, settings)).toEqual(begun);
+  expect(checkRecovery(begun.header, undefined, readyMs, settings)).toEqual({
+    header: begun.header,
+    check: { stage: 'canary' },
+    order,
+  });
+});
+
+test('repeats a failed search', () => {
+  const error = new LogfleetError({ code: 'x', message: 'lost', handling: { kind: 'backoff' }, reason: 'Lost' });
+  const found = checkRecovery(begun.header, { order, kind: 'failed', error }, readyMs, settings);
+  expect(found).toEqual({ header: begun.header, check: { stage: 'canary', error }, order });
+  expect(recoveryText(found.header, found.check)).toContain('could not be counted');
+});
+
+test('ignores the counts of another period', () => {
+  const reading = { order: { ...order, periods: [] }, kind: 'counted', counts: [new Map()], scannedBytes: 0 } as const;
+  expect(checkRecovery(begun.header, reading, readyMs, settings)).toMatchObject({ header: begun.header, order });
+});
+
+describe('the result', () => {
+  test.each([
+    ['all ship the minimum ratio', [50, 50], 2, '2 of 2 quiet collectors ship messages again', 'CollectorsRecovered'],
+    [
+      'one ships less',
+      [49, 50],
+      1,
+      '1 of 2 quiet collectors ships messages again (not web-1: 49 messages in 30m, 100 before)',
+      'CollectorsStillQuiet',
+    ],
+  ])('if %s', (_, [first = 0, second = 0], recovered, text, reason) => {
+    const found = counted(['1', first], ['2', second]);
+    expect(found.check).toBeUndefined();
+    expect(found.header.stages?.[0]?.analysis).toMatchObject({
+      recovery: { fromMs: 0, recovered },
+      outcome: {
+        quiet: 2,
+        scannedBytes: 15,
+        quietest: [{ messagesAfterRollback: first }, { messagesAfterRollback: second }],
+      },
+    });
+    expect(recoveryText(found.header, found.check)).toBe(text);
+    expect(events(found)).toMatchObject([{ reason }]);
+  });
+
+  test('a collector without messages has no record', () => {
+    expect(counted().header.stages?.[0]?.analysis?.recovery).toEqual({ fromMs: 0, recovered: 0 });
+  });
+
+  test('is stored once', () => {
+    const { header: stored } = counted(['1', 100]);
+    expect(checkRecovery(stored, undefined, readyMs * 2, settings)).toEqual({ header: stored });
+    expect(stageEvents(stored, stored)).toEqual([]);
+  });
+});
