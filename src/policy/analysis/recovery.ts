@@ -71,13 +71,14 @@ export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck 
   const checked = stages.map(checkedOf).filter((analysis) => analysis !== undefined);
   if (checked.length === 0) return undefined;
   const unfinished = checked.some(isUnfinished);
-  if (unfinished && check?.error)
-    return 'their messages could not be counted after the rollback (status.stages has the reason)';
-  if (unfinished) {
-    const when = check?.untilMs === undefined ? 'soon' : `after ${isoTime(check.untilMs)}`;
-    return `${when}, status shows whether the quiet collectors ship messages again`;
-  }
+  if (unfinished) return unfinishedText(check);
   return finishedText(checked);
+}
+
+function unfinishedText(check: PendingCheck | undefined): string {
+  if (check?.error) return 'The messages of the quiet collectors could not be counted (see status.stages)';
+  const when = check?.untilMs === undefined ? '' : ` after ${isoTime(check.untilMs)}`;
+  return `The messages of the quiet collectors are counted again${when}`;
 }
 
 function finishedText(checked: readonly CheckedAnalysis[]): string {

@@ -195,8 +195,8 @@ function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   const said = rest.length > 0 ? `; ${rest.join('; ')}` : '';
   if (isRollbackOver(rollback)) {
     const recovery = recoveryText(header, state?.recovery);
-    const checked = recovery === undefined ? '' : `; ${recovery}`;
-    const message = `${why}. ${rolledBackWords(rolledBack)} to the former versions${said}${checked}. ${wayOn}`;
+    const checked = recovery === undefined ? '' : ` ${recovery}.`;
+    const message = `${why}. ${rolledBackWords(rolledBack)} to the former versions${said}.${checked} ${wayOn}`;
     return { ...stalled, reason: reasons.rolledBack, message };
   }
   const done = `${why}. ${rolledBackWords(rolledBack)}, ${underWay} in flight`;

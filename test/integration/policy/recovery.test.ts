@@ -19,7 +19,7 @@ test('the quiet collectors ship messages again after the rollback, and the statu
   world.start();
   expect(await untilReason('RolledBack')).toBe(true);
   expect(recoveryNow()).toMatchObject({ state: 'Pending' });
-  expect(world.ready('production')?.message).toContain('status shows whether the quiet collectors ship messages again');
+  expect(world.ready('production')?.message).toContain('are counted again after');
   const { quiet = 0, scannedBytes = 0 } = analysisNow() ?? {};
   expect(await untilChecked()).toBe(true);
   expect(at(target)).toBe(0);
