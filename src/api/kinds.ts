@@ -1,7 +1,8 @@
 /**
- * Kinds that people write, by name. To add a kind, add its generated types here: code that switches over `KindName` then fails to
- * compile until it handles the kind. The kind `Ledger` is not listed, since only the operator writes it.
+ * Kinds that people write, with their types and properties. After a kind is added here, the tables with a row for each kind fail to compile
+ * until they have the new row. The kind `Ledger` is not listed, since only the operator writes it.
  */
+import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
 import type { SearchExportSpec, SearchExportStatus } from './generated/search-export.ts';
 
@@ -62,18 +63,36 @@ export type ResourceOf<K extends KindName> = Kinds[K];
 /** A resource of any kind that people write. */
 export type AnyResource = ResourceOf<KindName>;
 
-export interface KindInfo {
-  readonly plural: string;
-  readonly shortNames: readonly string[];
-}
-
 export const apiGroup = 'logfleet.dev';
 export const apiVersionName = 'v1alpha1';
 
+interface KindInfo {
+  readonly plural: string;
+  readonly shortName: string;
+  /** logfleet's annotations that have an effect on resources of this kind. */
+  readonly annotations: readonly string[];
+}
+
 export const kinds: { readonly [K in KindName]: KindInfo } = {
-  CollectorVersionPolicy: { plural: 'collectorversionpolicies', shortNames: ['cvp'] },
-  SearchExport: { plural: 'searchexports', shortNames: ['sx'] },
+  CollectorVersionPolicy: {
+    plural: 'collectorversionpolicies',
+    shortName: 'cvp',
+    annotations: Object.values(annotations),
+  },
+  SearchExport: {
+    plural: 'searchexports',
+    shortName: 'sx',
+    annotations: [annotations.paused, annotations.requestedAt],
+  },
 };
+
+/** Names of all kinds, in the order in which commands list them. */
+export const kindNames = Object.keys(kinds) as readonly KindName[];
+
+/** Returns the text by which a command names a resource, such as `cvp/production`. */
+export function referenceOf(kind: KindName, { name }: { readonly name: string }): string {
+  return `${kinds[kind].shortName}/${name}`;
+}
 
 /** Kind of the resources in which the operator stores ledgers, see `host/kubernetes/ledger-store.ts`. */
 export const ledgerKind = 'Ledger';

@@ -6,45 +6,53 @@ import { isRecord } from '../base/record.ts';
 import { annotations as ownAnnotationNames, parseApproval, parseRolloutRequest } from './annotations.ts';
 import { nearest } from './did-you-mean.ts';
 import { type Explanation, error, type Finding, warning } from './finding.ts';
-import { apiGroup, apiVersionName } from './kinds.ts';
+import { apiGroup, apiVersionName, type KindName, kinds } from './kinds.ts';
+import { schemaChecker } from './schema-check.ts';
+import { withDefaults } from './schemas.ts';
+import type { StructuralSchema } from './structural-schema.ts';
 
 const subdomainForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const labelForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const labelValueForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
-const metadataFields = [
-  'name',
-  'generateName',
-  'namespace',
-  'labels',
-  'annotations',
-  'finalizers',
-  'ownerReferences',
-  // Members of `metadata` that a resource exported from a cluster contains.
-  'uid',
-  'resourceVersion',
-  'generation',
-  'creationTimestamp',
-  'deletionTimestamp',
-  'deletionGracePeriodSeconds',
-  'managedFields',
-  'selfLink',
-];
+const text = { type: 'string' };
+const texts = { type: 'object', additionalProperties: text };
+const integer = { type: 'integer' };
+const time = { type: 'string', format: 'date-time', example: '2026-12-20T00:00:00Z' };
+const ownerMembers = ['apiVersion', 'kind', 'name', 'uid'];
+
+/** Schema of `metadata`, with the members that only API servers write, since a manifest can come from a cluster. */
+const schema: StructuralSchema = {
+  properties: {
+    metadata: {
+      type: 'object',
+      properties: {
+        // The names of the resource are checked by `checkNames`.
+        ...{ name: {}, generateName: text, namespace: {}, labels: texts, annotations: texts },
+        finalizers: { type: 'array', items: text },
+        ownerReferences: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ownerMembers,
+            properties: Object.fromEntries(ownerMembers.map((name) => [name, { ...text, minLength: 1 }])),
+            additionalProperties: {},
+          },
+        },
+        ...{ uid: text, resourceVersion: text, generation: integer },
+        ...{ creationTimestamp: time, deletionTimestamp: time, deletionGracePeriodSeconds: integer },
+        managedFields: { type: 'array', items: { type: 'object' } },
+        selfLink: text,
+      },
+    },
+  },
+};
+const checkForm = schemaChecker(schema);
 const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
 
 type Members = Readonly<Record<string, unknown>>;
 
-export function checkMetadata(resource: Members): readonly Finding[] {
-  const { apiVersion, kind, metadata } = resource;
-  return [...checkApiVersion(apiVersion), ...checkMembers(metadata, annotationsOf(kind))];
-}
-
-/**
- * Returns the names of annotations that have an effect on this kind. An export has no rollout, so fewer annotations
- * apply to it.
- */
-function annotationsOf(kind: unknown): readonly string[] {
-  const { paused, requestedAt } = ownAnnotationNames;
-  return kind === 'SearchExport' ? [paused, requestedAt] : ownAnnotations;
+export function checkMetadata(kind: KindName, { apiVersion, metadata }: Members): readonly Finding[] {
+  return [...checkApiVersion(apiVersion), ...checkMembers(metadata, kinds[kind].annotations)];
 }
 
 function checkApiVersion(apiVersion: unknown): readonly Finding[] {
@@ -57,34 +65,16 @@ function checkApiVersion(apiVersion: unknown): readonly Finding[] {
 function checkMembers(metadata: unknown, known: readonly string[]): readonly Finding[] {
   if (!isRecord(metadata))
     return [error(['metadata'], 'Required', 'is missing', 'write it, as in metadata: {name: production}')];
-  const findings = [...checkNames(metadata)];
-  for (const name of Object.keys(metadata)) {
-    if (metadataFields.includes(name)) continue;
-    const meant = nearest(name, metadataFields);
-    findings.push(
-      error(
-        ['metadata', name],
-        'Unknown',
-        'there is no such field',
-        `${meant ? `did you mean ${meant}?` : 'write it as a label or an annotation'}`,
-        'key',
-      ),
-    );
-  }
-  findings.push(...checkForms(metadata), ...checkSize(metadata['annotations']));
-  findings.push(...checkTexts('labels', metadata['labels']), ...checkTexts('annotations', metadata['annotations']));
-  for (const [name, value] of isRecord(metadata['labels']) ? Object.entries(metadata['labels']) : []) {
-    if (typeof value !== 'string' || labelValueForm.test(value)) continue;
-    findings.push(
-      error(
-        ['metadata', 'labels', name],
-        'Invalid',
-        'is not a label value',
-        'write up to 63 letters, digits, "-", "_" and ".", or make it an annotation',
-      ),
-    );
-  }
-  return [...findings, ...checkOwnAnnotations(metadata['annotations'], known)];
+  const { labels, annotations } = metadata;
+  return [
+    ...checkNames(metadata),
+    ...checkForm(withDefaults(schema, { metadata })),
+    ...checkSize(annotations),
+    ...checkNamesIn('labels', labels),
+    ...checkNamesIn('annotations', annotations),
+    ...checkLabelValues(labels),
+    ...checkOwnAnnotations(annotations, known),
+  ];
 }
 
 function* checkNames({ name, generateName, namespace }: Members): Generator<Finding> {
@@ -111,36 +101,6 @@ export function namespaceProblem(namespace: unknown): Explanation | undefined {
   return { problem: `${JSON.stringify(namespace)} is not a namespace`, remedy };
 }
 
-const isText = (value: unknown) => typeof value === 'string';
-const isTime = (value: unknown) =>
-  isText(value) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[-+]\d\d:\d\d)$/.test(String(value));
-const isListOf = (isItem: (item: unknown) => boolean) => (value: unknown) =>
-  Array.isArray(value) && value.every(isItem);
-const isOwner = (value: unknown) =>
-  isRecord(value) &&
-  ['apiVersion', 'kind', 'name', 'uid'].every((field) => isText(value[field]) && value[field] !== '');
-
-/**
- * Valid forms of the `metadata` members that API servers write, by name. A manifest that was exported from a cluster
- * contains such members.
- */
-const memberForms: readonly (readonly [string, (value: unknown) => boolean, string])[] = [
-  ...['generateName', 'uid', 'resourceVersion', 'selfLink'].map((name) => [name, isText, 'a text'] as const),
-  ...['generation', 'deletionGracePeriodSeconds'].map((name) => [name, Number.isInteger, 'an integer'] as const),
-  ...['creationTimestamp', 'deletionTimestamp'].map((name) => [name, isTime, 'a time'] as const),
-  ['finalizers', isListOf(isText), 'a list of texts'],
-  ['ownerReferences', isListOf(isOwner), 'a list of owners with apiVersion, kind, name and uid'],
-  ['managedFields', isListOf(isRecord), 'a list of objects'],
-];
-
-function* checkForms(metadata: Members): Generator<Finding> {
-  for (const [name, isValid, form] of memberForms) {
-    const value = metadata[name];
-    if (value === undefined || value === null || isValid(value)) continue;
-    yield error(['metadata', name], 'WrongType', `must be ${form}`, 'write it so, or leave it out');
-  }
-}
-
 /** Maximum size of all annotations of a resource, names included, in bytes of UTF-8. */
 const maxAnnotationBytes = 262_144;
 
@@ -159,29 +119,28 @@ function* checkSize(annotations: unknown): Generator<Finding> {
   );
 }
 
-function* checkTexts(field: string, texts: unknown): Generator<Finding> {
-  if (texts === undefined || texts === null) return;
-  if (!isRecord(texts)) {
-    yield error(['metadata', field], 'WrongType', 'must be a mapping', 'write names and texts');
-    return;
-  }
-  for (const [name, value] of Object.entries(texts)) {
-    if (!isQualifiedName(field === 'annotations' ? name.toLowerCase() : name)) {
-      yield error(
-        ['metadata', field, name],
-        'Invalid',
-        `${JSON.stringify(name)} is not a valid name`,
-        'write up to 63 letters, digits, "-", "_" and ".", as in team',
-        'key',
-      );
-    }
-    // A null annotation becomes an empty text, as on an API server.
-    if (typeof value === 'string' || value === null) continue;
+/** Checks the names of labels or annotations. */
+function* checkNamesIn(field: 'labels' | 'annotations', texts: unknown): Generator<Finding> {
+  for (const name of Object.keys(isRecord(texts) ? texts : {})) {
+    if (isQualifiedName(field === 'annotations' ? name.toLowerCase() : name)) continue;
     yield error(
       ['metadata', field, name],
-      'WrongType',
-      `must be a text, not ${JSON.stringify(value)}`,
-      `write it in quotes, as in "${String(value)}"`,
+      'Invalid',
+      `${JSON.stringify(name)} is not a valid name`,
+      'write up to 63 letters, digits, "-", "_" and ".", as in team',
+      'key',
+    );
+  }
+}
+
+function* checkLabelValues(labels: unknown): Generator<Finding> {
+  for (const [name, value] of Object.entries(isRecord(labels) ? labels : {})) {
+    if (typeof value !== 'string' || labelValueForm.test(value)) continue;
+    yield error(
+      ['metadata', 'labels', name],
+      'Invalid',
+      'is not a label value',
+      'write up to 63 letters, digits, "-", "_" and ".", or make it an annotation',
     );
   }
 }
@@ -202,7 +161,7 @@ function* checkOwnAnnotations(annotations: unknown, known: readonly string[]): G
       yield warning(
         path,
         'NoEffect',
-        'applies to rollouts, and an export has none',
+        'applies only to rollouts of policies',
         `write ${known.join(' or ')}, or leave it out`,
         'key',
       );

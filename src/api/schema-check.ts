@@ -1,73 +1,58 @@
 /**
- * Validates a resource against its kind's schema with ajv: types, bounds, enumerations, missing and unknown members. Also finds
- * duplicate items in lists. Messages tell what to write instead.
+ * Validates a value against a schema with ajv: types, bounds, enumerations, missing and unknown members, and duplicate items in
+ * lists. Messages tell what to write instead.
  *
  * A structural schema differs from JSON Schema. An API server drops unknown members, but here they are errors, since a misspelt
  * selector would select everything. Some values may be an integer or a string.
  *
  * This module loads ajv, so import it lazily.
  */
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject, type SchemaValidateFunction, type ValidateFunction } from 'ajv';
 import { counted } from '../base/number-text.ts';
 import { nearest } from './did-you-mean.ts';
 import { error, type Finding, type FindingReason } from './finding.ts';
 import { type JsonPath, valueAt } from './json-path.ts';
-import type { KindName } from './kinds.ts';
-import { schemaOf } from './schemas.ts';
 import type { StructuralSchema } from './structural-schema.ts';
 
+const listMapKeys = 'x-kubernetes-list-map-keys';
 const int32Bound = 2 ** 31;
 const ajv = new Ajv({
   allErrors: true,
   strict: false,
+  // Errors then contain the schema and the value of their place.
+  verbose: true,
   formats: {
     int32: { type: 'number', validate: (value: number) => value >= -int32Bound && value < int32Bound },
     int64: true,
     'date-time': isDateTime,
   },
 });
-const compiled = new Map<KindName, ValidateFunction>();
+ajv.addKeyword({ keyword: listMapKeys, type: 'array', validate: haveDistinctKeys });
 
-/** Returns all schema errors in the `spec` of a resource. `metadata` and `status` are checked elsewhere. */
-export function checkSchema(kind: KindName, resource: unknown): readonly Finding[] {
-  let validate = compiled.get(kind);
-  if (validate === undefined) {
-    validate = ajv.compile(toJsonSchema(schemaOf(kind)));
-    compiled.set(kind, validate);
-  }
-  const refused = validate(resource) ? [] : (validate.errors ?? []);
-  const schema = schemaOf(kind);
-  return [...refused.flatMap((error) => findingOf(error, schema, resource)), ...sameItems(schema, resource, [])];
+/** Returns a function that finds all errors of a value. The schema is compiled when the function is first called. */
+export function schemaChecker(schema: StructuralSchema): (value: unknown) => readonly Finding[] {
+  let validate: ValidateFunction | undefined;
+  return (value) => {
+    validate ??= ajv.compile(toJsonSchema(schema));
+    return validate(value) ? [] : (validate.errors ?? []).flatMap(findingOf);
+  };
 }
 
-/** Finds items of a list that have the same key. */
-function* sameItems(schema: StructuralSchema, value: unknown, path: JsonPath): Generator<Finding> {
-  const { items, properties = {}, 'x-kubernetes-list-map-keys': keys = [] } = schema;
-  if (Array.isArray(value)) {
-    for (const key of keys) yield* sameMembers(value, key, path);
-    for (const [index, item] of value.entries()) if (items) yield* sameItems(items, item, [...path, index]);
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [name, member] of Object.entries(value)) {
-      const memberSchema = properties[name];
-      if (memberSchema) yield* sameItems(memberSchema, member, [...path, name]);
+/** Checks that no two items of a list have the same value in a member that identifies an item. */
+function haveDistinctKeys(...[keys, items, , place]: Parameters<SchemaValidateFunction>): boolean {
+  const errors = [];
+  for (const key of keys as readonly string[]) {
+    const seen = new Set<unknown>();
+    for (const [index, item] of (items as readonly unknown[]).entries()) {
+      const value = valueAt(item, [key]);
+      const instancePath = `${place?.instancePath}/${index}/${key}`;
+      if (value !== undefined && seen.has(value))
+        errors.push({ keyword: listMapKeys, instancePath, params: { key, value } });
+      seen.add(value);
     }
   }
-}
-
-function* sameMembers(list: readonly unknown[], key: string, path: JsonPath): Generator<Finding> {
-  const seen = new Set<unknown>();
-  for (const index of list.keys()) {
-    const member = valueAt(list, [index, key]);
-    if (member !== undefined && seen.has(member)) {
-      yield error(
-        [...path, index, key],
-        'Duplicate',
-        `an earlier item has the same ${key}, ${JSON.stringify(member)}`,
-        `write another ${key}`,
-      );
-    }
-    seen.add(member);
-  }
+  (haveDistinctKeys as SchemaValidateFunction).errors = errors;
+  return errors.length === 0;
 }
 
 const dateTimeForm =
@@ -92,60 +77,56 @@ function toJsonSchema(schema: StructuralSchema): object {
 
 const timeRemedy = 'write date, time and offset, as in 2026-12-20T00:00:00Z';
 
-function findingOf(
-  { instancePath, params, keyword, message }: ErrorObject,
-  root: StructuralSchema,
-  resource: unknown,
-): readonly Finding[] {
+/** Converts an error of ajv. `limit` is the value of the violated keyword, and `schema` the schema that contains the keyword. */
+function findingOf({ instancePath, params, keyword, message = keyword, ...violated }: ErrorObject): readonly Finding[] {
+  const { schema: limit, data: value } = violated;
+  const schema = (violated.parentSchema ?? {}) as StructuralSchema;
   const path = pathOf(instancePath);
-  const schema = schemaAt(root, path);
-  const value = valueAt(resource, path);
-  const at = (reason: FindingReason, problem: string, remedy: string, ...member: string[]): readonly Finding[] => [
-    error([...path, ...member], reason, problem, remedy),
-  ];
+  const at = (reason: FindingReason, problem: string, remedy: string) => [error(path, reason, problem, remedy)];
   switch (keyword) {
-    case 'additionalProperties':
-      return [unknownMember(path, String(params['additionalProperty']), Object.keys(schema?.properties ?? {}))];
+    case 'additionalProperties': {
+      const name = String(params['additionalProperty']);
+      const remedy = choice(name, Object.keys(schema.properties ?? {}));
+      return [error([...path, name], 'Unknown', 'there is no such field', remedy, 'key')];
+    }
     case 'required': {
       const name = String(params['missingProperty']);
-      return at('Required', 'is missing', whatToWrite(name, schema?.properties?.[name]), name);
+      return [error([...path, name], 'Required', 'is missing', whatToWrite(name, schema.properties?.[name]))];
     }
-    case 'type': {
-      const problem = `must be ${typeName(schema)}, not ${valueName(value)}`;
-      return at('WrongType', problem, howToType(schema, value, path.at(-1)));
+    case 'type':
+      return at('WrongType', `must be ${typeName(schema)}, not ${valueName(value)}`, howToType(schema, value, path));
+    case listMapKeys: {
+      const { key, value: repeated } = params;
+      return at(
+        'Duplicate',
+        `an earlier item has the same ${key}, ${JSON.stringify(repeated)}`,
+        `write another ${key}`,
+      );
     }
     case 'enum':
       // A value of the wrong type was already reported, so its other errors are skipped.
       if (typeof value !== 'string') return [];
-      return at('Invalid', `${valueName(value)} is not allowed`, choice(String(value), schema?.enum ?? []));
+      return at('Invalid', `${valueName(value)} is not allowed`, choice(value, schema.enum ?? []));
     case 'minimum':
-      return at('OutOfRange', `${value} is too small`, `write ${schema?.minimum} or more`);
+      return at('OutOfRange', `${value} is too small`, `write ${limit} or more`);
     case 'maximum':
-      return at('OutOfRange', `${value} is too large`, `write ${schema?.maximum} or less`);
+      return at('OutOfRange', `${value} is too large`, `write ${limit} or less`);
     case 'format':
       if (typeof value !== 'string') return at('OutOfRange', `${value} is out of range`, 'write a smaller number');
       return at('Invalid', `${JSON.stringify(value)} is not a valid time`, timeRemedy);
     case 'minLength':
       return at('Required', 'is empty', 'write a value or leave it out');
     case 'maxLength':
-      return at('OutOfRange', 'is too long', `write at most ${schema?.maxLength} characters`);
+      return at('OutOfRange', 'is too long', `write at most ${limit} characters`);
     case 'minItems':
-      return at(
-        'Required',
-        'is empty',
-        `write at least ${counted(schema?.minItems ?? 1, 'item')}, or leave the field out`,
-      );
+      return at('Required', 'is empty', `write at least ${counted(Number(limit), 'item')}, or leave the field out`);
     case 'maxItems':
-      return at('OutOfRange', `has ${(value as unknown[]).length} items`, `write at most ${schema?.maxItems}`);
+      return at('OutOfRange', `has ${(value as unknown[]).length} items`, `write at most ${limit}`);
     case 'maxProperties':
-      return at('OutOfRange', 'has too many members', `write at most ${schema?.maxProperties}`);
+      return at('OutOfRange', 'has too many members', `write at most ${limit}`);
     default:
-      return at('Invalid', message ?? keyword, 'write what the reference page says');
+      return at('Invalid', message, 'write what the reference page says');
   }
-}
-
-function unknownMember(path: JsonPath, name: string, known: readonly string[]): Finding {
-  return error([...path, name], 'Unknown', 'there is no such field', choice(name, known), 'key');
 }
 
 function choice(written: string, known: readonly string[]): string {
@@ -169,20 +150,16 @@ function flowText(value: unknown): string {
   return typeof value === 'string' && /^\w[\w.-]*$/.test(value) ? value : JSON.stringify(value);
 }
 
+const typeNames: Readonly<Record<string, string>> = {
+  integer: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping',
+};
+
 function typeName(schema: StructuralSchema | undefined): string {
   if (schema?.['x-kubernetes-int-or-string']) return 'a whole number or a percentage';
-  switch (schema?.type) {
-    case 'integer':
-      return 'a whole number';
-    case 'boolean':
-      return 'true or false';
-    case 'array':
-      return 'a list';
-    case 'object':
-      return 'a mapping';
-    default:
-      return 'a text';
-  }
+  return typeNames[schema?.type ?? ''] ?? 'a text';
 }
 
 function valueName(value: unknown): string {
@@ -193,22 +170,18 @@ function valueName(value: unknown): string {
   return `the ${type} ${JSON.stringify(value)}`;
 }
 
-/**
- * Returns the instruction that fixes a value of the wrong type.
- *
- * @param name name of the member
- */
-function howToType(schema: StructuralSchema | undefined, value: unknown, name: JsonPath[number] | undefined): string {
+/** Returns the instruction that fixes a value of the wrong type. */
+function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): string {
   if (value === null) return 'write a value, or leave the field out';
   const isScalar = typeof value !== 'object';
-  switch (schema?.type) {
+  switch (schema.type) {
     case 'string':
       return howToText(schema, value);
     case 'boolean':
       return 'write true or false without quotes';
     case 'integer':
       if (typeof value === 'string' && /^\d+$/.test(value)) return `write ${value} without quotes`;
-      return String(name).includes('Seconds') ? 'write seconds, as in 3600' : 'write a whole number, as in 10';
+      return String(path.at(-1)).includes('Seconds') ? 'write seconds, as in 3600' : 'write a whole number, as in 10';
     case 'array':
       return howToList(schema, isScalar ? flowText(value) : undefined);
     case 'object':
@@ -243,10 +216,4 @@ function pathOf(pointer: string): JsonPath {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
     return /^\d+$/.test(name) ? Number(name) : name;
   });
-}
-
-function schemaAt(root: StructuralSchema, path: JsonPath): StructuralSchema | undefined {
-  let schema: StructuralSchema | undefined = root;
-  for (const step of path) schema = schema?.items ?? schema?.properties?.[step] ?? schema?.additionalProperties;
-  return schema;
 }

@@ -8,23 +8,19 @@ import { searchExportSchema } from './generated/search-export-schema.ts';
 import type { KindName } from './kinds.ts';
 import type { StructuralSchema } from './structural-schema.ts';
 
-const schemas: { readonly [K in KindName]: StructuralSchema } = {
+export const schemas: { readonly [K in KindName]: StructuralSchema } = {
   CollectorVersionPolicy: collectorVersionPolicySchema,
   SearchExport: searchExportSchema,
 };
-
-export function schemaOf(kind: KindName): StructuralSchema {
-  return schemas[kind];
-}
 
 /**
  * Returns a copy of the resource with all defaults filled in. A member that is `null` counts as absent, even if it has no default.
  */
 export function applyDefaults<R>(kind: KindName, resource: R): R {
-  return withDefaults(schemaOf(kind), resource) as R;
+  return withDefaults(schemas[kind], resource) as R;
 }
 
-function withDefaults(schema: StructuralSchema, value: unknown): unknown {
+export function withDefaults(schema: StructuralSchema, value: unknown): unknown {
   if (Array.isArray(value)) {
     const { items } = schema;
     return items ? value.map((item) => withDefaults(items, item)) : value;

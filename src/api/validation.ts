@@ -11,13 +11,13 @@ import { nearest, resembles } from './did-you-mean.ts';
 import { checkExport, checkRange } from './export-check.ts';
 import { type Explanation, error, type Finding, warning } from './finding.ts';
 import { isWithin, type JsonPath, valueAt } from './json-path.ts';
-import { apiGroup, apiVersionName, type KindName, kinds, ledgerKind } from './kinds.ts';
+import { apiGroup, apiVersionName, type KindName, kindNames, kinds, ledgerKind } from './kinds.ts';
 import { checkMetadata } from './metadata-check.ts';
 import { isSettingsManifest, settingsName } from './operator-settings.ts';
 import { checkPolicy } from './policy-check.ts';
 import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
-import { checkSchema } from './schema-check.ts';
-import { applyDefaults, schemaOf } from './schemas.ts';
+import { schemaChecker } from './schema-check.ts';
+import { applyDefaults, schemas } from './schemas.ts';
 
 /** Returns the kind of a logfleet document, whatever its API version. Returns undefined for all other documents. */
 export function kindOf(document: unknown): KindName | undefined {
@@ -26,8 +26,6 @@ export function kindOf(document: unknown): KindName | undefined {
   if (typeof apiVersion !== 'string' || apiVersion.split('/')[0] !== apiGroup) return undefined;
   return typeof kind === 'string' && Object.hasOwn(kinds, kind) ? (kind as KindName) : undefined;
 }
-
-const kindNames = Object.keys(kinds);
 
 /**
  * Returns the error in the kind or API version of a document that is meant for logfleet (D1). Undefined if both are right, and for
@@ -45,7 +43,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
   if (kindOf(document) || isSettingsManifest(document)) return undefined;
   const written = String(kind ?? '');
   const rightVersion = `apiVersion: ${apiGroup}/${apiVersionName}`;
-  if (kindNames.includes(written)) {
+  if (Object.hasOwn(kinds, written)) {
     return error(['apiVersion'], 'Unknown', `${written} is a kind of ${apiGroup}`, `write ${rightVersion}`);
   }
   const isSettingsName = isRecord(metadata) && metadata['name'] === settingsName;
@@ -107,10 +105,13 @@ export function validateResource(
   wallMs?: number,
 ): readonly Finding[] {
   const resource = applyDefaults(kind, document);
-  const findings = [...checkMetadata(document as Readonly<Record<string, unknown>>), ...checkSchema(kind, resource)];
+  const findings = [
+    ...checkMetadata(kind, document as Readonly<Record<string, unknown>>),
+    ...checks[kind].checkForm(resource),
+  ];
   const refused = findings.map(({ path }) => path);
   const older = previous === undefined ? undefined : applyDefaults(kind, previous);
-  const violations = evaluateRules(schemaOf(kind), resource, older, (path) => overlaps(path, refused));
+  const violations = evaluateRules(schemas[kind], resource, older, (path) => overlaps(path, refused));
   for (const violation of violations) {
     const { path } = violation;
     const { problem, remedy } = scheduleExplanation(path, valueAt(resource, path)) ?? violation;
@@ -121,20 +122,33 @@ export function validateResource(
   if ('status' in document) {
     findings.push(warning(['status'], 'NoEffect', 'is ignored, since only logfleet writes it', 'leave it out', 'key'));
   }
-  const errors = findings.filter(({ severity }) => severity === 'error');
   const { spec } = document as { readonly spec: never };
-  if (errors.length > 0) {
-    // The time range is checked even if other fields have errors, so that people see all mistakes at once.
-    const isRangeValid = !errors.some(({ path }) => overlaps(['spec', 'timeRange'], [path]));
-    return kind === 'SearchExport' && isRangeValid ? [...findings, ...checkRange(spec)] : findings;
-  }
-  return [...findings, ...kindChecks[kind](spec, wallMs)];
+  const rejected = findings.filter(({ severity }) => severity === 'error').map(({ path }) => path);
+  const { checkValid, checkAlways } = checks[kind];
+  if (rejected.length === 0) findings.push(...checkValid(spec, wallMs));
+  else if (checkAlways && !overlaps(checkAlways.path, rejected)) findings.push(...checkAlways.check(spec));
+  return findings;
 }
 
-/** Checks of each kind that neither schema nor CEL can express. The spec has the form that the schema requires. */
-const kindChecks: { readonly [K in KindName]: (spec: never, wallMs?: number) => readonly Finding[] } = {
-  CollectorVersionPolicy: checkPolicy,
-  SearchExport: checkExport,
+interface KindChecks {
+  /** Finds all errors of the schema. */
+  readonly checkForm: (resource: unknown) => readonly Finding[];
+  /** Finds what neither schema nor CEL can express, in a spec without errors. */
+  readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];
+  /** Check of the member at `path` in a spec with errors elsewhere, so that people see these errors at the same time. */
+  readonly checkAlways?: { readonly path: JsonPath; readonly check: (spec: never) => readonly Finding[] };
+}
+
+const checks: { readonly [K in KindName]: KindChecks } = {
+  CollectorVersionPolicy: {
+    checkForm: schemaChecker(schemas.CollectorVersionPolicy),
+    checkValid: checkPolicy,
+  },
+  SearchExport: {
+    checkForm: schemaChecker(schemas.SearchExport),
+    checkValid: checkExport,
+    checkAlways: { path: ['spec', 'timeRange'], check: checkRange },
+  },
 };
 
 /**

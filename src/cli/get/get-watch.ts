@@ -2,8 +2,7 @@
  * Output of `logfleet get --watch`. A terminal gets a block that is redrawn in place; for one resource, it is the live view. Other outputs
  * get a line for each change. `-o json` and `-o yaml` print a document for each change: JSON on one line, YAML after `---`.
  */
-import type { AnyResource } from '../../api/kinds.ts';
-import { type KindName, kinds } from '../../api/kinds.ts';
+import { type AnyResource, type KindName, referenceOf } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { CommandContext, Output } from '../context.ts';
@@ -75,7 +74,7 @@ export function createPresenter(
 function nothingThere({ name, kinds: [kind], options }: GetRequest): string {
   if (name === undefined || kind === undefined) return 'No resources.';
   const where = options.namespace === undefined ? '' : ` in namespace ${options.namespace}`;
-  return `${kinds[kind].shortNames[0]}/${name} does not exist${where}. Waiting for it.`;
+  return `${referenceOf(kind, { name })} does not exist${where}. Waiting for it.`;
 }
 
 /** Interval in ms at which the shown ages are redrawn. */

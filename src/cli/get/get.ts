@@ -2,8 +2,7 @@
  * `logfleet get`: shows the status of resources in a cluster or a directory. Without a name it prints the table of `kubectl get`. With a
  * name it prints all details of the resource.
  */
-import type { AnyResource } from '../../api/kinds.ts';
-import { type KindName, kinds } from '../../api/kinds.ts';
+import { type AnyResource, type KindName, kindNames, kinds } from '../../api/kinds.ts';
 import { type Clock, sleep, systemClock } from '../../base/clock.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { GetOptions } from '../options.ts';
@@ -174,7 +173,7 @@ function noneFound({ kinds: wanted, options }: GetRequest, reader: ResourceReade
 
 /** Parses the arguments. `get cvp NAME` and `get cvp/NAME` mean the same. */
 function readRequest(kindText: string | undefined, nameText: string | undefined, options: GetOptions): GetRequest {
-  if (kindText === undefined) return { kinds: Object.keys(kinds) as KindName[], name: undefined, options };
+  if (kindText === undefined) return { kinds: kindNames, name: undefined, options };
   const [kindPart = '', ...nameParts] = kindText.split('/');
   const name = nameText ?? (nameParts.join('/') || undefined);
   if (name !== undefined && (nameParts.length > 1 || (nameText !== undefined && nameParts.length > 0))) {

@@ -4,12 +4,9 @@
  * Invariant: a status from an earlier run is not shown as current. A resource is shown without status until this run has written or
  * confirmed its status.
  */
-import type { AnyResource } from '../../api/kinds.ts';
-import { type KindName, kinds } from '../../api/kinds.ts';
+import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import type { Host, ResourceKey } from '../../host/host.ts';
 import type { LiveView } from './live-view.ts';
-
-const kindNames = Object.keys(kinds) as KindName[];
 
 interface ShownHost {
   /** Host for the operator. It does what the given host does, and updates the live view. */

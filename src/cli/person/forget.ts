@@ -2,7 +2,7 @@
  * `logfleet forget`: discards the stored state of a resource whose manifest was deleted from a directory (D4). The command only writes a
  * request. The operator process that works on the directory, now or later, carries it out.
  */
-import { kinds } from '../../api/kinds.ts';
+import { referenceOf } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
 import { systemRandom } from '../../base/random.ts';
@@ -47,7 +47,7 @@ export async function forgetCommand(
   await writeForgetRequest(directory, kind, one.resource.metadata, { by: currentUser(), atMs: clock.now() });
   const isIdle = await isSurelyFree(new StateDirectory(directory));
   const when = isIdle ? `by the next logfleet run ${shellWord(dir)}` : 'by the process that works there';
-  const reference = `${kinds[kind].shortNames[0]}/${name} in namespace ${one.resource.metadata.namespace}`;
+  const reference = `${referenceOf(kind, { name })} in namespace ${one.resource.metadata.namespace}`;
   context.stdout.write(
     `${reference}: the state is discarded ${when}. A new manifest with this name starts without state.\n`,
   );

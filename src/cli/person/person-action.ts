@@ -3,12 +3,12 @@
  * reports the result on stdout. A GitOps tool undoes changes of the spec that it manages, but not such an annotation.
  */
 
-import type { AnyResource, CollectorVersionPolicy } from '../../api/kinds.ts';
+import { type AnyResource, type CollectorVersionPolicy, referenceOf } from '../../api/kinds.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { counted } from '../../base/number-text.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
-import { commandLine, referenceOf, resumeStep } from '../render/next-steps.ts';
+import { commandLine, resumeStep } from '../render/next-steps.ts';
 import { findResource, type OpenResources, parseReference } from '../resources/resource-access.ts';
 import type { Annotation, ResourceReader } from '../resources/resource-reader.ts';
 import { UsageError } from '../usage-error.ts';

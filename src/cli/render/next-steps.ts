@@ -6,8 +6,7 @@
 import { join } from 'node:path';
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
-import type { AnyResource } from '../../api/kinds.ts';
-import { type KindName, kinds } from '../../api/kinds.ts';
+import { type AnyResource, referenceOf } from '../../api/kinds.ts';
 import { settingsName } from '../../api/operator-settings.ts';
 import { unreachable } from '../../base/assert.ts';
 import type { TargetOptions } from '../options.ts';
@@ -136,11 +135,6 @@ export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptio
 /** Quotes a word for a shell, if it needs quotes. */
 export function shellWord(text: string): string {
   return /^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/** Returns the text by which a command names a resource, such as `cvp/production`. */
-export function referenceOf(kind: KindName, { name }: { readonly name: string }): string {
-  return `${kinds[kind].shortNames[0]}/${name}`;
 }
 
 /** Returns another logfleet command about the same resource, ready to be pasted into a shell. */

@@ -1,10 +1,9 @@
 /** Finds the resources that a command names, in the directory of `--dir` or in a cluster. */
-import type { AnyResource } from '../../api/kinds.ts';
-import { type KindName, kinds } from '../../api/kinds.ts';
+import { type AnyResource, type KindName, kindNames, kinds, referenceOf } from '../../api/kinds.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
-import { referenceOf, targetFlags } from '../render/next-steps.ts';
+import { targetFlags } from '../render/next-steps.ts';
 import { renderTable } from '../render/table.ts';
 import { renderMinute } from '../render/text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -28,17 +27,12 @@ export const openResources: OpenResources = async (options, context) => {
  */
 export function kindNamed(text: string): KindName {
   const wanted = text.toLowerCase().replace(/\.logfleet\.dev$/, '');
-  for (const kind of Object.keys(kinds) as KindName[]) {
-    const { plural, shortNames } = kinds[kind];
-    if ([kind.toLowerCase(), plural, ...shortNames].includes(wanted)) return kind;
-  }
-  throw new UsageError(`unknown kind '${text}'; write ${kindChoices()}`);
-}
-
-function kindChoices(): string {
-  return Object.entries(kinds)
-    .map(([kind, { shortNames }]) => `${shortNames[0]} (${kind})`)
-    .join(' or ');
+  const found = kindNames.find((kind) =>
+    [kind.toLowerCase(), kinds[kind].plural, kinds[kind].shortName].includes(wanted),
+  );
+  if (found) return found;
+  const choices = kindNames.map((kind) => `${kinds[kind].shortName} (${kind})`).join(' or ');
+  throw new UsageError(`unknown kind '${text}'; write ${choices}`);
 }
 
 /** Parses a reference `KIND/NAME` to a resource, as in kubectl. */
@@ -81,7 +75,7 @@ function notFound(
   namespace: string | undefined,
   { namespace: _, ...elsewhere }: TargetOptions,
 ): LogfleetError {
-  const short = kinds[kind].shortNames[0];
+  const short = kinds[kind].shortName;
   const [retained] = retainedIn(reader, [kind], namespace).filter(({ key }) => key.name === name);
   if (retained) {
     const message = retainedText(retained, elsewhere);

@@ -5,7 +5,7 @@
 
 import path from 'node:path';
 import { renderFinding } from '../../api/finding.ts';
-import { type AnyResource, type KindName, kinds } from '../../api/kinds.ts';
+import { type AnyResource, kindNames } from '../../api/kinds.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import type { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
 import { createDirectoryHost, type DirectoryHost } from '../../host/directory/directory-host.ts';
@@ -59,7 +59,7 @@ export async function runOnDirectories(
 }
 
 function resourcesOf(host: DirectoryHost): readonly AnyResource[] {
-  return (Object.keys(kinds) as KindName[]).flatMap((kind): AnyResource[] => [...host.resources(kind).list()]);
+  return kindNames.flatMap((kind): AnyResource[] => [...host.resources(kind).list()]);
 }
 
 async function runUntilEnd(

@@ -1,8 +1,7 @@
 /** Prints the final report of a run on directories: one line for each resource on stdout, and a hint on stderr how to see more details. */
 
 import { reasons } from '../../api/conditions.ts';
-import type { AnyResource } from '../../api/kinds.ts';
-import { kinds } from '../../api/kinds.ts';
+import { type AnyResource, kinds } from '../../api/kinds.ts';
 import { counted } from '../../base/number-text.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
@@ -46,7 +45,7 @@ export function showOutcome(
   }
   const unclear = resources.find(hasMoreToTell);
   if (unclear) {
-    const kind = kinds[unclear.kind].shortNames[0];
+    const kind = kinds[unclear.kind].shortName;
     stderr.write(`See logfleet get ${kind} ${unclear.metadata.name}${targetFlags(flagsOf(unclear))} for details.\n`);
   }
 }

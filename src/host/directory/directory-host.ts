@@ -10,7 +10,7 @@
 import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { renderFinding } from '../../api/finding.ts';
-import { kinds } from '../../api/kinds.ts';
+import { referenceOf } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -129,7 +129,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   protected override onNotice(notice: Notice): void {
     const { kind, metadata } = notice.record.resource;
     const { namespace, name, uid } = metadata;
-    const target = `${kinds[kind].shortNames[0]}/${name} -n ${namespace} --dir ${notice.record.directory}`;
+    const target = `${referenceOf(kind, metadata)} -n ${namespace} --dir ${notice.record.directory}`;
     const message = renderNotice(notice, `logfleet forget ${target}`);
     this.#notices.push(message);
     this.#log.warn(message);

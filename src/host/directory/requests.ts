@@ -15,7 +15,7 @@
  */
 import { join } from 'node:path';
 import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
-import { type AnnotationWriter, type AnnotationWriters, type KindName, kinds } from '../../api/kinds.ts';
+import { type AnnotationWriter, type AnnotationWriters, type KindName, kindNames } from '../../api/kinds.ts';
 import type { ResourceKey } from '../host.ts';
 import { listFolder, readIfPresent, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
@@ -134,7 +134,7 @@ const readSettings = jsonReader<StoredWriter & { readonly paused: boolean }>(obj
 const readRequest = jsonReader<StoredRequest>({
   ...objectOf(
     {
-      ...{ kind: { enum: Object.keys(kinds) }, namespace: resourceName, name: resourceName },
+      ...{ kind: { enum: kindNames }, namespace: resourceName, name: resourceName },
       annotations: { type: 'object', additionalProperties: { anyOf: [text, { type: 'null' }] } },
       writers: { type: 'object', additionalProperties: { type: 'object' } },
       forget: { const: true },

@@ -7,7 +7,7 @@
 import { basename, join } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
-import { type AnyResource, type KindName, kinds } from '../../api/kinds.ts';
+import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { copyDurably, listFolder, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
 
@@ -32,7 +32,7 @@ export const recordFiles = {
     const state = new StateDirectory(directory);
     const records: ResourceRecord[] = [];
     const problems: PlacedFinding[] = [];
-    for (const kind of Object.keys(kinds) as KindName[]) {
+    for (const kind of kindNames) {
       for (const { path, namespace, name } of await listStatusFiles(state, kind)) {
         const content = await readIfPresent(path);
         if (content === undefined) continue;
@@ -116,7 +116,7 @@ const readRecord = jsonReader<Omit<ResourceRecord, 'directory'>>(
       manifest: text,
       retainedSince: { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z$' },
       resource: objectOf({
-        kind: { enum: Object.keys(kinds) },
+        kind: { enum: kindNames },
         metadata: objectOf({
           ...{ namespace: resourceName, name: resourceName, uid: text, creationTimestamp: text },
           ...{ generation: { type: 'number' }, resourceVersion: { type: 'string', pattern: '^\\d{1,15}$' } },

@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
 import { renderExplanation } from '../../../src/api/finding.ts';
-import { type KindName, kinds } from '../../../src/api/kinds.ts';
+import { kindNames } from '../../../src/api/kinds.ts';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
-import { schemaOf } from '../../../src/api/schemas.ts';
+import { schemas } from '../../../src/api/schemas.ts';
 import type { StructuralSchema } from '../../../src/api/structural-schema.ts';
 import { readCorpus } from '../../corpus/corpus.ts';
-
-const kindNames = Object.keys(kinds) as KindName[];
 
 const render = (file: string, text: string) =>
   checkManifests([{ name: file, text }], checkCredentialsSecret).findings.map((finding) => {
@@ -55,7 +53,7 @@ describe('bad manifests of the corpus', () => {
           path.replaceAll(/\[\d+\]/g, ''),
         ),
       );
-    const { spec } = schemaOf(kind).properties ?? {};
+    const { spec } = schemas[kind].properties ?? {};
     // The field `exclude` contains selectors of the same form as the field `selector`.
     const fields = fieldsOf(spec ?? {}, 'spec').filter((path) => !path.startsWith('spec.exclude.'));
     expect(fields.length).toBeGreaterThan(20);

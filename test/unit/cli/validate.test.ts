@@ -245,9 +245,7 @@ spec:
       write('export.yaml', exportOf(`name: a, ${annotations}`));
       const { findings } = await validate(['.']);
       expect(findings).toEqual([
-        expect.stringMatching(
-          /^export.yaml:3:64: .*approve\]: warning: applies to rollouts, and an export has none; write /,
-        ),
+        expect.stringMatching(/^export.yaml:3:64: .*approve\]: warning: applies only to rollouts of policies; write /),
       ]);
     });
   });
