@@ -135,45 +135,51 @@ function parseDocuments(text: string): ManifestFile {
   const lines = new LineCounter();
   const documents: ManifestDocument[] = [];
   const problems: TextProblem[] = [];
-  const isJson = text.trimStart().startsWith('{');
   for (const parsed of parseText(text, lines, problems)) {
-    if (parsed.errors.length > 0) {
-      const openedAt = parsed.errors.some(isOpenQuote) ? lastQuote(parsed) : undefined;
-      problems.push(
-        ...parsed.errors
-          .slice(0, maxProblems)
-          .map((error) =>
-            isOpenQuote(error) && openedAt !== undefined
-              ? problemAt(positionAt(lines, openedAt), 'the quote that opens here has no end', 'close it')
-              : textProblem(error.code, error.message, positionAt(lines, error.pos[0])),
-          ),
-      );
-      continue;
-    }
-    const repeatedAt = repeatedKey(parsed);
-    if (repeatedAt !== undefined) {
-      problems.push(problemAt(positionAt(lines, repeatedAt), 'this member occurs twice', 'write it once'));
-      continue;
-    }
-    const escapeAt = isJson ? undefined : jsonEscape(parsed, text);
-    if (escapeAt !== undefined) {
-      problems.push(
-        problemAt(positionAt(lines, escapeAt), 'an escape that only JSON has', 'write the character itself'),
-      );
-      continue;
-    }
+    const found = problemsOf(parsed, text);
+    problems.push(...found.map(({ offset, ...problem }) => ({ ...positionAt(lines, offset), ...problem })));
+    if (found.length > 0) continue;
     try {
       const value: unknown = parsed.toJS({ maxAliasCount });
-      if (value !== null && value !== undefined) {
-        for (const document of unfoldList(documentOf(parsed, value, lines))) documents.push(document);
-      }
+      if (value === null || value === undefined) continue;
+      const locate: ManifestDocument['locate'] = (path, part) => positionAt(lines, offsetOf(parsed, path, part));
+      for (const document of unfoldList({ value, locate })) documents.push(document);
     } catch (error) {
       // The only errors left here are aliases that expand to too many nodes or that name no anchor.
-      const position = positionAt(lines, danglingAlias(parsed) ?? parsed.range?.[0] ?? 0);
+      const dangling = firstOffset(parsed, (node) => isAlias(node) && node.resolve(parsed) === undefined);
+      const position = positionAt(lines, dangling ?? parsed.range?.[0] ?? 0);
       problems.push(problemAt(position, lowerFirst((error as Error).message), 'write out what the aliases stand for'));
     }
   }
   return { documents, problems: problems.slice(0, maxProblems), isRefused: false };
+}
+
+/** Problem of a document. `offset` is the number of characters before it in the text. */
+type DocumentProblem = Explanation & { readonly offset: number };
+
+/** Returns all errors of the YAML parser, or else the first problem that Kubernetes' tools have with a document. */
+function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentProblem[] {
+  if (parsed.errors.length > 0) return parsed.errors.slice(0, maxProblems).map((error) => errorProblem(error, parsed));
+  const repeated = repeatedKey(parsed);
+  if (repeated !== undefined)
+    return [{ offset: repeated, problem: 'this member occurs twice', remedy: 'write it once' }];
+  const isJson = text.trimStart().startsWith('{');
+  const escaped = isJson ? undefined : firstOffset(parsed, (node) => hasJsonEscape(node, text));
+  if (escaped === undefined) return [];
+  return [{ offset: escaped, problem: 'an escape that only JSON has', remedy: 'write the character itself' }];
+}
+
+/** Returns the offset of the first node of a document that fulfils a condition. */
+function firstOffset(parsed: Document.Parsed, isWanted: (node: Node) => boolean): number | undefined {
+  let offset: number | undefined;
+  visit(parsed, {
+    Node(_, node) {
+      if (!isWanted(node)) return undefined;
+      offset = node.range?.[0];
+      return visit.BREAK;
+    },
+  });
+  return offset;
 }
 
 /**
@@ -248,76 +254,30 @@ function kubernetesTags(tags: Tags): Tags {
   return [...read, goInteger];
 }
 
-function textProblem(code: string, message: string, position: Position): TextProblem {
-  switch (code) {
-    case 'TAB_AS_INDENT':
-      return problemAt(position, 'a tab as indentation', 'write spaces');
-    case 'RESOURCE_EXHAUSTION':
-      return { ...position, ...nestedTooDeeply };
-    default:
-      return problemAt(position, lowerFirst(message), 'write valid YAML or JSON');
-  }
+function errorProblem({ code, message, pos: [offset] }: YAMLParseError, parsed: Document.Parsed): DocumentProblem {
+  if (code === 'TAB_AS_INDENT') return { offset, problem: 'a tab as indentation', remedy: 'write spaces' };
+  if (code === 'RESOURCE_EXHAUSTION') return { offset, ...nestedTooDeeply };
+  // The parser reports a missing quote at the end of the quoted text, which is usually the end of the file.
+  const isOpen = code === 'MISSING_CHAR' && /^Missing closing .*quote$/.test(message);
+  const opened = isOpen ? firstOffset(parsed, (node) => isQuoted(node) && (node.range?.[1] ?? 0) >= offset) : undefined;
+  if (opened !== undefined)
+    return { offset: opened, problem: 'the quote that opens here has no end', remedy: 'close it' };
+  return { offset, problem: lowerFirst(message), remedy: 'write valid YAML or JSON' };
 }
 
-/**
- * Returns the offset of the first quoted text with an escape that the YAML of Kubernetes' tools lacks: `\/`, or half of
- * a character.
- */
-function jsonEscape(parsed: Document.Parsed, text: string): number | undefined {
-  let offset: number | undefined;
-  visit(parsed, {
-    Scalar(_, { type, range }) {
-      if (type !== 'QUOTE_DOUBLE' || !range) return undefined;
-      const escapes = text.slice(range[0], range[1]).match(/\\(?:u[0-9a-fA-F]{4}|.)/gsu) ?? [];
-      if (!escapes.some((each) => /^\\(?:\/|u[dD][89a-fA-F])/.test(each))) return undefined;
-      offset = range[0];
-      return visit.BREAK;
-    },
-  });
-  return offset;
+function isQuoted(node: Node): boolean {
+  return isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE');
 }
 
-/**
- * Returns whether the error is a missing closing quote. The parser reports this error at the end of the quoted text,
- * usually the end of the file.
- */
-function isOpenQuote({ code, message }: YAMLParseError): boolean {
-  return code === 'MISSING_CHAR' && message.startsWith('Missing closing') && message.endsWith('quote');
-}
-
-/** Returns the offset of the last quoted text of a document. An unclosed quote is always the last one. */
-function lastQuote(parsed: Document.Parsed): number | undefined {
-  let offset: number | undefined;
-  visit(parsed, {
-    Scalar(_, { type, range }) {
-      if (type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE') offset = range?.[0];
-    },
-  });
-  return offset;
+/** Returns whether a quoted text has an escape that the YAML of Kubernetes' tools lacks: `\/`, or half of a character. */
+function hasJsonEscape(node: Node, text: string): boolean {
+  if (!isScalar(node) || node.type !== 'QUOTE_DOUBLE' || !node.range) return false;
+  const escapes = text.slice(node.range[0], node.range[1]).match(/\\(?:u[0-9a-fA-F]{4}|.)/gsu) ?? [];
+  return escapes.some((each) => /^\\(?:\/|u[dD][89a-fA-F])/.test(each));
 }
 
 function lowerFirst(text: string): string {
   return text.replace(/^./, (first) => first.toLowerCase());
-}
-
-/** Returns the offset of the first YAML alias whose anchor does not exist. */
-function danglingAlias(parsed: Document.Parsed): number | undefined {
-  let offset: number | undefined;
-  visit(parsed, {
-    Alias(_, alias) {
-      if (alias.resolve(parsed) !== undefined) return undefined;
-      offset = alias.range?.[0];
-      return visit.BREAK;
-    },
-  });
-  return offset;
-}
-
-function documentOf(parsed: Document.Parsed, value: unknown, lines: LineCounter): ManifestDocument {
-  return {
-    value,
-    locate: (path, part = 'value') => positionAt(lines, offsetOf(parsed, path, part)),
-  };
 }
 
 function positionAt(lines: LineCounter, offset: number): Position {
@@ -325,7 +285,7 @@ function positionAt(lines: LineCounter, offset: number): Position {
   return { line: Math.max(1, line), column: Math.max(1, col) };
 }
 
-function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value'): number {
+function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value' = 'value'): number {
   let node: Node | null = parsed.contents;
   let offset = node?.range?.[0] ?? 0;
   for (const [index, step] of path.entries()) {
