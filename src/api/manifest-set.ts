@@ -7,8 +7,7 @@
 
 import { isRecord } from '../base/record.ts';
 import { error, type Finding, fileError, type PlacedFinding, placeFinding, warning } from './finding.ts';
-import { valueAt } from './json-path.ts';
-
+import { type JsonPath, valueAt } from './json-path.ts';
 import { type ManifestDocument, parseManifestFile } from './manifest-file.ts';
 import { checkSettings, isSettingsManifest } from './operator-settings.ts';
 import { checkStoreSecret } from './secret-manifest.ts';
@@ -30,6 +29,10 @@ export interface ManifestReport {
   readonly passedOver: number;
 }
 
+/** Fields in which resources name Secrets for the log service and for an object store. */
+const serviceSecret: JsonPath = ['spec', 'credentialsSecretRef', 'name'];
+const storeSecret: JsonPath = ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'];
+
 interface Placed {
   readonly file: string;
   readonly document: ManifestDocument;
@@ -47,126 +50,79 @@ export function checkManifests(
   wallMs?: number,
 ): ManifestReport {
   const findings: PlacedFinding[] = [];
+  const report = ({ file, document }: Placed, found: Iterable<Finding>) => {
+    for (const finding of found) findings.push(placeFinding(file, document, finding));
+  };
   const resources: Placed[] = [];
   const others: Placed[] = [];
   for (const { name: file, text } of files) {
     const { documents, problems } = parseManifestFile(text);
     for (const problem of problems) findings.push({ ...fileError(file, 'Unreadable', '', ''), ...problem });
     for (const document of documents) {
-      const placed: Placed = { file, document, members: isRecord(document.value) ? document.value : {} };
-      (isOurs(placed) ? resources : others).push(placed);
+      const { value } = document;
+      const misnamed = misnamedKind(value);
+      const kind = kindOf(value);
+      const placed: Placed = { file, document, members: isRecord(value) ? value : {} };
+      (misnamed || kind ? resources : others).push(placed);
+      if (misnamed) report(placed, [misnamed]);
+      else if (kind) report(placed, validateResource(kind, placed.members, undefined, wallMs));
     }
   }
   const [first] = files;
   if (first && findings.length + resources.length + others.length === 0) {
     findings.push(fileError(first.name, 'Required', 'no document in any file, only comments', 'write a manifest'));
   }
-  for (const resource of resources) findings.push(...checkResource(resource, wallMs));
   const settings = others.filter(({ members }) => isSettingsManifest(members));
-  for (const each of settings) findings.push(...checkSettings(each.members).map((finding) => place(each, finding)));
-  const secrets = findSecrets(resources, others);
-  findings.push(...checkDuplicates([...resources, ...settings]), ...secrets.findings);
-  for (const secret of secrets.service) {
-    findings.push(...checkSecret(secret.members).map((finding) => place(secret, finding)));
-  }
-  for (const secret of secrets.store) {
-    findings.push(...checkStoreSecret(secret.members).map((finding) => place(secret, finding)));
+  for (const each of settings) report(each, checkSettings(each.members));
+  for (const [resource, duplicate] of duplicates([...resources, ...settings])) report(resource, [duplicate]);
+  const examined = new Set(settings);
+  const references = [
+    { path: serviceSecret, check: checkSecret },
+    { path: storeSecret, check: checkStoreSecret },
+  ];
+  for (const { path, check } of references) {
+    const secrets = new Set<Placed>();
+    for (const resource of resources) {
+      const { found, finding } = findSecret(resource, path, others);
+      for (const secret of found) secrets.add(secret);
+      report(resource, finding);
+    }
+    for (const secret of secrets) {
+      examined.add(secret);
+      report(secret, check(secret.members));
+    }
   }
   const order = new Map(files.map(({ name }, index) => [name, index]));
   findings.sort((left, right) => compareFindings(left, right, order));
-  const checked = resources.length + settings.length;
-  const named = new Set([...secrets.service, ...secrets.store]).size;
-  return { findings, checked, passedOver: others.length - named - settings.length };
+  return { findings, checked: resources.length + settings.length, passedOver: others.length - examined.size };
 }
 
-/**
- * Returns whether a document is a logfleet resource. Also true if only its group or only its kind is logfleet's, or if
- * it is not a manifest at all.
- */
-function isOurs({ document: { value } }: Placed): boolean {
-  return kindOf(value) !== undefined || misnamedKind(value) !== undefined;
-}
-
-function checkResource(placed: Placed, wallMs: number | undefined): readonly PlacedFinding[] {
-  const misnamed = misnamedKind(placed.document.value);
-  if (misnamed) return [place(placed, misnamed)];
-  const kind = kindOf(placed.document.value);
-  if (kind === undefined) return [];
-  return validateResource(kind, placed.members, undefined, wallMs).map((finding) => place(placed, finding));
-}
-
-function place({ file, document }: Placed, finding: Finding): PlacedFinding {
-  return placeFinding(file, document, finding);
-}
-
-function checkDuplicates(resources: readonly Placed[]): readonly PlacedFinding[] {
+/** Yields each resource or ConfigMap whose kind, namespace and name occurred before, with the error. */
+function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Finding]> {
   const seen = new Map<string, Placed>();
-  const findings: PlacedFinding[] = [];
-  for (const resource of resources) {
-    const { name, namespace } = namesOf(resource);
+  for (const each of all) {
+    const { name, namespace } = namesOf(each);
     if (name === undefined) continue;
-    const key = `${String(resource.members['kind'])} ${namespace ?? ''}/${name}`;
+    const key = `${String(each.members['kind'])} ${namespace ?? ''}/${name}`;
     const first = seen.get(key);
-    seen.set(key, first ?? resource);
-    if (first === undefined) continue;
-    const { line } = first.document.locate([]);
-    findings.push(
-      place(
-        resource,
-        error(
-          ['metadata', 'name'],
-          'Duplicate',
-          `${name} is already in ${first.file}, line ${line}`,
-          'write another name, or delete one of the two',
-        ),
-      ),
-    );
+    if (first) {
+      const problem = `${name} is already in ${first.file}, line ${first.document.locate([]).line}`;
+      yield [each, error(['metadata', 'name'], 'Duplicate', problem, 'write another name, or delete one of the two')];
+    } else seen.set(key, each);
   }
-  return findings;
 }
 
-interface FoundSecrets {
-  /** Secrets that contain credentials for the log service. */
-  readonly service: ReadonlySet<Placed>;
-  /** Secrets that contain credentials for an object store. */
-  readonly store: ReadonlySet<Placed>;
-  readonly findings: readonly PlacedFinding[];
+/** Returns the Secret that a field of a resource names, or a warning if these manifests have it only in another namespace. */
+function findSecret(resource: Placed, path: JsonPath, others: readonly Placed[]) {
+  const name = valueAt(resource.members, path);
+  const { namespace } = namesOf(resource);
+  const sameName = others.filter((other) => isSecret(other) && namesOf(other).name === name);
+  const found = sameName.filter((other) => namesOf(other).namespace === namespace);
+  if (sameName.length === 0 || found.length > 0) return { found, finding: [] };
+  const problem = `the Secret ${String(name)} in these manifests is in another namespace`;
+  const wanted = namespace === undefined ? 'without a namespace, as the resource' : `in namespace ${namespace}`;
+  return { found, finding: [warning(path, 'Risky', problem, `write it ${wanted}`)] };
 }
-
-/** Finds the Secrets that logfleet resources name. Other Secrets are ignored. */
-function findSecrets(resources: readonly Placed[], others: readonly Placed[]): FoundSecrets {
-  const found = { service: new Set<Placed>(), store: new Set<Placed>() };
-  const findings: PlacedFinding[] = [];
-  for (const resource of resources) {
-    for (const { path, use } of secretReferences) {
-      const reference = valueAt(resource.members, path);
-      const { namespace } = namesOf(resource);
-      const sameName = others.filter((other) => isSecret(other) && namesOf(other).name === reference);
-      const reachable = sameName.filter((other) => namesOf(other).namespace === namespace);
-      for (const secret of reachable) found[use].add(secret);
-      if (sameName.length === 0 || reachable.length > 0) continue;
-      const wanted = namespace === undefined ? 'without a namespace, as the resource' : `in namespace ${namespace}`;
-      findings.push(
-        place(
-          resource,
-          warning(
-            path,
-            'Risky',
-            `the Secret ${String(reference)} in these manifests is in another namespace`,
-            `write it ${wanted}`,
-          ),
-        ),
-      );
-    }
-  }
-  return { ...found, findings };
-}
-
-/** Fields in which logfleet resources name Secrets, and the use of each Secret. */
-const secretReferences = [
-  { path: ['spec', 'credentialsSecretRef', 'name'], use: 'service' },
-  { path: ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'], use: 'store' },
-] as const;
 
 function isSecret({ members: { apiVersion, kind } }: Placed): boolean {
   return apiVersion === 'v1' && kind === 'Secret';
