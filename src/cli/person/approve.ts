@@ -8,35 +8,23 @@ import { reasons } from '../../api/conditions.ts';
 import type { Rollout, StageStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { counted } from '../../base/number-text.ts';
-import type { CommandContext } from '../context.ts';
 import type { ApproveOptions, TargetOptions } from '../options.ts';
 import { commandLine } from '../render/next-steps.ts';
-import { type OpenResources, openResources } from '../resources/resource-access.ts';
 import { UsageError } from '../usage-error.ts';
-import { actOnPolicy, nothingToDo, type PersonAction, renderPaused } from './person-action.ts';
-import { rolloutOf } from './rollout-request.ts';
+import { nothingToDo, type PersonAction, renderPaused, rolloutCommand } from './person-action.ts';
 
-export function approveCommand(
-  target: string,
-  { stage, ...options }: ApproveOptions,
-  context: CommandContext,
-  open: OpenResources = openResources,
-): Promise<number> {
-  return actOnPolicy(target, options, context, open, (resource) => {
-    const rollout = rolloutOf(resource, 'approve');
-    const stages = resource.status?.stages ?? [];
-    const wanted = stage === undefined ? awaiting(resource, rollout, stages) : named(stage, rollout, stages);
-    const unheard = unreadApprovalBefore(resource, rollout, stages, wanted);
-    if (unheard !== undefined) {
-      const first = `the operator has not read the earlier approval of stage ${unheard} yet`;
-      throw nothingToDo(
-        resource,
-        `${first}: approve ${wanted.name} after that, because the annotation holds only one approval`,
-      );
-    }
-    return approve(resource, rollout, wanted, options);
-  });
-}
+export const approveCommand = rolloutCommand('approve', (policy, rollout, options: ApproveOptions) => {
+  const { stage, ...target } = options;
+  const stages = policy.status?.stages ?? [];
+  const wanted = stage === undefined ? awaiting(policy, rollout, stages) : named(stage, rollout, stages);
+  const unread = unreadApprovalBefore(policy, rollout, stages, wanted);
+  if (unread === undefined) return approve(policy, rollout, wanted, target);
+  const first = `the operator has not read the earlier approval of stage ${unread} yet`;
+  throw nothingToDo(
+    policy,
+    `${first}: approve ${wanted.name} after that, because the annotation holds only one approval`,
+  );
+});
 
 /** Returns the stage that waits for an approval now, or that cannot end without one. */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
@@ -108,36 +96,24 @@ function approve(
   }
   const annotation = { name: annotations.approve, value };
   const also = renderPaused(resource, options);
-  switch (state) {
-    case 'AwaitingApproval': {
-      const effect =
-        stage.members === 0
-          ? 'it is skipped unless it has members now'
-          : `${renderMembers(stage)} upgraded now${renderOffline(resource)}`;
-      return { annotation, report: `approved stage ${name} of rollout ${id}: ${effect}.${also}` };
-    }
-    case 'Pending':
-      if (!needsApproval(resource, name)) {
-        throw nothingToDo(resource, `stage ${name} needs no approval: it starts after the stages before it`);
-      }
-      return {
-        annotation,
-        report: `approved stage ${name} of rollout ${id} in advance: it starts after the stages before it.${also}`,
-      };
-    case 'Stopped': {
-      if (isInconclusive(rollout, name)) {
-        const report = `ended stage ${name} of rollout ${id}, of which no member is at the target: the rollout continues.${also}`;
-        return { annotation, report };
-      }
-      const retry = commandLine('retry', resource, options);
-      throw nothingToDo(resource, `rollout ${id} was stopped in stage ${name}. To continue: ${retry}`);
-    }
-    case 'Progressing':
-    case 'Soaking':
-    case 'Failed':
-    case 'Completed':
-      throw nothingToDo(resource, `stage ${name} of rollout ${id} has already started`);
+  if (state === 'AwaitingApproval') {
+    const isEmpty = stage.members === 0;
+    const upgrades = `${renderMembers(stage)} upgraded now${renderOffline(resource)}`;
+    const effect = isEmpty ? 'it is skipped unless it has members now' : upgrades;
+    return { annotation, report: `approved stage ${name} of rollout ${id}: ${effect}.${also}` };
   }
+  if (state === 'Pending') {
+    const later = 'it starts after the stages before it';
+    if (!needsApproval(resource, name)) throw nothingToDo(resource, `stage ${name} needs no approval: ${later}`);
+    return { annotation, report: `approved stage ${name} of rollout ${id} in advance: ${later}.${also}` };
+  }
+  if (state === 'Stopped' && isInconclusive(rollout, name)) {
+    const report = `ended stage ${name} of rollout ${id}, of which no member is at the target: the rollout continues.${also}`;
+    return { annotation, report };
+  }
+  if (state !== 'Stopped') throw nothingToDo(resource, `stage ${name} of rollout ${id} has already started`);
+  const retry = commandLine('retry', resource, options);
+  throw nothingToDo(resource, `rollout ${id} was stopped in stage ${name}. To continue: ${retry}`);
 }
 
 /**

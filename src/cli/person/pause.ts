@@ -6,47 +6,35 @@
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { AnyResource } from '../../api/kinds.ts';
-import type { CommandContext } from '../context.ts';
 import type { PauseOptions, TargetOptions } from '../options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { isComplete, isPausedByAnnotation, resumeStep, targetFlags } from '../render/next-steps.ts';
-import { type OpenResources, openResources } from '../resources/resource-access.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
 import { pauseAllCommand } from './pause-all.ts';
-import { act, nothingToDo, renderInProgress } from './person-action.ts';
+import { nothingToDo, type PersonCommand, personCommand, renderInProgress } from './person-action.ts';
+
+const pauseOne = personCommand((resource, options) => {
+  if (isComplete(resource)) throw nothingToDo(resource, 'it is already complete');
+  const already = isPausedByAnnotation(resource);
+  const annotation = already ? undefined : { name: annotations.paused, value: 'true' };
+  return { annotation, report: renderPause(resource, already, options) };
+});
+
+const resumeOne = personCommand((resource, options, reader) => {
+  const already = !isPausedByAnnotation(resource);
+  const annotation = already ? undefined : { name: annotations.paused, value: undefined };
+  const everything = pauseOfAll(resource, reader);
+  const isIneffective = resource.spec.paused || everything !== undefined;
+  return { annotation, report: renderResumption(resource, already, everything, options), isIneffective };
+});
 
 /** Pauses the resource `target`. If `target` is undefined (`--all`), pauses the whole operator. */
-export function pauseCommand(
-  target: string | undefined,
-  options: PauseOptions,
-  context: CommandContext,
-  open: OpenResources = openResources,
-): Promise<number> {
-  if (target === undefined) return pauseAllCommand(true, options, context);
-  return act(target, options, context, open, (resource) => {
-    if (isComplete(resource)) throw nothingToDo(resource, 'it is already complete');
-    const already = isPausedByAnnotation(resource);
-    const annotation = already ? undefined : { name: annotations.paused, value: 'true' };
-    return { annotation, report: renderPause(resource, already, options) };
-  });
-}
+export const pauseCommand: PersonCommand<PauseOptions, string | undefined> = (target, options, context, ...ports) =>
+  target === undefined ? pauseAllCommand(true, options, context) : pauseOne(target, options, context, ...ports);
 
 /** Resumes the resource `target`. If `target` is undefined (`--all`), resumes the whole operator. */
-export function resumeCommand(
-  target: string | undefined,
-  options: PauseOptions,
-  context: CommandContext,
-  open: OpenResources = openResources,
-): Promise<number> {
-  if (target === undefined) return pauseAllCommand(false, options, context);
-  return act(target, options, context, open, (resource, reader) => {
-    const already = !isPausedByAnnotation(resource);
-    const annotation = already ? undefined : { name: annotations.paused, value: undefined };
-    const everything = pauseOfAll(resource, reader);
-    const isIneffective = resource.spec.paused || everything !== undefined;
-    return { annotation, report: renderResumption(resource, already, everything, options), isIneffective };
-  });
-}
+export const resumeCommand: typeof pauseCommand = (target, options, context, ...ports) =>
+  target === undefined ? pauseAllCommand(false, options, context) : resumeOne(target, options, context, ...ports);
 
 function renderPause(resource: AnyResource, already: boolean, options: TargetOptions): string {
   const { metadata } = resource;

@@ -3,13 +3,15 @@
  * reports the result on stdout. A GitOps tool undoes changes of the spec that it manages, but not such an annotation.
  */
 
+import type { Rollout } from '../../api/generated/collector-version-policy.ts';
 import { type AnyResource, type CollectorVersionPolicy, referenceOf } from '../../api/kinds.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { counted } from '../../base/number-text.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { commandLine, resumeStep } from '../render/next-steps.ts';
-import { findResource, type OpenResources, parseReference } from '../resources/resource-access.ts';
+import { findResource, type OpenResources, openResources, parseReference } from '../resources/resource-access.ts';
 import type { Annotation, ResourceReader } from '../resources/resource-reader.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -22,44 +24,55 @@ export interface PersonAction {
   readonly isIneffective?: boolean;
 }
 
-/** Writes the annotation that `decide` returns for the resource `target`. Writes nothing if `decide` throws. */
-export async function act(
-  target: string,
-  options: TargetOptions,
+export type PersonCommand<Options, Target = string> = (
+  target: Target,
+  options: Options,
   context: CommandContext,
-  open: OpenResources,
-  decide: (resource: AnyResource, reader: ResourceReader) => PersonAction,
-): Promise<number> {
-  const { kind, name } = parseReference(target);
-  const reader = await open(options, context);
-  try {
-    const resource = await findResource(reader, kind, name, options);
-    const { annotation, report, isIneffective = false } = decide(resource, reader);
-    if (annotation) await reader.annotate(kind, resource.metadata, annotation);
-    context.stdout.write(
-      `${referenceOf(resource.kind, resource.metadata)} in namespace ${resource.metadata.namespace}: ${report}\n`,
-    );
-    const idle = await reader.idleNote?.();
-    if (idle !== undefined) context.stderr.write(`${idle}\n`);
-    return isIneffective ? exitStatus.failed : exitStatus.ok;
-  } finally {
-    await reader.close();
-  }
+  open?: OpenResources,
+  clock?: Clock,
+) => Promise<number>;
+
+/** Creates a command that writes the annotation that `decide` returns for a resource. It writes nothing if `decide` throws. */
+export function personCommand<Options extends TargetOptions>(
+  decide: (resource: AnyResource, options: Options, reader: ResourceReader, clock: Clock) => PersonAction,
+): PersonCommand<Options> {
+  return async (target, options, context, open = openResources, clock = systemClock) => {
+    const { kind, name } = parseReference(target);
+    const reader = await open(options, context);
+    try {
+      const resource = await findResource(reader, kind, name, options);
+      const { annotation, report, isIneffective = false } = decide(resource, options, reader, clock);
+      if (annotation) await reader.annotate(kind, resource.metadata, annotation);
+      context.stdout.write(
+        `${referenceOf(kind, resource.metadata)} in namespace ${resource.metadata.namespace}: ${report}\n`,
+      );
+      const idle = await reader.idleNote?.();
+      if (idle !== undefined) context.stderr.write(`${idle}\n`);
+      return isIneffective ? exitStatus.failed : exitStatus.ok;
+    } finally {
+      await reader.close();
+    }
+  };
 }
 
-/** Does the same as `act`, but only for policies. Throws a `UsageError` for an export. */
-export function actOnPolicy(
-  target: string,
-  options: TargetOptions,
-  context: CommandContext,
-  open: OpenResources,
-  decide: (policy: CollectorVersionPolicy) => PersonAction,
-): Promise<number> {
-  return act(target, options, context, open, (resource) => {
-    if (resource.kind === 'CollectorVersionPolicy') return decide(resource);
-    throw new UsageError(
-      `${target} is an export, and exports have no rollout. An export retries automatically. To end it, delete its manifest or run: ${commandLine('pause', resource, options)}`,
-    );
+/** Creates a command about the current rollout of a policy. The command refuses exports, and policies without a rollout. */
+export function rolloutCommand<Options extends TargetOptions>(
+  name: 'approve' | 'retry' | 'abort',
+  decide: (policy: CollectorVersionPolicy, rollout: Rollout, options: Options, clock: Clock) => PersonAction,
+): PersonCommand<Options> {
+  return personCommand((resource, options, _reader, clock) => {
+    if (resource.kind !== 'CollectorVersionPolicy') {
+      const reference = referenceOf(resource.kind, resource.metadata);
+      throw new UsageError(
+        `${reference} is an export, and exports have no rollout. An export retries automatically. To end it, delete its manifest or run: ${commandLine('pause', resource, options)}`,
+      );
+    }
+    const { status } = resource;
+    if (!status) throw nothingToDo(resource, 'no operator has read it yet. Check that an operator is running');
+    if (status.rollout) return decide(resource, status.rollout, options, clock);
+    const state = status.summary?.state;
+    const why = state === undefined ? '' : ` (${state})`;
+    throw nothingToDo(resource, `there is no rollout to ${name}${why}`);
   });
 }
 

@@ -5,71 +5,36 @@
 
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
-import type { Rollout } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
-import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { commandLine } from '../render/next-steps.ts';
-import { type OpenResources, openResources } from '../resources/resource-access.ts';
-import { actOnPolicy, nothingToDo, renderInProgress, renderPaused } from './person-action.ts';
+import { nothingToDo, renderInProgress, renderPaused, rolloutCommand } from './person-action.ts';
 
-export function retryCommand(
-  target: string,
-  options: TargetOptions,
-  context: CommandContext,
-  open: OpenResources = openResources,
-  clock: Clock = systemClock,
-): Promise<number> {
-  return actOnPolicy(target, options, context, open, (resource) => {
-    const { id } = rolloutOf(resource, 'retry');
-    const failed = resource.status?.collectors?.failed ?? 0;
-    if (!resource.status?.rollout?.stopped && !hasFailures(resource)) {
-      throw nothingToDo(resource, `rollout ${id} is not stopped and has no failures`);
-    }
-    return { annotation: request(annotations.retry, id, clock), report: renderRetry(resource, id, failed, options) };
-  });
-}
+export const retryCommand = rolloutCommand('retry', (policy, { id, stopped }, options, clock) => {
+  if (!stopped && !hasFailures(policy)) throw nothingToDo(policy, `rollout ${id} is not stopped and has no failures`);
+  return { annotation: request(annotations.retry, id, clock), report: renderRetry(policy, id, options) };
+});
 
-export function abortCommand(
-  target: string,
-  options: TargetOptions,
-  context: CommandContext,
-  open: OpenResources = openResources,
-  clock: Clock = systemClock,
-): Promise<number> {
-  return actOnPolicy(target, options, context, open, (resource) => {
-    const { id } = rolloutOf(resource, 'abort');
-    const retry = commandLine('retry', resource, options);
-    const over = overBy(resource);
-    if (over !== undefined) {
-      throw nothingToDo(resource, `rollout ${id} ${over}: set another target, or continue with: ${retry}`);
-    }
-    const running = renderInProgress(resource);
-    const report = `aborted rollout ${id}${running}. Upgraded collectors stay upgraded. Set another target, or continue with: ${retry}`;
-    return { annotation: request(annotations.abort, id, clock), report };
-  });
-}
-
-/**
- * Returns the current rollout from the status. Throws `cli.nothingToDo` if there is none; the message names `command`.
- */
-export function rolloutOf(resource: CollectorVersionPolicy, command: 'approve' | 'retry' | 'abort'): Rollout {
-  const { status } = resource;
-  if (!status) throw nothingToDo(resource, 'no operator has read it yet. Check that an operator is running');
-  if (status.rollout) return status.rollout;
-  const state = status.summary?.state;
-  const why = state === undefined ? '' : ` (${state})`;
-  throw nothingToDo(resource, `there is no rollout to ${command}${why}`);
-}
+export const abortCommand = rolloutCommand('abort', (policy, { id }, options, clock) => {
+  const retry = commandLine('retry', policy, options);
+  const over = overBy(policy);
+  if (over !== undefined) {
+    throw nothingToDo(policy, `rollout ${id} ${over}: set another target, or continue with: ${retry}`);
+  }
+  const running = renderInProgress(policy);
+  const report = `aborted rollout ${id}${running}. Upgraded collectors stay upgraded. Set another target, or continue with: ${retry}`;
+  return { annotation: request(annotations.abort, id, clock), report };
+});
 
 function request(name: string, rolloutId: string, clock: Clock) {
   return { name, value: `${rolloutId}/${new Date(clock.now()).toISOString()}` };
 }
 
-function renderRetry(resource: CollectorVersionPolicy, id: string, failed: number, options: TargetOptions): string {
+function renderRetry(resource: CollectorVersionPolicy, id: string, options: TargetOptions): string {
+  const failed = resource.status?.collectors?.failed ?? 0;
   const again = failed === 0 ? '' : `${counted(failed, 'failed collector')} ${failed === 1 ? 'is' : 'are'} retried`;
   const also = renderPaused(resource, options);
   if (resource.status?.rollout?.stopped)
