@@ -363,6 +363,11 @@ function addVerify(program: Command, runs: Runs): void {
           'logfleet verify s3://audit/logs/prod/errors/3f2a… --region eu-central-1',
         ),
     )
+    .hook('preAction', () => {
+      const [manifest = ''] = command.args;
+      const flag = manifest.startsWith('s3://') ? undefined : flagAmong(command, storeAttributes);
+      if (flag) throw new UsageError(`${flag} is for a manifest at s3://, but ${manifest} is a file: remove the flag`);
+    })
     .action(runs(() => import('./verify/verify.ts').then(({ verifyCommand }) => verifyCommand)));
 }
 

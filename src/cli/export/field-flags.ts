@@ -16,79 +16,61 @@ interface FieldFlag {
 
 export const storePath = 'spec.destination.s3.';
 
-function field(path: string, flags: string, help: string, parse?: (text: string) => unknown): FieldFlag {
-  const option = new Option(flags, help);
+/**
+ * Defines the flag that sets a field of the spec. `value` is the placeholder of its value in the help, empty for a flag without a value. By
+ * default, the flag has the name of the field in kebab case, such as `time-zone` for `timeRange.timeZone`.
+ */
+function field(
+  path: string,
+  value: string,
+  help: string,
+  parse?: (text: string) => unknown,
+  name = kebab(path),
+): FieldFlag {
+  const option = new Option(`--${name} ${value}`.trimEnd(), help);
   if (parse) option.argParser(parse);
-  return { path, option, attribute: option.attributeName() };
+  return { path: `spec.${path}`, option, attribute: option.attributeName() };
+}
+
+function kebab(path: string): string {
+  return path.replace(/^.*\./, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /**
  * Defines a flag whose values are fixed. The user may write them in any capitalisation. The default is the first value, unless `fallback`
  * names another.
  */
-function choice(path: string, flags: string, help: string, values: readonly string[], fallback = values[0]): FieldFlag {
-  return field(path, flags, `${help}: ${values.join(', ')} (default: ${fallback}).`, (text) => {
-    const meant = values.find((value) => value.toLowerCase() === text.toLowerCase());
+function choice(path: string, value: string, help: string, values: readonly string[], fallback = values[0]): FieldFlag {
+  return field(path, value, `${help}: ${values.join(', ')} (default: ${fallback}).`, (text) => {
+    const meant = values.find((each) => each.toLowerCase() === text.toLowerCase());
     if (meant === undefined) throw new InvalidArgumentError(`Write ${values.join(' or ')}.`);
     return meant;
   });
 }
 
+const fromHelp = 'Start of the range: 2026-11-01T00:00:00, with an offset, in ms, or -24h from now.';
+
+const pathStyleHelp = 'put the name of the bucket into the path, as many stores require.';
+
 export const fieldFlags: readonly FieldFlag[] = [
-  field('spec.query', '--query <query>', 'Query in the language of the service.'),
-  field(
-    'spec.timeRange.from',
-    '--from <time>',
-    'Start of the range: 2026-11-01T00:00:00, with an offset, in ms, or -24h from now.',
-  ),
-  field('spec.timeRange.to', '--to <time>', 'End of the range, excluded; or now.'),
-  field(
-    'spec.timeRange.timeZone',
-    '--time-zone <zone>',
-    'Time zone of times without an offset, such as Europe/Berlin.',
-  ),
-  field('spec.byReceiptTime', '--by-receipt-time', 'The range applies to receipt times, not to message times.'),
-  choice('spec.autoParsingMode', '--auto-parsing-mode <mode>', 'How fields of JSON messages are parsed', [
-    'Manual',
-    'AutoParse',
-  ]),
-  choice('spec.results', '--results <what>', 'Messages, or records of an aggregation', ['Messages', 'Records']),
-  choice('spec.output.format', '--format <format>', 'Format of the files; with -o -, NDJSON or CSV', [
-    ...['NDJSON', 'CSV', 'Parquet'],
-  ]),
-  choice(
-    'spec.output.compression',
-    '--compression <how>',
-    'Compression of the files; none with -o -',
-    ['None', 'Gzip', 'Zstd'],
-    'Gzip',
-  ),
-  field('spec.output.fields', '--fields <a,b>', 'Fields to write, in this order (default: all).', nameList),
-  field('spec.output.maxPartSize', '--max-part-size <size>', 'Maximum size of a file (default: 256Mi).'),
-  field('spec.parallelism', '--parallelism <n>', 'Maximum number of search jobs at once (default: 4).', wholeNumber),
-  field(
-    'spec.limits.maxMessages',
-    '--max-messages <n>',
-    'Start no further search after this number of rows.',
-    wholeNumber,
-  ),
-  field(
-    'spec.limits.maxBytesScanned',
-    '--max-bytes-scanned <size>',
-    'Start no further search after this number of scanned bytes, such as 1Ti.',
-  ),
-  field('spec.activeDeadlineSeconds', '--active-deadline-seconds <n>', 'Fail after this time.', wholeNumber),
-  choice(
-    'spec.incompletePolicy',
-    '--incomplete-policy <policy>',
-    'Intervals that cannot be proven: fail, or keep them with a flag',
-    ['Fail', 'Keep'],
-  ),
-  choice('spec.proof', '--proof <how>', 'Proof of completeness: by an aggregation, or by counts only', [
-    'Digest',
-    'Count',
-  ]),
-  field('spec.settleDelay', '--settle-delay <duration>', 'Minimum age of the searched data (default: 3m).'),
+  field('query', '<query>', 'Query in the language of the service.'),
+  field('timeRange.from', '<time>', fromHelp),
+  field('timeRange.to', '<time>', 'End of the range, excluded; or now.'),
+  field('timeRange.timeZone', '<zone>', 'Time zone of times without an offset, such as Europe/Berlin.'),
+  field('byReceiptTime', '', 'The range applies to receipt times, not to message times.'),
+  choice('autoParsingMode', '<mode>', 'How fields of JSON messages are parsed', ['Manual', 'AutoParse']),
+  choice('results', '<what>', 'Messages, or records of an aggregation', ['Messages', 'Records']),
+  choice('output.format', '<format>', 'Format of the files; with -o -, NDJSON or CSV', ['NDJSON', 'CSV', 'Parquet']),
+  choice('output.compression', '<how>', 'Compression of the files; none with -o -', ['None', 'Gzip', 'Zstd'], 'Gzip'),
+  field('output.fields', '<a,b>', 'Fields to write, in this order (default: all).', nameList),
+  field('output.maxPartSize', '<size>', 'Maximum size of a file (default: 256Mi).'),
+  field('parallelism', '<n>', 'Maximum number of search jobs at once (default: 4).', wholeNumber),
+  field('limits.maxMessages', '<n>', 'Start no further search after this number of rows.', wholeNumber),
+  field('limits.maxBytesScanned', '<size>', 'Start no further search after this number of scanned bytes, such as 1Ti.'),
+  field('activeDeadlineSeconds', '<n>', 'Fail after this time.', wholeNumber),
+  choice('incompletePolicy', '<policy>', 'Unproven intervals: fail, or keep them with a flag', ['Fail', 'Keep']),
+  choice('proof', '<how>', 'Proof of completeness: by an aggregation, or by counts only', ['Digest', 'Count']),
+  field('settleDelay', '<duration>', 'Minimum age of the searched data (default: 3m).'),
   ...storeFlags('With -o s3://'),
 ];
 
@@ -97,19 +79,12 @@ export const fieldFlags: readonly FieldFlag[] = [
  * they apply.
  */
 export function storeFlags(when: string): readonly FieldFlag[] {
+  const path = 'destination.s3';
   return [
-    field(`${storePath}endpoint`, '--endpoint <url>', `${when}: address of the store (default: Amazon S3).`),
-    field(
-      `${storePath}region`,
-      '--region <name>',
-      `${when}: region of the bucket (default: AWS_REGION, else us-east-1).`,
-    ),
-    field(
-      `${storePath}forcePathStyle`,
-      '--path-style',
-      `${when}: put the name of the bucket into the path, as many stores require.`,
-    ),
-    field(`${storePath}insecure`, '--insecure', `${when}: allow an http:// endpoint.`),
+    field(`${path}.endpoint`, '<url>', `${when}: address of the store (default: Amazon S3).`),
+    field(`${path}.region`, '<name>', `${when}: region of the bucket (default: AWS_REGION, else us-east-1).`),
+    field(`${path}.forcePathStyle`, '', `${when}: ${pathStyleHelp}`, undefined, 'path-style'),
+    field(`${path}.insecure`, '', `${when}: allow an http:// endpoint.`),
   ];
 }
 

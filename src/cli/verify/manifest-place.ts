@@ -20,18 +20,8 @@ export function placesOfExports(
   { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
 ): readonly DestinationSettings[] {
   if (text.startsWith('s3://')) return [storePlace(text, options, env)];
-  const flag = storeFlags.find(([attribute]) => options[attribute] !== undefined)?.[1];
-  if (flag !== undefined)
-    throw new UsageError(`${flag} is for a manifest at s3://, but ${text} is a file: remove the flag`);
   return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
 }
-
-const storeFlags = [
-  ['endpoint', '--endpoint'],
-  ['region', '--region'],
-  ['pathStyle', '--path-style'],
-  ['insecure', '--insecure'],
-] as const satisfies readonly (readonly [keyof StoreOptions, string])[];
 
 function storePlace(
   text: string,
