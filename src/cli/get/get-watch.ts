@@ -11,7 +11,7 @@ import { TroubleLines } from '../live/trouble-lines.ts';
 import type { GetOptions } from '../options.ts';
 import { nextSteps } from '../render/next-steps.ts';
 import { cellsOf, headingsOf, renderResourceTable, renderYaml, type TableOptions } from '../render/resource-table.ts';
-import { renderResource } from '../render/resource-view.ts';
+import { viewOf } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';
 import { columnWidths, renderRow } from '../render/table.ts';
 import { printable, renderAge } from '../render/text.ts';
@@ -67,7 +67,7 @@ export function createPresenter(
       updatedPerMinute: pace.perMinute(clock.monotonic()),
       steps: nextSteps(first, request.options),
     };
-    return renderResource(first, moment, { width, height, colour });
+    return viewOf(first).render(first, moment, { width, height, colour });
   });
 }
 

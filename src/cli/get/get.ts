@@ -9,7 +9,7 @@ import type { GetOptions } from '../options.ts';
 import { holds, renderBehind } from '../render/condition-lines.ts';
 import { isComplete, nextSteps } from '../render/next-steps.ts';
 import { renderDocuments, renderResourceTable } from '../render/resource-table.ts';
-import { renderResource } from '../render/resource-view.ts';
+import { viewOf } from '../render/resource-view.ts';
 import {
   findResource,
   kindNamed,
@@ -68,7 +68,7 @@ async function show(request: GetRequest, reader: ResourceReader, context: Comman
   const moment = { nowMs, steps: nextSteps(first, request.options) };
   const lines =
     request.name !== undefined && output === 'table'
-      ? renderResource(first, moment, { width, colour: stdout.colour })
+      ? viewOf(first).render(first, moment, { width, colour: stdout.colour })
       : renderResourceTable(resources, table);
   const all = retainedLines.length === 0 ? lines : [...lines, '', ...retainedLines];
   stdout.write(all.map((line) => `${line}\n`).join(''));

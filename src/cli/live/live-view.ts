@@ -10,7 +10,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { Output } from '../context.ts';
 import { type NextSteps, nextSteps, renderMessage, type StepOptions } from '../render/next-steps.ts';
-import { renderLine, renderReason, renderResource } from '../render/resource-view.ts';
+import { renderLine, renderReason, viewOf } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';
 import type { LiveEvent } from '../render/view-layout.ts';
 import { RequestPace, UpdatePace } from './rates.ts';
@@ -50,10 +50,9 @@ interface Shown {
 type KeyOfShown = Pick<AnyResource['metadata'], 'namespace' | 'name'> & { readonly kind: KindName };
 
 export class LiveView {
+  readonly #options: LiveViewOptions;
   readonly #output: Output;
   readonly #clock: Clock;
-  readonly #flagsOf: (resource: AnyResource) => StepOptions;
-  readonly #resumeAll: () => string | undefined;
   readonly #screen: Screen | undefined;
   readonly #shown = new Map<string, Shown>();
   readonly #requests = new RequestPace();
@@ -62,11 +61,11 @@ export class LiveView {
   #timer: Timer | undefined;
   #ended = false;
 
-  constructor({ output, clock, flagsOf = () => ({}), resumeAll = () => undefined }: LiveViewOptions) {
+  constructor(options: LiveViewOptions) {
+    const { output, clock } = options;
+    this.#options = options;
     this.#output = output;
     this.#clock = clock;
-    this.#flagsOf = flagsOf;
-    this.#resumeAll = resumeAll;
     this.#screen = output.isTTY ? new Screen(output) : undefined;
     this.#begunMs = clock.monotonic();
   }
@@ -163,7 +162,7 @@ export class LiveView {
         events,
         steps: this.#stepsOf(resource),
       };
-      const lines = renderResource(resource, moment, options);
+      const lines = viewOf(resource).render(resource, moment, options);
       return index === 0 ? lines : ['', ...lines];
     });
   }
@@ -203,7 +202,8 @@ export class LiveView {
   }
 
   #stepsOf(resource: AnyResource): NextSteps {
-    return nextSteps(resource, this.#flagsOf(resource), this.#resumeAll());
+    const { flagsOf, resumeAll } = this.#options;
+    return nextSteps(resource, flagsOf?.(resource) ?? {}, resumeAll?.());
   }
 
   #write(line: string): void {

@@ -11,7 +11,7 @@ import { conditionOf } from '../render/condition-lines.ts';
 import { isComplete, isPausedByAnnotation, resumeStep, targetFlags } from '../render/next-steps.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
 import { pauseAllCommand } from './pause-all.ts';
-import { nothingToDo, type PersonCommand, personCommand, renderInProgress } from './person-action.ts';
+import { nothingToDo, type PersonCommand, personCommand, renderInFlight } from './person-action.ts';
 
 const pauseOne = personCommand((resource, options) => {
   if (isComplete(resource)) throw nothingToDo(resource, 'it is already complete');
@@ -43,7 +43,7 @@ function renderPause(resource: AnyResource, already: boolean, options: TargetOpt
     metadata: { ...metadata, annotations: { ...metadata.annotations, [annotations.paused]: 'true' } },
   };
   const state = already ? 'was already paused' : 'paused';
-  return `${state}${renderInProgress(resource)}. To resume: ${resumeStep(paused, options)}`;
+  return `${state}${renderInFlight(resource)}. To resume: ${resumeStep(paused, options)}`;
 }
 
 function renderResumption(

@@ -7,10 +7,10 @@ import type { Rollout } from '../../api/generated/collector-version-policy.ts';
 import { type AnyResource, type CollectorVersionPolicy, referenceOf } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
-import { counted } from '../../base/number-text.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { commandLine, resumeStep } from '../render/next-steps.ts';
+import { viewOf } from '../render/resource-view.ts';
 import { findResource, type OpenResources, openResources, parseReference } from '../resources/resource-access.ts';
 import type { Annotation, ResourceReader } from '../resources/resource-reader.ts';
 import { UsageError } from '../usage-error.ts';
@@ -87,21 +87,8 @@ export function nothingToDo(resource: AnyResource, message: string): LogfleetErr
   return failure('wait', 'cli.nothingToDo', `${referenceOf(resource.kind, resource.metadata)}: ${message}`);
 }
 
-/**
- * Returns a text about upgrades and searches in flight, which a pause does not stop: `; 6 in progress end by themselves`. Empty if nothing
- * is in flight.
- */
-export function renderInProgress(resource: AnyResource): string {
-  switch (resource.kind) {
-    case 'CollectorVersionPolicy': {
-      const inProgress = resource.status?.collectors?.inProgress ?? 0;
-      if (inProgress === 0) return '';
-      return `; ${counted(inProgress, 'upgrade')} in flight ${inProgress === 1 ? 'ends by itself' : 'end by themselves'}`;
-    }
-    case 'SearchExport': {
-      const searches = resource.status?.jobs?.length ?? 0;
-      if (searches === 0) return '';
-      return `; ${searches === 1 ? '1 running search is' : `${searches} running searches are`} read to the end`;
-    }
-  }
+/** Returns a text about upgrades and searches in flight, which a pause does not stop. Empty if nothing is in flight. */
+export function renderInFlight(resource: AnyResource): string {
+  const text = resource.status && viewOf(resource).inFlight(resource.status);
+  return text === undefined ? '' : `; ${text}`;
 }

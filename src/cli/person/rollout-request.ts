@@ -11,7 +11,7 @@ import { counted } from '../../base/number-text.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { commandLine } from '../render/next-steps.ts';
-import { nothingToDo, renderInProgress, renderPaused, rolloutCommand } from './person-action.ts';
+import { nothingToDo, renderInFlight, renderPaused, rolloutCommand } from './person-action.ts';
 
 export const retryCommand = rolloutCommand('retry', (policy, { id, stopped }, options, clock) => {
   if (!stopped && !hasFailures(policy)) throw nothingToDo(policy, `rollout ${id} is not stopped and has no failures`);
@@ -24,7 +24,7 @@ export const abortCommand = rolloutCommand('abort', (policy, { id }, options, cl
   if (over !== undefined) {
     throw nothingToDo(policy, `rollout ${id} ${over}: set another target, or continue with: ${retry}`);
   }
-  const running = renderInProgress(policy);
+  const running = renderInFlight(policy);
   const report = `aborted rollout ${id}${running}. Upgraded collectors stay upgraded. Set another target, or continue with: ${retry}`;
   return { annotation: request(annotations.abort, id, clock), report };
 });

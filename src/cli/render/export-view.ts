@@ -3,12 +3,7 @@
  * incomplete intervals, errors, the query and the destination. All functions are pure.
  */
 import { reasons } from '../../api/conditions.ts';
-import type {
-  IncompleteInterval,
-  SearchExportSpec,
-  SearchExportStatus,
-  SearchJobStatus,
-} from '../../api/generated/search-export.ts';
+import type { IncompleteInterval, SearchExportSpec, SearchExportStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { groupedText } from '../../base/number-text.ts';
 import { renderHistogram, renderProgressBar } from './bars.ts';
@@ -25,7 +20,7 @@ import {
   renderMoment,
   wrap,
 } from './text.ts';
-import { type Moment, renderEnd, renderView, type ViewOptions } from './view-layout.ts';
+import { type KindView, type Moment, renderEnd, renderView, type ViewOptions } from './view-layout.ts';
 
 /** Maximum number of lines that the view of an export shows for each kind of detail. */
 interface Detail {
@@ -46,6 +41,26 @@ const details: readonly Detail[] = [
 const everything: Detail = { jobs: all, problems: all, events: 0 };
 const widestBar = 100;
 const widestHistogram = 60;
+
+export const exportView: KindView<SearchExport> = {
+  render: renderExport,
+  renderLine: renderExportLine,
+  // The number of rows changes all the time, so only the state and the progress are part of the key.
+  keyOf: (_, { summary }) => `${summary?.state} ${summary?.progress}`,
+  waitOf: (status) => {
+    const ready = conditionOf(status, 'Ready');
+    return holds(status, 'Reconciling') && ready?.reason !== reasons.exporting ? ready?.message : undefined;
+  },
+  reasonOf: (status) => {
+    const found = (status.jobs ?? []).reduce((sum, { messageCount = 0 }) => sum + messageCount, 0);
+    const jobs = found === 0 ? '' : ` The running searches have found ${renderCount(found, 'message')} so far.`;
+    return `${conditionOf(status, 'Ready')?.message}${jobs}`;
+  },
+  inFlight: ({ jobs = [] }) => {
+    if (jobs.length === 0) return undefined;
+    return `${jobs.length === 1 ? '1 running search is' : `${jobs.length} running searches are`} read to the end`;
+  },
+};
 
 export function renderExport(resource: SearchExport, moment: Moment, options: ViewOptions): readonly string[] {
   const { status = {} } = resource;
@@ -75,19 +90,7 @@ export function renderExportLine(name: string, status: SearchExportStatus): stri
   const { summary, progress } = status;
   const done = progress && progress.intervalsDone > 0 ? renderDone(status) : undefined;
   const parts = [summary?.progress && `${summary.progress} of the range`, done].filter(Boolean);
-  return printable(`${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join('; ')}` : ''}`);
-}
-
-/** Message of the `Ready` condition if the export waits. Undefined while it searches. */
-export function exportWait(status: SearchExportStatus): string | undefined {
-  const ready = conditionOf(status, 'Ready');
-  return holds(status, 'Reconciling') && ready?.reason !== reasons.exporting ? ready?.message : undefined;
-}
-
-/** Returns a sentence about rows that running searches have found but that are not written yet. Undefined if there are no such rows. */
-export function renderFound(jobs: readonly SearchJobStatus[] = []): string | undefined {
-  const found = jobs.reduce((sum, { messageCount = 0 }) => sum + messageCount, 0);
-  return found === 0 ? undefined : `The running searches have found ${renderCount(found, 'message')} so far.`;
+  return `${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join('; ')}` : ''}`;
 }
 
 /** Renders the incomplete intervals of an export, one line each. */

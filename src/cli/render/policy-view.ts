@@ -16,8 +16,9 @@ import { counted } from '../../base/number-text.ts';
 import { renderBar, renderLegend } from './bars.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import { renderActions, renderStages, renderWait, renderWindow } from './rollout-figures.ts';
+import { aligned } from './table.ts';
 import { clip, type Paint, printable, renderAgeSince, renderExamples, widthOf, wrap } from './text.ts';
-import { type Moment, renderEnd, renderView, type ViewOptions } from './view-layout.ts';
+import { type KindView, type Moment, renderEnd, renderView, type ViewOptions } from './view-layout.ts';
 
 /** Maximum number of lines that the view of a policy shows for each kind of detail. */
 interface Detail {
@@ -42,6 +43,18 @@ const details: readonly Detail[] = [
 ];
 const everything: Detail = { stages: all, versions: 10, tasks: 10, reasons: all, actions: all, events: 0 };
 const widestBar = 100;
+
+export const policyView: KindView<CollectorVersionPolicy> = {
+  render: renderPolicy,
+  renderLine: renderSummaryLine,
+  keyOf: renderSummaryLine,
+  waitOf: policyWait,
+  reasonOf: policyWait,
+  inFlight: ({ collectors: { inProgress = 0 } = {} }) => {
+    if (inProgress === 0) return undefined;
+    return `${counted(inProgress, 'upgrade')} in flight ${inProgress === 1 ? 'ends by itself' : 'end by themselves'}`;
+  },
+};
 
 export function renderPolicy(policy: CollectorVersionPolicy, moment: Moment, options: ViewOptions): readonly string[] {
   const status = withoutOldFigures(policy.status);
@@ -94,14 +107,14 @@ export function renderSummaryLine(name: string, status: CollectorVersionPolicySt
     summary?.updated && `updated ${summary.updated}`,
     collectors && `in progress ${collectors.inProgress}, pending ${collectors.pending}, failed ${collectors.failed}`,
   ].filter(Boolean);
-  return printable(`${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join(', ')}` : ''}`);
+  return `${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join(', ')}` : ''}`;
 }
 
 /**
  * Returns the reason why a policy starts no upgrade now: a stop or another cause that needs a person, an outage of the log service (H2), or
  * what the rollout waits for. Undefined if upgrades are in flight.
  */
-export function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
+function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
   if (status.outageStartTime !== undefined || holds(status, 'Stalled')) return conditionOf(status, 'Ready')?.message;
   const { rollout, collectors } = status;
   const isWaiting = rollout?.waitingFor !== undefined && holds(status, 'Reconciling') && collectors?.inProgress === 0;
@@ -168,14 +181,13 @@ function versions(
   // The most frequent versions are shown, sorted by version. If they were sorted by number of collectors, their bars would change places
   // during a rollout.
   const shown = counts.slice(0, most).sort(oldestFirst);
-  const labels = shown.map(({ version }) => printable(version) || '(none)');
-  const labelWidth = Math.max(0, ...labels.map(widthOf));
+  const labels = aligned(shown.map(({ version }) => printable(version) || '(none)'));
   const largest = Math.max(1, ...shown.map(({ count }) => count));
-  const room = Math.max(1, Math.min(50, width - labelWidth - 12));
+  const room = Math.max(1, Math.min(50, width - widthOf(labels[0] ?? '') - 12));
   const lines = shown.map(({ version, count }, index) => {
     const length = count === 0 ? 0 : Math.max(1, Math.round((count / largest) * room));
     const bar = paint(version === targetVersion ? 'green' : 'dim', '■'.repeat(length));
-    return `${(labels[index] ?? '').padEnd(labelWidth)}  ${bar} ${count}`;
+    return `${labels[index]}  ${bar} ${count}`;
   });
   const rest = counts.slice(most);
   if (rest.length === 0) return lines;
@@ -204,13 +216,11 @@ function tasksInFlight(
 
 /** Renders upgrades, one line each, such as `web-1  19.1-1 → 19.2-1  Failed, 20s ago: disk full`. */
 function taskLines(shown: readonly TaskSample[], nowMs: number): readonly string[] {
-  const names = shown.map(({ collector }) => clip(printable(collector), 24));
-  const nameWidth = Math.max(0, ...names.map(widthOf));
+  const names = aligned(shown.map(({ collector }) => clip(printable(collector), 24)));
   return shown.map(({ from, to, state, startTime, endTime, message }, index) => {
-    const name = names[index] ?? '';
     const age = endTime === undefined ? renderAgeSince(startTime, nowMs) : `${renderAgeSince(endTime, nowMs)} ago`;
     const why = message === undefined ? '' : `: ${message}`;
-    return `${name}${' '.repeat(nameWidth - widthOf(name))}  ${printable(`${from ?? '?'} → ${to}  ${state}, ${age}${why}`)}`;
+    return `${names[index]}  ${printable(`${from ?? '?'} → ${to}  ${state}, ${age}${why}`)}`;
   });
 }
 

@@ -14,6 +14,7 @@ import type {
 import { counted, groupedText, wordFor } from '../../base/number-text.ts';
 import { apportion } from './bars.ts';
 import { conditionOf } from './condition-lines.ts';
+import { aligned } from './table.ts';
 import { type Colour, clip, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
 
 interface StageLinesOptions {
@@ -194,11 +195,6 @@ export function renderStageBar(
   return `[${inside}${' '.repeat(room - done - lost - rest)}]`;
 }
 
-function aligned(texts: readonly string[]): readonly string[] {
-  const width = Math.max(0, ...texts.map(widthOf));
-  return texts.map((text) => text + ' '.repeat(width - widthOf(text)));
-}
-
 /** Returns what the rollout waits for, such as `the end of the soak of stage canary, 12m left`. Undefined if it waits for nothing. */
 export function renderWait(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
   const waitingFor = status?.rollout?.waitingFor;
@@ -247,9 +243,8 @@ const done: Readonly<Record<PersonAction['action'], string>> = {
 
 /** Renders one line for each action of a person on a rollout, in the given order. */
 export function renderActions(actions: readonly PersonAction[], nowMs: number): readonly string[] {
-  const ages = actions.map(({ time }) => `${renderAgeSince(time, nowMs)} ago`);
-  const width = Math.max(0, ...ages.map(({ length }) => length));
-  return actions.map((action, index) => printable(`${ages[index]?.padEnd(width)}  ${renderAction(action)}`));
+  const ages = aligned(actions.map(({ time }) => `${renderAgeSince(time, nowMs)} ago`));
+  return actions.map((action, index) => printable(`${ages[index]}  ${renderAction(action)}`));
 }
 
 function renderAction({ action, stage, by }: PersonAction): string {

@@ -15,6 +15,12 @@ export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths
   );
 }
 
+/** Appends blanks to texts, so that all of them have the same width. */
+export function aligned(texts: readonly string[]): readonly string[] {
+  const width = Math.max(0, ...texts.map(widthOf));
+  return texts.map((text) => text + ' '.repeat(width - widthOf(text)));
+}
+
 export function renderRow(cells: readonly string[], widths: ColumnWidths, gap = widestGap): string {
   return cells
     .map((cell, column) => {

@@ -39,6 +39,24 @@ export interface Moment {
   readonly steps?: NextSteps;
 }
 
+/** Texts about the resources of one kind. */
+export interface KindView<R extends AnyResource> {
+  /** Renders the state and the figures of a resource. Without a maximum height, all details are shown. */
+  render(resource: R, moment: Moment, options: ViewOptions): readonly string[];
+  /** Renders the state and the figures in one line, for outputs without a terminal. */
+  renderLine(name: string, status: StatusOf<R>): string;
+  /** Returns a text that changes when the line is worth printing again. */
+  keyOf(name: string, status: StatusOf<R>): string;
+  /** Returns the reason for waiting. Undefined while the resource makes progress. */
+  waitOf(status: StatusOf<R>): string | undefined;
+  /** Returns why work in progress lasts long. Undefined if there is nothing to report. */
+  reasonOf(status: StatusOf<R>): string | undefined;
+  /** Returns a clause about work in flight that a pause does not stop, such as `6 upgrades in flight end by themselves`. */
+  inFlight(status: StatusOf<R>): string | undefined;
+}
+
+type StatusOf<R extends AnyResource> = NonNullable<R['status']>;
+
 type Block = readonly [title: string, lines: readonly string[]];
 
 /** Parts of a view that differ between the kinds of resources. */
