@@ -25,7 +25,7 @@ export function checkCredentialsSecret(secret: object): readonly Finding[] {
 function* checkMember(name: string, text: string, path: JsonPath): Generator<Finding> {
   const rule: Rule<unknown> = memberRules[name as CredentialMember];
   const parsed = rule(text);
-  if (parsed.kind === 'problem') yield error(path, 'Invalid', parsed.problem, parsed.remedy);
+  if (parsed.kind === 'problem') yield error(path, 'Invalid', parsed);
   else if (name === 'requestsPerSecond' || name === 'maxConcurrentRequests') yield* checkShare(name, text, path);
 }
 
@@ -33,10 +33,8 @@ function* checkMember(name: string, text: string, path: JsonPath): Generator<Fin
 function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: string, path: JsonPath) {
   const limit = defaultBudgetSettings[name];
   if (Number(text) <= limit) return;
-  yield warning(
-    path,
-    'OutOfRange',
-    'is more than the service allows, so the limit of the service applies',
-    `write up to ${limit}, or leave it out`,
-  );
+  yield warning(path, 'OutOfRange', {
+    problem: 'is more than the service allows, so the limit of the service applies',
+    remedy: `write up to ${limit}, or leave it out`,
+  });
 }

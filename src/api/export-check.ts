@@ -50,7 +50,7 @@ export function checkRange(spec: Pick<WrittenSpec, 'timeRange'>): readonly Findi
   const { from, to, timeZone } = spec.timeRange;
   const range = readTimeRange({ from, to, timeZone: timeZone ?? undefined });
   if (!('problem' in range)) return [];
-  return [error(['spec', 'timeRange', range.member], 'Invalid', range.problem, range.remedy)];
+  return [error(['spec', 'timeRange', range.member], 'Invalid', range)];
 }
 
 function* checkTimes(spec: WrittenSpec, wallMs: number | undefined): Generator<Finding> {
@@ -63,7 +63,7 @@ function* checkTimes(spec: WrittenSpec, wallMs: number | undefined): Generator<F
     return;
   }
   for (const { member, problem, remedy } of clockChangesIn(text)) {
-    yield warning([...path, member], 'Risky', problem, remedy);
+    yield warning([...path, member], 'Risky', { problem, remedy });
   }
   if (wallMs !== undefined) yield* checkAgainstNow(spec, range, wallMs);
 }
@@ -72,36 +72,28 @@ function* checkAgainstNow(spec: WrittenSpec, { fromMs, toMs }: TimeRange, wallMs
   const settleDelayMs = parseDuration(spec.settleDelay ?? '3m') ?? 0;
   const settledMs = toMs + settleDelayMs;
   if (fromMs > wallMs) {
-    yield warning(
-      ['spec', 'timeRange', 'from'],
-      'Risky',
-      `is in the future, so nothing is searched before ${iso(fromMs)}`,
-      'write an earlier time unless this is intended',
-    );
+    yield warning(['spec', 'timeRange', 'from'], 'Risky', {
+      problem: `is in the future, so nothing is searched before ${iso(fromMs)}`,
+      remedy: 'write an earlier time unless this is intended',
+    });
   } else if (toMs > wallMs) {
-    yield warning(
-      ['spec', 'timeRange', 'to'],
-      'Risky',
-      `is in the future, so the export cannot complete before ${iso(settledMs)}`,
-      'write an earlier time unless this is intended',
-    );
+    yield warning(['spec', 'timeRange', 'to'], 'Risky', {
+      problem: `is in the future, so the export cannot complete before ${iso(settledMs)}`,
+      remedy: 'write an earlier time unless this is intended',
+    });
   }
   const { activeDeadlineSeconds: deadline } = spec;
   if (deadline && wallMs + deadline * 1_000 < settledMs) {
-    yield warning(
-      ['spec', 'activeDeadlineSeconds'],
-      'Risky',
-      `ends before ${iso(settledMs)}, the earliest time at which the end of the range can be searched, so the export would fail`,
-      'write a larger value',
-    );
+    yield warning(['spec', 'activeDeadlineSeconds'], 'Risky', {
+      problem: `ends before ${iso(settledMs)}, the earliest time at which the end of the range can be searched, so the export would fail`,
+      remedy: 'write a larger value',
+    });
   }
   if (settleDelayMs < usualDelayMs && toMs > wallMs - usualDelayMs) {
-    yield warning(
-      ['spec', 'settleDelay'],
-      'Risky',
-      `messages that arrive later than ${spec.settleDelay} after their time are missed`,
-      'write 3m or more',
-    );
+    yield warning(['spec', 'settleDelay'], 'Risky', {
+      problem: `messages that arrive later than ${spec.settleDelay} after their time are missed`,
+      remedy: 'write 3m or more',
+    });
   }
 }
 
@@ -109,46 +101,38 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
   const split = splittability(query);
   if (results === 'Records') {
     if (split.isSplittable) {
-      yield warning(
-        ['spec', 'results'],
-        'Risky',
-        'the query has no aggregation, so it produces no records',
-        'write Messages as results, or an aggregation such as | count by _sourceHost',
-      );
+      yield warning(['spec', 'results'], 'Risky', {
+        problem: 'the query has no aggregation, so it produces no records',
+        remedy: 'write Messages as results, or an aggregation such as | count by _sourceHost',
+      });
     }
     if (requiresRawMessages === true) {
-      yield warning(
-        ['spec', 'requiresRawMessages'],
-        'NoEffect',
-        'records do not need raw messages, which slow down the search',
-        'leave it out',
-      );
+      yield warning(['spec', 'requiresRawMessages'], 'NoEffect', {
+        problem: 'records do not need raw messages, which slow down the search',
+        remedy: 'leave it out',
+      });
     }
     return;
   }
   const rewritten = rewrittenField(query);
   if (rewritten !== undefined) {
     const { problem, remedy } = rewrittenProblem(rewritten);
-    yield error(['spec', 'query'], 'Invalid', problem, remedy);
+    yield error(['spec', 'query'], 'Invalid', { problem, remedy });
   }
   if (!split.isSplittable) {
     const instead = split.onlyChooses
       ? 'leave out operators that sort or limit rows if you want every row'
       : 'write Records as results to export the rows of the aggregation, or use only row-wise operators such as where and parse';
-    yield warning(
-      ['spec', 'query'],
-      'Risky',
-      `${split.reason}, so it runs as one search job and is incomplete beyond the service's limit`,
-      instead,
-    );
+    yield warning(['spec', 'query'], 'Risky', {
+      problem: `${split.reason}, so it runs as one search job and is incomplete beyond the service's limit`,
+      remedy: instead,
+    });
   }
   if (requiresRawMessages === false) {
-    yield warning(
-      ['spec', 'requiresRawMessages'],
-      'Risky',
-      'without raw messages the service leaves _raw out, or returns no messages at all',
-      'leave it out, or write true',
-    );
+    yield warning(['spec', 'requiresRawMessages'], 'Risky', {
+      problem: 'without raw messages the service leaves _raw out, or returns no messages at all',
+      remedy: 'leave it out, or write true',
+    });
   }
 }
 
@@ -156,19 +140,15 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
   const path = ['spec', 'output', 'fields'];
   for (const [index, field] of (fields ?? []).entries()) {
     if (fields?.indexOf(field) !== index) {
-      yield warning(
-        [...path, index],
-        'Duplicate',
-        `${JSON.stringify(field)} is listed twice, but makes only one column`,
-        'write it once',
-      );
+      yield warning([...path, index], 'Duplicate', {
+        problem: `${JSON.stringify(field)} is listed twice, but makes only one column`,
+        remedy: 'write it once',
+      });
     } else if (field.trim() !== field) {
-      yield warning(
-        [...path, index],
-        'Risky',
-        `${JSON.stringify(field)} has spaces around it, which no field name has`,
-        `write ${field.trim() || 'a name'}`,
-      );
+      yield warning([...path, index], 'Risky', {
+        problem: `${JSON.stringify(field)} has spaces around it, which no field name has`,
+        remedy: `write ${field.trim() || 'a name'}`,
+      });
     }
   }
 }
@@ -180,53 +160,46 @@ function* checkDestination({ s3 }: Written<DestinationSpec>): Generator<Finding>
 
 function* checkStore(s3: Written<S3Spec>, path: JsonPath): Generator<Finding> {
   if (!s3.credentialsSecretRef) {
-    yield warning(
-      path,
-      'Required',
-      'has no credentials, and fails unless the operator runs with --allow-ambient-credentials',
-      'write credentialsSecretRef, as in {name: export-store}',
-      'key',
-    );
+    yield warning(path, 'Required', {
+      problem: 'has no credentials, and fails unless the operator runs with --allow-ambient-credentials',
+      remedy: 'write credentialsSecretRef, as in {name: export-store}',
+      part: 'key',
+    });
   }
   yield* checkEndpoint(s3, path);
   if (s3.storageClass && isFrozen(s3.storageClass)) {
-    yield warning(
-      [...path, 'storageClass'],
-      'Risky',
-      `files of ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them`,
-      'write GLACIER_IR, or use a lifecycle rule of the bucket',
-    );
+    yield warning([...path, 'storageClass'], 'Risky', {
+      problem: `files of ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them`,
+      remedy: 'write GLACIER_IR, or use a lifecycle rule of the bucket',
+    });
   }
 }
 
 function* checkEndpoint({ bucket, endpoint, forcePathStyle, insecure }: Written<S3Spec>, path: JsonPath) {
   const url = endpoint ? URL.parse(endpoint) : null;
   if (endpoint && !url) {
-    yield error(
-      [...path, 'endpoint'],
-      'Invalid',
-      `${JSON.stringify(endpoint)} is not an address`,
-      'write one such as https://store.example.com',
-    );
+    yield error([...path, 'endpoint'], 'Invalid', {
+      problem: `${JSON.stringify(endpoint)} is not an address`,
+      remedy: 'write one such as https://store.example.com',
+    });
     return;
   }
   if (insecure && url?.protocol !== 'http:') {
-    yield warning([...path, 'insecure'], 'NoEffect', 'has no effect without an endpoint of http://', 'leave it out');
+    yield warning([...path, 'insecure'], 'NoEffect', {
+      problem: 'has no effect without an endpoint of http://',
+      remedy: 'leave it out',
+    });
   } else if (insecure) {
-    yield warning(
-      [...path, 'endpoint'],
-      'Risky',
-      'sends rows unencrypted over the network',
-      'write https:// if the store supports it',
-    );
+    yield warning([...path, 'endpoint'], 'Risky', {
+      problem: 'sends rows unencrypted over the network',
+      remedy: 'write https:// if the store supports it',
+    });
   }
   if (url && !forcePathStyle && isClusterName(url.hostname)) {
-    yield warning(
-      [...path, 'endpoint'],
-      'Risky',
-      `the bucket name is put before the host name, but a cluster has no host ${bucket}.${url.hostname}`,
-      'set forcePathStyle for path-style addresses',
-    );
+    yield warning([...path, 'endpoint'], 'Risky', {
+      problem: `the bucket name is put before the host name, but a cluster has no host ${bucket}.${url.hostname}`,
+      remedy: 'set forcePathStyle for path-style addresses',
+    });
   }
 }
 
@@ -246,12 +219,10 @@ function isFrozen(storageClass: string): boolean {
 function* checkEnd({ ttlSecondsAfterFinished: ttl }: WrittenSpec): Generator<Finding> {
   if (typeof ttl !== 'number' || ttl >= shortestUsefulTtlSeconds) return;
   const deletion = ttl === 0 ? 'immediately' : `${ttl}s`;
-  yield warning(
-    ['spec', 'ttlSecondsAfterFinished'],
-    'Risky',
-    `in a cluster the resource is deleted ${deletion} after its end, before anyone can read the result`,
-    'write 604800 for a week, or leave it out',
-  );
+  yield warning(['spec', 'ttlSecondsAfterFinished'], 'Risky', {
+    problem: `in a cluster the resource is deleted ${deletion} after its end, before anyone can read the result`,
+    remedy: 'write 604800 for a week, or leave it out',
+  });
 }
 
 function iso(wallMs: number): string {

@@ -58,13 +58,10 @@ export interface PlacedFinding extends Omit<Finding, 'path' | 'part'>, Position 
 
 const findingOf =
   (severity: Finding['severity']) =>
-  (
-    path: JsonPath,
-    reason: FindingReason,
-    problem: string,
-    remedy: string,
-    part: Finding['part'] = 'value',
-  ): Finding => ({ severity, path, part, reason, problem, remedy });
+  (path: JsonPath, reason: FindingReason, about: Explanation & Partial<Pick<Finding, 'part'>>): Finding => {
+    const { problem, remedy, part = 'value' } = about;
+    return { severity, path, part, reason, problem, remedy };
+  };
 
 export const error = findingOf('error');
 export const warning = findingOf('warning');

@@ -107,7 +107,10 @@ function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Findin
     const first = seen.get(key);
     if (first) {
       const problem = `${name} is already in ${first.file}, line ${first.document.locate([]).line}`;
-      yield [each, error(['metadata', 'name'], 'Duplicate', problem, 'write another name, or delete one of the two')];
+      yield [
+        each,
+        error(['metadata', 'name'], 'Duplicate', { problem, remedy: 'write another name, or delete one of the two' }),
+      ];
     } else seen.set(key, each);
   }
 }
@@ -121,7 +124,7 @@ function findSecret(resource: Placed, path: JsonPath, others: readonly Placed[])
   if (sameName.length === 0 || found.length > 0) return { found, finding: [] };
   const problem = `the Secret ${String(name)} in these manifests is in another namespace`;
   const wanted = namespace === undefined ? 'without a namespace, as the resource' : `in namespace ${namespace}`;
-  return { found, finding: [warning(path, 'Risky', problem, `write it ${wanted}`)] };
+  return { found, finding: [warning(path, 'Risky', { problem, remedy: `write it ${wanted}` })] };
 }
 
 function isSecret({ members: { apiVersion, kind } }: Placed): boolean {

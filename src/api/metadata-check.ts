@@ -55,43 +55,46 @@ export function checkMetadata(kind: KindName, { apiVersion, metadata }: Members)
   return [...checkApiVersion(apiVersion), ...checkMembers(metadata, kinds[kind].annotations)];
 }
 
-function checkApiVersion(apiVersion: unknown): readonly Finding[] {
+function* checkApiVersion(apiVersion: unknown): Generator<Finding> {
   const known = `${apiGroup}/${apiVersionName}`;
-  return apiVersion === known
-    ? []
-    : [error(['apiVersion'], 'Unknown', `this kind has no version ${String(apiVersion)}`, `write ${known}`)];
+  if (apiVersion === known) return;
+  const problem = `this kind has no version ${String(apiVersion)}`;
+  yield error(['apiVersion'], 'Unknown', { problem, remedy: `write ${known}` });
 }
 
-function checkMembers(metadata: unknown, known: readonly string[]): readonly Finding[] {
-  if (!isRecord(metadata))
-    return [error(['metadata'], 'Required', 'is missing', 'write it, as in metadata: {name: production}')];
-  const { labels, annotations } = metadata;
-  return [
-    ...checkNames(metadata),
-    ...checkForm(withDefaults(schema, { metadata })),
-    ...checkSize(annotations),
-    ...checkNamesIn('labels', labels),
-    ...checkNamesIn('annotations', annotations),
-    ...checkLabelValues(labels),
-    ...checkOwnAnnotations(annotations, known),
-  ];
+function* checkMembers(metadata: unknown, known: readonly string[]): Generator<Finding> {
+  if (!isRecord(metadata)) {
+    const remedy = 'write it, as in metadata: {name: production}';
+    yield error(['metadata'], 'Required', { problem: 'is missing', remedy });
+    return;
+  }
+  const labels = isRecord(metadata['labels']) ? metadata['labels'] : {};
+  const annotations = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
+  yield* checkNames(metadata);
+  yield* checkForm(withDefaults(schema, { metadata }));
+  yield* checkSize(annotations);
+  yield* checkNamesIn('labels', labels);
+  yield* checkNamesIn('annotations', annotations);
+  yield* checkLabelValues(labels);
+  yield* checkOwnAnnotations(annotations, known);
 }
 
 function* checkNames({ name, generateName, namespace }: Members): Generator<Finding> {
   const rule = 'lower-case letters, digits, "-" and "."';
   if (name === undefined && generateName === undefined) {
-    yield error(['metadata', 'name'], 'Required', 'is missing', 'write it, as in name: production');
+    yield error(['metadata', 'name'], 'Required', {
+      problem: 'is missing',
+      remedy: 'write it, as in name: production',
+    });
   } else if (name !== undefined && !(typeof name === 'string' && name.length <= 253 && subdomainForm.test(name))) {
-    yield error(
-      ['metadata', 'name'],
-      'Invalid',
-      `${JSON.stringify(name)} is not a name`,
-      `write at most 253 ${rule}, as in production`,
-    );
+    yield error(['metadata', 'name'], 'Invalid', {
+      problem: `${JSON.stringify(name)} is not a name`,
+      remedy: `write at most 253 ${rule}, as in production`,
+    });
   }
   if (namespace === undefined) return;
   const problem = namespaceProblem(namespace);
-  if (problem) yield error(['metadata', 'namespace'], 'Invalid', problem.problem, problem.remedy);
+  if (problem) yield error(['metadata', 'namespace'], 'Invalid', problem);
 }
 
 /** Returns the problem of an invalid namespace, or undefined. */
@@ -104,44 +107,37 @@ export function namespaceProblem(namespace: unknown): Explanation | undefined {
 /** Maximum size of all annotations of a resource, names included, in bytes of UTF-8. */
 const maxAnnotationBytes = 262_144;
 
-function* checkSize(annotations: unknown): Generator<Finding> {
-  if (!isRecord(annotations)) return;
+function* checkSize(annotations: Members): Generator<Finding> {
   const bytes = Object.entries(annotations).reduce(
     (sum, [name, value]) => sum + Buffer.byteLength(name) + (typeof value === 'string' ? Buffer.byteLength(value) : 0),
     0,
   );
   if (bytes <= maxAnnotationBytes) return;
-  yield error(
-    ['metadata', 'annotations'],
-    'OutOfRange',
-    `have ${bytes} bytes`,
-    `write at most ${maxAnnotationBytes} bytes in total`,
-  );
+  yield error(['metadata', 'annotations'], 'OutOfRange', {
+    problem: `have ${bytes} bytes`,
+    remedy: `write at most ${maxAnnotationBytes} bytes in total`,
+  });
 }
 
 /** Checks the names of labels or annotations. */
-function* checkNamesIn(field: 'labels' | 'annotations', texts: unknown): Generator<Finding> {
-  for (const name of Object.keys(isRecord(texts) ? texts : {})) {
+function* checkNamesIn(field: 'labels' | 'annotations', texts: Members): Generator<Finding> {
+  for (const name of Object.keys(texts)) {
     if (isQualifiedName(field === 'annotations' ? name.toLowerCase() : name)) continue;
-    yield error(
-      ['metadata', field, name],
-      'Invalid',
-      `${JSON.stringify(name)} is not a valid name`,
-      'write up to 63 letters, digits, "-", "_" and ".", as in team',
-      'key',
-    );
+    yield error(['metadata', field, name], 'Invalid', {
+      problem: `${JSON.stringify(name)} is not a valid name`,
+      remedy: 'write up to 63 letters, digits, "-", "_" and ".", as in team',
+      part: 'key',
+    });
   }
 }
 
-function* checkLabelValues(labels: unknown): Generator<Finding> {
-  for (const [name, value] of Object.entries(isRecord(labels) ? labels : {})) {
+function* checkLabelValues(labels: Members): Generator<Finding> {
+  for (const [name, value] of Object.entries(labels)) {
     if (typeof value !== 'string' || labelValueForm.test(value)) continue;
-    yield error(
-      ['metadata', 'labels', name],
-      'Invalid',
-      'is not a label value',
-      'write up to 63 letters, digits, "-", "_" and ".", or make it an annotation',
-    );
+    yield error(['metadata', 'labels', name], 'Invalid', {
+      problem: 'is not a label value',
+      remedy: 'write up to 63 letters, digits, "-", "_" and ".", or make it an annotation',
+    });
   }
 }
 
@@ -152,25 +148,26 @@ function isQualifiedName(text: string): boolean {
   return prefix === undefined || (prefix.length <= 253 && subdomainForm.test(prefix));
 }
 
-function* checkOwnAnnotations(annotations: unknown, known: readonly string[]): Generator<Finding> {
-  if (!isRecord(annotations)) return;
+function* checkOwnAnnotations(annotations: Members, known: readonly string[]): Generator<Finding> {
   for (const [name, value] of Object.entries(annotations)) {
     if (!name.startsWith(`${apiGroup}/`)) continue;
     const path = ['metadata', 'annotations', name];
     if (ownAnnotations.includes(name) && !known.includes(name)) {
-      yield warning(
-        path,
-        'NoEffect',
-        'applies only to rollouts of policies',
-        `write ${known.join(' or ')}, or leave it out`,
-        'key',
-      );
+      yield warning(path, 'NoEffect', {
+        problem: 'applies only to rollouts of policies',
+        remedy: `write ${known.join(' or ')}, or leave it out`,
+        part: 'key',
+      });
     } else if (!known.includes(name)) {
       const meant = nearest(name, known) ?? known.join(' or ');
-      yield warning(path, 'Unknown', 'logfleet has no such annotation', `did you mean ${meant}?`, 'key');
+      yield warning(path, 'Unknown', {
+        problem: 'logfleet has no such annotation',
+        remedy: `did you mean ${meant}?`,
+        part: 'key',
+      });
     } else if (typeof value === 'string') {
       const ineffective = ineffectiveValue(name, value);
-      if (ineffective) yield warning(path, 'NoEffect', ineffective.problem, ineffective.remedy);
+      if (ineffective) yield warning(path, 'NoEffect', ineffective);
     }
   }
 }

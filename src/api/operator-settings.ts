@@ -54,29 +54,27 @@ export function pausedIn(manifest: Readonly<Record<string, unknown>>): unknown {
  * Returns errors and warnings about a manifest of the ConfigMap `logfleet-settings`. Values that are not texts are
  * errors, because an API server rejects them.
  */
-export function checkSettings(manifest: Readonly<Record<string, unknown>>): readonly Finding[] {
-  const data = manifest['data'];
-  if (data === undefined || data === null) return [];
+export function* checkSettings({ data }: Readonly<Record<string, unknown>>): Generator<Finding> {
+  if (data === undefined || data === null) return;
   if (!isRecord(data)) {
-    return [error(['data'], 'WrongType', 'must be a mapping', 'write names and texts, as in paused: "true"')];
+    const remedy = 'write names and texts, as in paused: "true"';
+    yield error(['data'], 'WrongType', { problem: 'must be a mapping', remedy });
+    return;
   }
-  return Object.entries(data).flatMap(([name, value]) => checkMember(name, value));
+  for (const [name, value] of Object.entries(data)) yield* checkMember(name, value);
 }
 
-function checkMember(name: string, value: unknown): readonly Finding[] {
+function* checkMember(name: string, value: unknown): Generator<Finding> {
   const path = ['data', name];
   if (name !== pausedMember) {
     const meant = nearest(name, [pausedMember]);
-    const fix = meant === undefined ? `write ${pausedMember}, or leave it out` : `did you mean ${meant}?`;
-    return [warning(path, 'Unknown', 'logfleet has no such setting', fix, 'key')];
-  }
-  if (typeof value !== 'string') {
+    const remedy = meant === undefined ? `write ${pausedMember}, or leave it out` : `did you mean ${meant}?`;
+    yield warning(path, 'Unknown', { problem: 'logfleet has no such setting', remedy, part: 'key' });
+  } else if (typeof value !== 'string') {
     const remedy = `write it in quotes, as in "${String(value)}"`;
-    return [error(path, 'WrongType', `must be a text, not ${JSON.stringify(value)}`, remedy)];
+    yield error(path, 'WrongType', { problem: `must be a text, not ${JSON.stringify(value)}`, remedy });
+  } else if (readPause(value)?.oddValue !== undefined) {
+    const problem = `${JSON.stringify(readPause(value)?.oddValue)} has the same effect as "true"`;
+    yield warning(path, 'Risky', { problem, remedy: 'write "true" or "false"' });
   }
-  const oddValue = readPause(value)?.oddValue;
-  if (oddValue === undefined) return [];
-  return [
-    warning(path, 'Risky', `${JSON.stringify(oddValue)} has the same effect as "true"`, 'write "true" or "false"'),
-  ];
 }

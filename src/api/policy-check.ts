@@ -33,34 +33,28 @@ export function checkPolicy(spec: WrittenSpec, wallMs?: number): readonly Findin
 
 function* checkTarget({ version, versionPattern }: Target): Generator<Finding> {
   if (versionPattern && !/[*?]/.test(versionPattern) && !parseBuildVersion(versionPattern)) {
-    yield warning(
-      ['spec', 'target', 'versionPattern'],
-      'Risky',
-      `no version can be ${versionPattern}`,
-      'write a glob, as in 19.*',
-    );
+    yield warning(['spec', 'target', 'versionPattern'], 'Risky', {
+      problem: `no version can be ${versionPattern}`,
+      remedy: 'write a glob, as in 19.*',
+    });
   }
   const parts = version ? parseBuildVersion(version) : undefined;
   if (!version || !parts) return;
   const plain = `${parts.major}.${parts.minor}-${parts.build}`;
   if (plain !== version) {
-    yield warning(
-      ['spec', 'target', 'version'],
-      'Risky',
-      'has leading zeros, but the service compares versions as texts',
-      `write ${plain}`,
-    );
+    yield warning(['spec', 'target', 'version'], 'Risky', {
+      problem: 'has leading zeros, but the service compares versions as texts',
+      remedy: `write ${plain}`,
+    });
   }
 }
 
 function* checkExclusion(selector: CollectorSelector, path: JsonPath): Generator<Finding> {
   if (Object.keys(selector).length === 0) {
-    yield warning(
-      path,
-      'NoEffect',
-      'excludes every collector',
-      'write matchNames, matchFields or matchExpressions, or delete the selector',
-    );
+    yield warning(path, 'NoEffect', {
+      problem: 'excludes every collector',
+      remedy: 'write matchNames, matchFields or matchExpressions, or delete the selector',
+    });
   }
   yield* checkSelector(selector, path);
 }
@@ -68,13 +62,11 @@ function* checkExclusion(selector: CollectorSelector, path: JsonPath): Generator
 function* checkSelector(selector: CollectorSelector, path: JsonPath): Generator<Finding> {
   for (const [name, member] of Object.entries(selector) as [string, unknown][]) {
     if (member !== null) continue;
-    yield error(
-      [...path, name],
-      'Invalid',
-      'is null, which counts as absent and so matches every collector',
-      'write its items, or delete it',
-      'key',
-    );
+    yield error([...path, name], 'Invalid', {
+      problem: 'is null, which counts as absent and so matches every collector',
+      remedy: 'write its items, or delete it',
+      part: 'key',
+    });
   }
   for (const [index, glob] of (selector.matchNames ?? []).entries()) {
     yield* checkGlob(glob, [...path, 'matchNames', index]);
@@ -95,12 +87,10 @@ const regularExpressionSigns = /^\^|\$$|\.\*|\.\+|\\[.dws]|\(.*\|.*\)|\[[^\]]+\]
  */
 function* checkGlob(glob: string, path: JsonPath): Generator<Finding> {
   if (!regularExpressionSigns.test(glob)) return;
-  yield warning(
-    path,
-    'Risky',
-    `${JSON.stringify(glob)} looks like a regular expression, but names are matched by globs`,
-    'write * for any characters and ? for one, as in web-*',
-  );
+  yield warning(path, 'Risky', {
+    problem: `${JSON.stringify(glob)} looks like a regular expression, but names are matched by globs`,
+    remedy: 'write * for any characters and ? for one, as in web-*',
+  });
 }
 
 function* checkExpression({ key, operator, values }: CollectorExpression, path: JsonPath): Generator<Finding> {
@@ -110,29 +100,26 @@ function* checkExpression({ key, operator, values }: CollectorExpression, path: 
 
 function* checkFieldValue(field: string, value: string, path: JsonPath): Generator<Finding> {
   if (field === 'collectorVersion' && parseBuildVersion(value) === undefined) {
-    yield warning(path, 'Risky', `no collector has the version ${JSON.stringify(value)}`, 'write one as in 19.253-26');
+    yield warning(path, 'Risky', {
+      problem: `no collector has the version ${JSON.stringify(value)}`,
+      remedy: 'write one as in 19.253-26',
+    });
   }
   if (field === 'collectorType' && value === 'Hosted') {
-    yield warning(
-      path,
-      'Risky',
-      'hosted collectors have no version and are never upgraded',
-      'write Installable, or leave it out',
-    );
+    yield warning(path, 'Risky', {
+      problem: 'hosted collectors have no version and are never upgraded',
+      remedy: 'write Installable, or leave it out',
+    });
   }
   if (field !== 'name' && /[*?]/.test(value)) {
-    yield warning(
-      path,
-      'Risky',
-      `${JSON.stringify(value)} is compared literally`,
-      'only matchNames takes globs, so write the whole value',
-    );
+    yield warning(path, 'Risky', {
+      problem: `${JSON.stringify(value)} is compared literally`,
+      remedy: 'only matchNames takes globs, so write the whole value',
+    });
   } else if (field === 'name' && /[*?]/.test(value)) {
-    yield warning(
-      path,
-      'Risky',
-      `${JSON.stringify(value)} is compared literally`,
-      'write it under matchNames, which takes globs',
-    );
+    yield warning(path, 'Risky', {
+      problem: `${JSON.stringify(value)} is compared literally`,
+      remedy: 'write it under matchNames, which takes globs',
+    });
   }
 }

@@ -64,12 +64,10 @@ function* checkStages(stages: readonly WrittenStage[], path: JsonPath): Generato
   }
   yield* checkCanary(stages, [...path, 0]);
   if (stages.length > 0 && !takeAll(stages)) {
-    yield warning(
-      path,
-      'Risky',
-      'collectors that no stage takes are skipped',
-      'write a last stage without size and selector, as in {name: rest}',
-    );
+    yield warning(path, 'Risky', {
+      problem: 'collectors that no stage takes are skipped',
+      remedy: 'write a last stage without size and selector, as in {name: rest}',
+    });
   }
 }
 
@@ -80,12 +78,10 @@ function* checkStages(stages: readonly WrittenStage[], path: JsonPath): Generato
 function* checkCanary([first, next]: readonly WrittenStage[], path: JsonPath): Generator<Finding> {
   if (!first || !next || next.approval === 'Required') return;
   if (!isWritten(first.size) || isWritten(first.soakDuration)) return;
-  yield warning(
-    path,
-    'Risky',
-    `has no soak, so ${next.name} starts as soon as its collectors are at the target, even if some of them go offline afterwards`,
-    'write soakDuration: 35m or more, or 0s if this is intended',
-  );
+  yield warning(path, 'Risky', {
+    problem: `has no soak, so ${next.name} starts as soon as its collectors are at the target, even if some of them go offline afterwards`,
+    remedy: 'write soakDuration: 35m or more, or 0s if this is intended',
+  });
 }
 
 function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path: JsonPath): Generator<Finding> {
@@ -93,28 +89,22 @@ function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path:
   const takesRest = before.find((_, index) => takeAll(before.slice(0, index + 1)));
   const duplicate = selector ? before.find((other) => isDeepStrictEqual(other.selector, selector)) : undefined;
   if (takesRest) {
-    yield warning(
-      path,
-      'NoEffect',
-      `stays empty, since the earlier stage ${takesRest.name} takes all remaining collectors`,
-      'write it before that stage',
-    );
+    yield warning(path, 'NoEffect', {
+      problem: `stays empty, since the earlier stage ${takesRest.name} takes all remaining collectors`,
+      remedy: 'write it before that stage',
+    });
   } else if (duplicate) {
-    yield warning(
-      [...path, 'selector'],
-      'Duplicate',
-      `has the selector of the earlier stage ${duplicate.name}, so the stage stays empty`,
-      'write another selector, or leave the stage out',
-    );
+    yield warning([...path, 'selector'], 'Duplicate', {
+      problem: `has the selector of the earlier stage ${duplicate.name}, so the stage stays empty`,
+      remedy: 'write another selector, or leave the stage out',
+    });
   }
   const soakMs = parseDuration(soakDuration ?? '0s') ?? 0;
   if (soakMs > 0 && soakMs < shortestUsefulSoakMs) {
-    yield warning(
-      [...path, 'soakDuration'],
-      'Risky',
-      `a soak of ${soakDuration} is too short to notice offline collectors, which the service reports after half an hour`,
-      'write 35m or more',
-    );
+    yield warning([...path, 'soakDuration'], 'Risky', {
+      problem: `a soak of ${soakDuration} is too short to notice offline collectors, which the service reports after half an hour`,
+      remedy: 'write 35m or more',
+    });
   }
   if (stage.analysis) yield* checkAnalysis(stage.analysis, [...path, 'analysis', 'messages']);
   yield* checkTolerance(maxFailures, [...path, 'maxFailures']);
@@ -123,20 +113,16 @@ function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path:
 function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): Generator<Finding> {
   const { duration, minRatio }: Written<MessageAnalysis> = messages ?? {};
   if (isWritten(duration) && (parseDuration(duration) ?? Number.POSITIVE_INFINITY) < shortestUsefulAnalysisMs) {
-    yield warning(
-      [...path, 'duration'],
-      'Risky',
-      `within ${duration}, a collector with a normal pause looks quiet`,
-      'write 10m or more',
-    );
+    yield warning([...path, 'duration'], 'Risky', {
+      problem: `within ${duration}, a collector with a normal pause looks quiet`,
+      remedy: 'write 10m or more',
+    });
   }
   if (isWritten(minRatio) && Number.parseFloat(minRatio) > highestUsefulRatio) {
-    yield warning(
-      [...path, 'minRatio'],
-      'Risky',
-      `with a ratio of ${minRatio}, a small decrease of the traffic counts as a failure`,
-      'write 90% or less',
-    );
+    yield warning([...path, 'minRatio'], 'Risky', {
+      problem: `with a ratio of ${minRatio}, a small decrease of the traffic counts as a failure`,
+      remedy: 'write 90% or less',
+    });
   }
 }
 
@@ -166,19 +152,15 @@ function* checkTolerances(
   const isWhole = isWritten(failurePolicy?.maxFailures);
   if (!isWhole && unlimited.length > 0 && unlimited.length < stages.length) {
     const names = unlimited.map(({ name }) => name).join(', ');
-    yield warning(
-      ofStages,
-      'Risky',
-      `no limit of failures is set for ${names}`,
-      'write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
-    );
+    yield warning(ofStages, 'Risky', {
+      problem: `no limit of failures is set for ${names}`,
+      remedy: 'write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
+    });
   } else if (!isWhole && unlimited.length > 0 && !failurePolicy) {
-    yield warning(
-      ofStages,
-      'Risky',
-      'no limit of failures is set',
-      'write maxFailures in each stage, or for the whole rollout in failurePolicy, as in maxFailures: 2%',
-    );
+    yield warning(ofStages, 'Risky', {
+      problem: 'no limit of failures is set',
+      remedy: 'write maxFailures in each stage, or for the whole rollout in failurePolicy, as in maxFailures: 2%',
+    });
   }
   if (isWritten(failurePolicy?.minSamples)) return;
   const limits: readonly (readonly [unknown, JsonPath])[] = [
@@ -187,22 +169,18 @@ function* checkTolerances(
   ];
   const immediate = limits.find(([limit]) => typeof limit === 'string' && limit !== '0%' && limit !== '100%');
   if (!immediate) return;
-  yield warning(
-    immediate[1],
-    'Risky',
-    'a percentage applies from the first attempt, so a single failure can stop the rollout',
-    'write minSamples in failurePolicy, as in minSamples: 50',
-  );
+  yield warning(immediate[1], 'Risky', {
+    problem: 'a percentage applies from the first attempt, so a single failure can stop the rollout',
+    remedy: 'write minSamples in failurePolicy, as in minSamples: 50',
+  });
 }
 
 function* checkTolerance(maxFailures: number | string | null | undefined, path: JsonPath): Generator<Finding> {
   if (maxFailures !== '0%') return;
-  yield warning(
-    path,
-    'Risky',
-    '0% applies like any percentage only after minSamples attempts have ended',
-    'write 0 to stop at the first failure',
-  );
+  yield warning(path, 'Risky', {
+    problem: '0% applies like any percentage only after minSamples attempts have ended',
+    remedy: 'write 0 to stop at the first failure',
+  });
 }
 
 function* checkFailurePolicy(
@@ -213,19 +191,15 @@ function* checkFailurePolicy(
   yield* checkTolerance(maxFailures, [...path, 'maxFailures']);
   const tolerances = [maxFailures, ...stages.map((stage) => stage.maxFailures)].filter((one) => isWritten(one));
   if (tolerances.length === 0) {
-    yield warning(
-      path,
-      'NoEffect',
-      'has no effect without maxFailures, here or in a stage',
-      'write it, as in maxFailures: 2%',
-    );
+    yield warning(path, 'NoEffect', {
+      problem: 'has no effect without maxFailures, here or in a stage',
+      remedy: 'write it, as in maxFailures: 2%',
+    });
   } else if (isWritten(minSamples) && !tolerances.some((one) => typeof one === 'string')) {
-    yield warning(
-      [...path, 'minSamples'],
-      'NoEffect',
-      'has no effect, since absolute numbers of failures apply from the first attempt',
-      'write a percentage for maxFailures, or leave it out',
-    );
+    yield warning([...path, 'minSamples'], 'NoEffect', {
+      problem: 'has no effect, since absolute numbers of failures apply from the first attempt',
+      remedy: 'write a percentage for maxFailures, or leave it out',
+    });
   }
 }
 
@@ -244,19 +218,15 @@ function* checkMaintenance(
   if (!isWritten(cutoff)) return;
   const hasEnds = Boolean(windows?.length || exclusions?.length);
   if (!hasEnds && cutoffMs !== undefined && cutoffMs > 0) {
-    yield warning(
-      [...path, 'cutoff'],
-      'NoEffect',
-      'has no effect without windows and exclusions',
-      'write one, or leave it out',
-    );
+    yield warning([...path, 'cutoff'], 'NoEffect', {
+      problem: 'has no effect without windows and exclusions',
+      remedy: 'write one, or leave it out',
+    });
   } else if (hasEnds && cutoffMs !== undefined && cutoffMs < longestUpgradeMs) {
-    yield warning(
-      [...path, 'cutoff'],
-      'Risky',
-      `an upgrade can take half an hour, and with a cutoff of ${cutoff} it can outlast its window`,
-      'write 30m or more',
-    );
+    yield warning([...path, 'cutoff'], 'Risky', {
+      problem: `an upgrade can take half an hour, and with a cutoff of ${cutoff} it can outlast its window`,
+      remedy: 'write 30m or more',
+    });
   }
 }
 
@@ -266,28 +236,24 @@ function* checkWindow(
   path: JsonPath,
 ): Generator<Finding> {
   const unreadable = isWritten(schedule) ? scheduleProblem(schedule) : undefined;
-  if (unreadable) yield error([...path, 'schedule'], 'Invalid', unreadable.problem, unreadable.remedy);
+  if (unreadable) yield error([...path, 'schedule'], 'Invalid', unreadable);
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
-  if (unknown) yield error([...path, 'timeZone'], 'Invalid', unknown.problem, unknown.remedy);
+  if (unknown) yield error([...path, 'timeZone'], 'Invalid', unknown);
   // A window that is not longer than the `cutoff` is already an error, so it gets no warning here.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
-  yield warning(
-    [...path, 'duration'],
-    'Risky',
-    `leaves ${renderDuration(leftMs)} to start upgrades, since no upgrade starts within the cutoff before its end`,
-    'write a longer duration',
-  );
+  yield warning([...path, 'duration'], 'Risky', {
+    problem: `leaves ${renderDuration(leftMs)} to start upgrades, since no upgrade starts within the cutoff before its end`,
+    remedy: 'write a longer duration',
+  });
 }
 
 function* checkExclusion({ endTime }: Exclusion, wallMs: number, path: JsonPath): Generator<Finding> {
   if (Date.parse(endTime) > wallMs) return;
-  yield warning(
-    [...path, 'endTime'],
-    'Risky',
-    `ended at ${endTime}`,
-    'leave the exclusion out, or write a later endTime',
-  );
+  yield warning([...path, 'endTime'], 'Risky', {
+    problem: `ended at ${endTime}`,
+    remedy: 'leave the exclusion out, or write a later endTime',
+  });
 }
 
 function isWritten<T>(value: T | null | undefined): value is T {

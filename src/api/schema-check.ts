@@ -82,16 +82,21 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
   const { schema: limit, data: value } = violated;
   const schema = (violated.parentSchema ?? {}) as StructuralSchema;
   const path = pathOf(instancePath);
-  const at = (reason: FindingReason, problem: string, remedy: string) => [error(path, reason, problem, remedy)];
+  const at = (reason: FindingReason, problem: string, remedy: string) => [error(path, reason, { problem, remedy })];
   switch (keyword) {
     case 'additionalProperties': {
       const name = String(params['additionalProperty']);
       const remedy = choice(name, Object.keys(schema.properties ?? {}));
-      return [error([...path, name], 'Unknown', 'there is no such field', remedy, 'key')];
+      return [error([...path, name], 'Unknown', { problem: 'there is no such field', remedy, part: 'key' })];
     }
     case 'required': {
       const name = String(params['missingProperty']);
-      return [error([...path, name], 'Required', 'is missing', whatToWrite(name, schema.properties?.[name]))];
+      return [
+        error([...path, name], 'Required', {
+          problem: 'is missing',
+          remedy: whatToWrite(name, schema.properties?.[name]),
+        }),
+      ];
     }
     case 'type':
       return at('WrongType', `must be ${typeName(schema)}, not ${valueName(value)}`, howToType(schema, value, path));

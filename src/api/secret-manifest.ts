@@ -26,7 +26,7 @@ export function readSecretMembers(secret: Readonly<Record<string, unknown>>): Se
   const members = new Map<string, SecretMember>();
   const findings: Finding[] = [];
   const refuse = (path: JsonPath, reason: FindingReason, problem: string, remedy: string) => {
-    findings.push(error(path, reason, problem, remedy));
+    findings.push(error(path, reason, { problem, remedy }));
     return undefined;
   };
   for (const section of ['data', 'stringData'] as const) {
@@ -78,14 +78,14 @@ export function checkSecret(
   const findings = [...unreadable];
   const section = 'stringData' in secret ? 'stringData' : 'data';
   for (const [name, remedy] of Object.entries(required)) {
-    if (!members.has(name)) findings.push(error([section, name], 'Required', 'is missing', remedy));
+    if (!members.has(name)) findings.push(error([section, name], 'Required', { problem: 'is missing', remedy }));
   }
   for (const [name, { path, text }] of members) {
     if (!known.includes(name)) findings.push(unknownMember(name, known, path));
     else if (text?.trim()) findings.push(...check(name, text.trim(), path));
     // The value of an optional key may be empty.
     else if (text !== undefined && Object.hasOwn(required, name))
-      findings.push(error(path, 'Required', 'is empty', 'write its value'));
+      findings.push(error(path, 'Required', { problem: 'is empty', remedy: 'write its value' }));
   }
   return findings;
 }
@@ -93,7 +93,7 @@ export function checkSecret(
 function unknownMember(name: string, known: readonly string[], path: JsonPath): Finding {
   const meant = nearest(name, known);
   const remedy = meant === undefined ? `the known keys are ${known.join(', ')}` : `did you mean ${meant}?`;
-  return warning(path, 'Unknown', 'logfleet has no such key', remedy, 'key');
+  return warning(path, 'Unknown', { problem: 'logfleet has no such key', remedy, part: 'key' });
 }
 
 /** Keys that a Secret for an object store must contain. */

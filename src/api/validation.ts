@@ -33,37 +33,55 @@ export function kindOf(document: unknown): KindName | undefined {
  */
 export function misnamedKind(document: unknown): Finding | undefined {
   if (!isRecord(document)) {
-    return error([], 'Invalid', 'is not a manifest, since it is not a mapping', 'write apiVersion, kind and metadata');
+    return error([], 'Invalid', {
+      problem: 'is not a manifest, since it is not a mapping',
+      remedy: 'write apiVersion, kind and metadata',
+    });
   }
   const { apiVersion, kind, metadata } = document;
   // The parser unfolds Lists. kubectl accepts neither a List without items nor a List as an item.
   if (apiVersion === 'v1' && kind === 'List') {
-    return error([], 'Invalid', 'is a List without items, or inside another List', 'write its items as documents');
+    return error([], 'Invalid', {
+      problem: 'is a List without items, or inside another List',
+      remedy: 'write its items as documents',
+    });
   }
   if (kindOf(document) || isSettingsManifest(document)) return undefined;
   const written = String(kind ?? '');
   const rightVersion = `apiVersion: ${apiGroup}/${apiVersionName}`;
   if (Object.hasOwn(kinds, written)) {
-    return error(['apiVersion'], 'Unknown', `${written} is a kind of ${apiGroup}`, `write ${rightVersion}`);
+    return error(['apiVersion'], 'Unknown', {
+      problem: `${written} is a kind of ${apiGroup}`,
+      remedy: `write ${rightVersion}`,
+    });
   }
   const isSettingsName = isRecord(metadata) && metadata['name'] === settingsName;
   if (isSettingsName && (kind === undefined || resembles(written, 'ConfigMap'))) {
     const problem = `${settingsName} is a ConfigMap of apiVersion v1`;
-    return error(['kind'], 'Unknown', problem, 'write apiVersion: v1 and kind: ConfigMap');
+    return error(['kind'], 'Unknown', { problem, remedy: 'write apiVersion: v1 and kind: ConfigMap' });
   }
   if (namesGroup(String(apiVersion)) || namesKind(written)) {
     if (written === ledgerKind) {
-      return error(['kind'], 'Unknown', 'only the operator writes Ledgers', 'remove it from the manifests');
+      return error(['kind'], 'Unknown', {
+        problem: 'only the operator writes Ledgers',
+        remedy: 'remove it from the manifests',
+      });
     }
     const meant = nearest(written.replace(listSuffix, ''), kindNames) ?? kindNames.join(' or ');
     const problem = `${apiGroup} has no kind ${JSON.stringify(kind ?? '')}`;
-    return error(['kind'], 'Unknown', problem, `write ${rightVersion} and kind: ${meant}, or remove the document`);
+    return error(['kind'], 'Unknown', {
+      problem,
+      remedy: `write ${rightVersion} and kind: ${meant}, or remove the document`,
+    });
   }
   if (typeof apiVersion === 'string' && typeof kind === 'string') return undefined;
   const name = nameWithin(document);
   if (name === undefined) return undefined;
   const problem = `contains ${JSON.stringify(name)}, but is not a manifest, since it lacks apiVersion or kind`;
-  return error([], 'Invalid', problem, `write ${rightVersion}, kind, metadata and spec on the outermost level`);
+  return error([], 'Invalid', {
+    problem,
+    remedy: `write ${rightVersion}, kind, metadata and spec on the outermost level`,
+  });
 }
 
 const listSuffix = /List$/;
@@ -117,10 +135,16 @@ export function validateResource(
     const { problem, remedy } = scheduleExplanation(path, valueAt(resource, path)) ?? violation;
     // Several rules about one schedule can report the same problem, which is shown only once.
     if (findings.some((known) => known.problem === problem && overlaps(path, [known.path]))) continue;
-    findings.push(error(path, 'Invalid', problem, remedy));
+    findings.push(error(path, 'Invalid', { problem, remedy }));
   }
   if ('status' in document) {
-    findings.push(warning(['status'], 'NoEffect', 'is ignored, since only logfleet writes it', 'leave it out', 'key'));
+    findings.push(
+      warning(['status'], 'NoEffect', {
+        problem: 'is ignored, since only logfleet writes it',
+        remedy: 'leave it out',
+        part: 'key',
+      }),
+    );
   }
   const { spec } = document as { readonly spec: never };
   const rejected = findings.filter(({ severity }) => severity === 'error').map(({ path }) => path);

@@ -37,7 +37,7 @@ import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '..
 import { LiveOperator } from '../live/live-operator.ts';
 import { MemoryHost } from '../memory-host.ts';
 import type { ExportOptions } from '../options.ts';
-import { nowhere } from '../plan/open-place.ts';
+import { nowhere } from '../plan/plan-place.ts';
 import { renderIncomplete } from '../render/export-view.ts';
 import type { StepOptions } from '../render/next-steps.ts';
 import { isExported, lacksSecret, renderInterruption, renderOutcome } from '../run/run-outcome.ts';

@@ -27,9 +27,8 @@ import type { PlanOptions } from '../options.ts';
 import { renderYaml } from '../render/resource-table.ts';
 import { UsageError } from '../usage-error.ts';
 import { type ExportOutlook, hasSearches, planExports } from './export-planner.ts';
-import { type OpenPlace, openPlace } from './open-place.ts';
-import type { PlanPlace } from './plan-cluster.ts';
 import { planDocument } from './plan-document.ts';
+import { type OpenPlace, openPlace, type PlanPlace } from './plan-place.ts';
 import { renderPlans } from './plan-view.ts';
 import { type Outlook, type Planned, type PlanningOptions, planPolicies } from './planner.ts';
 

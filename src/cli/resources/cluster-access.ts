@@ -10,14 +10,16 @@ import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import { isRecord } from '../../base/record.ts';
-import type { ResourceKey } from '../../host/host.ts';
+import type { LedgerStore, ResourceKey, SecretReader } from '../../host/host.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { hasCode, notInstalled } from '../../host/kubernetes/api-error.ts';
 import { resourcePath } from '../../host/kubernetes/api-paths.ts';
 import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
+import { KubernetesLedgerStore } from '../../host/kubernetes/ledger-store.ts';
 import { Reflector, readPage } from '../../host/kubernetes/reflector.ts';
 import { ResourceCache } from '../../host/kubernetes/resource-cache.ts';
 import { decodeResource } from '../../host/kubernetes/resource-decoding.ts';
+import { KubernetesSecretReader } from '../../host/kubernetes/secret-reader.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { chooseCluster } from './plain-cluster.ts';
@@ -26,8 +28,12 @@ import { type Annotation, byNamespaceAndName, type ResourceReader } from './reso
 const pageLimit = 500;
 
 /** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster` if that is not possible. */
-export async function openCluster(options: TargetOptions, context: CommandContext): Promise<ResourceReader> {
-  const { api, namespace } = await chooseCluster(options, context.cwd, 'name a directory of manifests with --dir DIR');
+export async function openCluster(
+  options: TargetOptions,
+  context: CommandContext,
+  instead = 'name a directory of manifests with --dir DIR',
+): Promise<ClusterReader> {
+  const { api, namespace } = await chooseCluster(options, context.cwd, instead);
   const place = options.context === undefined ? 'the cluster' : `context ${options.context}`;
   return new ClusterReader({ api, place, defaultNamespace: namespace, clock: systemClock, random: systemRandom });
 }
@@ -43,6 +49,8 @@ interface ClusterReaderOptions {
 export class ClusterReader implements ResourceReader {
   readonly place: string;
   readonly defaultNamespace: string;
+  readonly ledgers: Pick<LedgerStore, 'read'>;
+  readonly secrets: Pick<SecretReader, 'get'>;
   readonly #options: ClusterReaderOptions;
   readonly #client: ApiClient;
 
@@ -51,6 +59,8 @@ export class ClusterReader implements ResourceReader {
     this.defaultNamespace = options.defaultNamespace;
     this.#options = options;
     this.#client = new ApiClient({ api: options.api, clock: options.clock, metrics: noMetrics });
+    this.ledgers = new KubernetesLedgerStore({ client: this.#client });
+    this.secrets = new KubernetesSecretReader(this.#client);
   }
 
   async list(kind: KindName, namespace: string | undefined, signal?: AbortSignal): Promise<readonly AnyResource[]> {

@@ -152,12 +152,10 @@ function decodeResource(
   decoding.resources.push({ kind, key, spec, annotations, position: document.locate([]) });
 }
 
-const nameMissing: Finding = error(
-  ['metadata', 'name'],
-  'Required',
-  'is missing',
-  'a manifest in a directory needs a name, as in name: production',
-);
+const nameMissing: Finding = error(['metadata', 'name'], 'Required', {
+  problem: 'is missing',
+  remedy: 'a manifest in a directory needs a name, as in name: production',
+});
 
 function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Readonly<Record<string, unknown>>): void {
   const key = keyOf(value, decoding.namespace);

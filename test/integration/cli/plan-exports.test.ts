@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { nowhere, openPlace } from '../../../src/cli/plan/open-place.ts';
+import { nowhere, openPlace } from '../../../src/cli/plan/plan-place.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
 import { World } from '../../support/world.ts';

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Scenario } from '../../../simulator/scenario.ts';
-import { nowhere, type OpenPlace } from '../../../src/cli/plan/open-place.ts';
+import { nowhere, type OpenPlace } from '../../../src/cli/plan/plan-place.ts';
 import { planCommand } from '../../../src/cli/plan/plan.ts';
 import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
 import { ServiceWorld, serviceOrigin } from '../../support/world.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { openPlace } from '../../../src/cli/plan/open-place.ts';
+import { openPlace } from '../../../src/cli/plan/plan-place.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { serviceOrigin } from '../../support/world.ts';
 import { recordingContext } from '../../unit/cli/recording-context.ts';

@@ -16,7 +16,7 @@ test.each<[PlacedFinding, string]>([
     placeFinding(
       'a.yaml',
       document,
-      error(['spec', 'query'], 'Required', 'is missing', 'write it, as in query: error'),
+      error(['spec', 'query'], 'Required', { problem: 'is missing', remedy: 'write it, as in query: error' }),
     ),
     'a.yaml:3:5: spec.query: is missing; write it, as in query: error',
   ],
@@ -24,7 +24,7 @@ test.each<[PlacedFinding, string]>([
     placeFinding(
       'a.yaml',
       document,
-      warning(['spec', 'stages', 0], 'Risky', 'has no soak', 'write soakDuration', 'key'),
+      warning(['spec', 'stages', 0], 'Risky', { problem: 'has no soak', remedy: 'write soakDuration', part: 'key' }),
     ),
     'a.yaml:3:5: spec.stages[0]: warning: has no soak; write soakDuration',
   ],

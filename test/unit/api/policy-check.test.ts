@@ -298,7 +298,11 @@ describe('metadata', () => {
       'warning .*write the id in status.rollout',
     ],
     ['an annotation of others', { annotations: { 'example.com/pause': 'x' } }, undefined],
-    ['a label that is no text', { labels: { tier: 1 } }, 'error metadata.labels.tier: must be a text, not the number 1'],
+    [
+      'a label that is no text',
+      { labels: { tier: 1 } },
+      'error metadata.labels.tier: must be a text, not the number 1',
+    ],
     ['labels that are no mapping', { labels: ['a'] }, 'error metadata.labels: must be a mapping'],
     ['a namespace that is none', { namespace: 'Team A' }, 'error metadata.namespace: "Team A" is not a namespace'],
     ['a generated name', { name: undefined, generateName: 'p-' }, undefined],

@@ -1,0 +1,114 @@
+/**
+ * Opens the place that stores the existing resources for `logfleet plan`: a directory, a cluster, or nowhere. Access is read-only. In a
+ * cluster it has the rights of the user, and warns about everything that the user may not read.
+ */
+import { renderFinding } from '../../api/finding.ts';
+import type { CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
+import { systemClock } from '../../base/clock.ts';
+import { systemRandom } from '../../base/random.ts';
+import { DirectoryView } from '../../host/directory/directory-view.ts';
+import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
+import type { LedgerStore, OperatorSettings, ResourceKey, SecretReader } from '../../host/host.ts';
+import { hasCode } from '../../host/kubernetes/api-error.ts';
+import type { CommandContext } from '../context.ts';
+import { notPaused } from '../memory-host.ts';
+import type { PlanOptions } from '../options.ts';
+import type { ClusterReader } from '../resources/cluster-access.ts';
+import { existingDirectory } from '../resources/directory-access.ts';
+
+export interface PlanPlace {
+  /** Namespace of manifests without a namespace. */
+  readonly namespace: string;
+  /** Returns the existing policies, with their status. */
+  policies(): Promise<readonly CollectorVersionPolicy[]>;
+  /** Returns the existing export with its status, or undefined if it does not exist. */
+  findExport(key: ResourceKey): Promise<SearchExport | undefined>;
+  readonly ledgers: Pick<LedgerStore, 'read'>;
+  readonly secrets: Pick<SecretReader, 'get'>;
+  /** True if environment variables replace missing Secrets. */
+  readonly takesVariables: boolean;
+  settings(): OperatorSettings;
+  close(): Promise<void>;
+}
+
+type PlaceOptions = Omit<PlanOptions, 'output'>;
+
+export type OpenPlace = (options: PlaceOptions, context: CommandContext) => Promise<PlanPlace>;
+
+export const openPlace: OpenPlace = async (options, context) => {
+  if (options.dir !== undefined) return openPlanDirectory(options.dir, options.namespace, context);
+  const { namespace, kubeconfig, context: contextName, allNamespaces } = options;
+  const namesCluster = [namespace, kubeconfig, contextName].some((flag) => flag !== undefined) || allNamespaces;
+  if (!namesCluster) return nowhere;
+  const { openCluster } = await import('../resources/cluster-access.ts');
+  const instead = 'name a directory of manifests with --dir DIR, or plan the manifests alone with neither flag';
+  return placeInCluster(await openCluster(options, context, instead), options, context);
+};
+
+export const nowhere: PlanPlace = {
+  namespace: defaultNamespace,
+  policies: async () => [],
+  findExport: async () => undefined,
+  ledgers: { read: async () => undefined },
+  secrets: { get: async () => undefined },
+  takesVariables: true,
+  settings: () => notPaused,
+  close: async () => {},
+};
+
+/** Warns on stderr about manifests that cannot be used, since the plan leaves out their policies. */
+async function openPlanDirectory(
+  dir: string,
+  namespace: string | undefined,
+  context: CommandContext,
+): Promise<PlanPlace> {
+  const directory = await existingDirectory(dir, context);
+  const view = await DirectoryView.open({ directories: [directory], clock: systemClock, random: systemRandom });
+  for (const problem of view.problems()) {
+    if (problem.severity === 'error') context.stderr.write(`${renderFinding(problem)}\n`);
+  }
+  return {
+    ...nowhere,
+    namespace: namespace ?? defaultNamespace,
+    policies: async () => [...view.resources('CollectorVersionPolicy').list()],
+    findExport: async (key) => view.resources('SearchExport').get(key),
+    ledgers: view.ledgers,
+    secrets: { get: async (key) => view.secret(key) },
+    settings: () => view.settings(),
+  };
+}
+
+/** A pause of the whole operator is not considered in a cluster, because no flag names the operator. */
+function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: CommandContext): PlanPlace {
+  const namespace = options.namespace ?? reader.defaultNamespace;
+  const { ledgers } = reader;
+  /** Warns and resolves to `instead` if the user may not read something. */
+  const ifAllowed = <T>(read: Promise<T>, warning: string, instead: () => T | Promise<T>): Promise<T> =>
+    read.catch((error: unknown) => {
+      if (!hasCode(error, 'host.forbidden')) throw error;
+      context.stderr.write(`warning: you may not ${warning}\n`);
+      return instead();
+    });
+  const list = async (scope?: string) =>
+    (await reader.list('CollectorVersionPolicy', scope)) as readonly CollectorVersionPolicy[];
+  const onlyHere = `list the policies of all namespaces: only the policies of ${namespace} count for overlap`;
+  return {
+    ...nowhere,
+    namespace,
+    // Policies of other namespaces can select the same collectors.
+    policies: () => (options.allNamespaces ? list() : ifAllowed(list(), onlyHere, () => list(namespace))),
+    findExport: async (key) => {
+      const warning = `read the export ${key.namespace}/${key.name}: it is planned like a new export`;
+      return (await ifAllowed(reader.get('SearchExport', key), warning, () => undefined)) as SearchExport | undefined;
+    },
+    ledgers: {
+      read: (owner, shard) => {
+        const warning = `read the ledger of ${owner.namespace}/${owner.name}: the policy is planned without a ledger`;
+        return ifAllowed(ledgers.read(owner, shard), warning, () => undefined);
+      },
+    },
+    secrets: reader.secrets,
+    takesVariables: false,
+    close: () => reader.close(),
+  };
+}
