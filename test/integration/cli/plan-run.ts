@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Scenario } from '../../../simulator/scenario.ts';
-import { nowhere, type OpenPlace } from '../../../src/cli/plan/plan-place.ts';
 import { planCommand } from '../../../src/cli/plan/plan.ts';
+import { nowhere, type OpenPlace } from '../../../src/cli/plan/plan-place.ts';
 import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
 import { ServiceWorld, serviceOrigin } from '../../support/world.ts';
 import { recordingContext } from '../../unit/cli/recording-context.ts';
