@@ -2,12 +2,25 @@
 import type { Clock } from '../../base/clock.ts';
 import type { KeyQueue, Occupant } from './key-queue.ts';
 import type { RateLimiter, Reservation } from './rate-limiter.ts';
-import type { Slot, SlotOutcome } from './request-slot.ts';
+import type { RequestClass, Slot, SlotOutcome } from './request-slot.ts';
 import { type Departure, depart, type SendRight, type Term } from './send-right.ts';
 
 export type Answered = Extract<SlotOutcome, { kind: 'answered' }>;
 
+/**
+ * Time in ms for which a request that reached the service and was then cancelled keeps its slot, because the service may
+ * still work on it (B2).
+ */
+const abandonedHoldMs = 10_000;
+/**
+ * The same time for a status request of a search job. It is shorter, because a status costs the service little work, and
+ * keep-alives may need the slot (B2, B4).
+ */
+const abandonedPollHoldMs = 2_000;
+
 export interface GrantedSlotOptions {
+  readonly class: RequestClass;
+  readonly isPoll: boolean;
   readonly clock: Clock;
   readonly right: SendRight;
   /** Term (period of leadership of this process) in which the slot was granted. */
@@ -15,24 +28,37 @@ export interface GrantedSlotOptions {
   readonly limiter: RateLimiter;
   readonly reservation: Reservation;
   readonly queue: KeyQueue;
-  readonly occupant: Occupant;
-  /**
-   * Time in ms for which a request that reached the service and was then cancelled keeps its slot,
-   * because the service may still work on the request (B2).
-   */
-  readonly holdMs: number;
   readonly onAnswer: (answer: Answered) => void;
   /** Called when this slot has changed in a way that may allow other requests to start. */
   readonly onChange: () => void;
 }
 
-export class GrantedSlot implements Slot {
+export class GrantedSlot implements Slot, Occupant {
+  readonly class: RequestClass;
   readonly #options: GrantedSlotOptions;
-  #state: 'granted' | 'inFlight' | 'held' | 'ended' = 'granted';
+  #state: 'granted' | 'inFlight' | 'givingUp' | 'held' | 'ended' = 'granted';
   #isHeard = false;
+  #giveUp: (() => void) | undefined;
+  #abandonedAtMs = 0;
 
   constructor(options: GrantedSlotOptions) {
+    this.class = options.class;
     this.#options = options;
+  }
+
+  get heldUntilMs(): number | undefined {
+    if (this.#state !== 'held') return undefined;
+    const { limiter, reservation, isPoll } = this.#options;
+    const arrivedByMs = Math.max(this.#abandonedAtMs, limiter.arrivedByMs(reservation));
+    return arrivedByMs + (isPoll ? abandonedPollHoldMs : abandonedHoldMs);
+  }
+
+  get endsSoon(): boolean {
+    return this.#state === 'givingUp' || (this.#state === 'held' && this.#options.isPoll);
+  }
+
+  get giveUp(): (() => void) | undefined {
+    return this.#state === 'inFlight' ? this.#giveUp : undefined;
   }
 
   started(lastCheck?: () => void): Departure {
@@ -50,8 +76,10 @@ export class GrantedSlot implements Slot {
   }
 
   yieldTo(giveUp: () => void): void {
-    if (this.#state !== 'inFlight') return;
-    this.#options.queue.yieldTo(this.#options.occupant, giveUp);
+    this.#giveUp = () => {
+      this.#state = 'givingUp';
+      giveUp();
+    };
     this.#options.onChange();
   }
 
@@ -60,14 +88,18 @@ export class GrantedSlot implements Slot {
     // the request cannot have started later.
     this.#stamp(this.#nowMs());
     if (this.#state === 'ended' || (this.#state === 'held' && outcome.kind === 'abandoned')) return;
-    if (outcome.kind === 'abandoned') this.#hold();
-    else this.#end(outcome);
+    if (outcome.kind === 'abandoned') {
+      this.#state = 'held';
+      this.#abandonedAtMs = this.#nowMs();
+    } else this.#end(outcome);
     this.#options.onChange();
   }
 
   release(): void {
-    if (this.#state === 'inFlight') this.finished({ kind: 'abandoned' });
-    if (this.#state !== 'granted') return;
+    if (this.#state !== 'granted') {
+      this.finished({ kind: 'abandoned' });
+      return;
+    }
     this.#options.limiter.cancel(this.#options.reservation);
     this.#leave();
     this.#options.onChange();
@@ -82,13 +114,6 @@ export class GrantedSlot implements Slot {
     this.#state = 'inFlight';
     this.#options.limiter.stamp(this.#options.reservation, nowMs);
     this.#options.onChange();
-  }
-
-  #hold(): void {
-    const { queue, occupant, limiter, reservation, holdMs } = this.#options;
-    this.#state = 'held';
-    const nowMs = this.#nowMs();
-    queue.hold(occupant, () => Math.max(nowMs, limiter.arrivedByMs(reservation)) + holdMs);
   }
 
   #end(outcome: Exclude<SlotOutcome, { kind: 'abandoned' }>): void {
@@ -113,6 +138,6 @@ export class GrantedSlot implements Slot {
 
   #leave(): void {
     this.#state = 'ended';
-    this.#options.queue.leave(this.#options.occupant);
+    this.#options.queue.leave(this);
   }
 }

@@ -38,40 +38,22 @@ export interface Reservation {
    * undefined if no other request shows the time.
    */
   arrivedByMs: number | undefined;
-  /**
-   * Time in ms after the start of the request from which it is worthwhile to probe with a new connection whether the
-   * request has arrived.
-   */
-  patienceMs: number;
   /** Estimated maximum delay in ms of a request on this path when it was sent. */
   marginMs: number;
-  /** Part of the margin in ms that was added because of answers with 429. */
-  cautionMs: number;
 }
 
-/**
- * Minimum time in ms before a connection probe for a missing answer, so that the arrival of fast
- * requests is not probed too early.
- */
-const minDoubtMs = 20;
-/**
- * Time in ms before a connection probe for a missing answer, for a class of requests that has no
- * answer yet.
- */
-const unknownDoubtMs = 250;
+/** Maximum duration of a request in ms, also of the requests that a former leader has sent (B6). */
+export const longestRequestMs = 60_000;
 
 export class RateLimiter {
   readonly #pace: RatePace;
   readonly #margin: PathMargin;
-  /** Time in ms after its start at which any request has certainly ended. */
-  readonly #longestRequestMs: number;
   /** Requests that still count against the request rate, in order of reservation. */
   #live: Reservation[] = [];
 
-  constructor(pace: RatePace, margin: PathMargin, longestRequestMs: number) {
+  constructor(pace: RatePace, margin: PathMargin) {
     this.#pace = pace;
     this.#margin = margin;
-    this.#longestRequestMs = longestRequestMs;
   }
 
   reserve(requestClass: RequestClass, path: Path | undefined): Reservation {
@@ -82,9 +64,7 @@ export class RateLimiter {
       roundTripMs: undefined,
       lateMs: 0,
       arrivedByMs: undefined,
-      patienceMs: 0,
       marginMs: 0,
-      cautionMs: 0,
     };
     this.#live.push(reservation);
     return reservation;
@@ -99,8 +79,6 @@ export class RateLimiter {
   stamp(reservation: Reservation, nowMs: number): void {
     reservation.sentAtMs = nowMs;
     reservation.marginMs = this.#margin.measuredMs;
-    reservation.cautionMs = this.#margin.cautionMs;
-    reservation.patienceMs = this.#patienceMs(reservation.class);
   }
 
   /**
@@ -151,7 +129,7 @@ export class RateLimiter {
    */
   arrivedByMs(reservation: Reservation): number {
     const { class: kind, sentAtMs = Number.POSITIVE_INFINITY, roundTripMs, marginMs } = reservation;
-    const byOthersMs = reservation.arrivedByMs ?? sentAtMs + this.#longestRequestMs;
+    const byOthersMs = reservation.arrivedByMs ?? sentAtMs + longestRequestMs;
     if (roundTripMs === undefined) return byOthersMs;
     const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
     // After a stall, the fastest answer says nothing about the delay. So the whole round trip is
@@ -160,24 +138,18 @@ export class RateLimiter {
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
 
-  /** Applies a margin that an answer with 429 has enlarged to requests that were sent before that answer. */
-  widen(): void {
-    for (const reservation of this.#live) reservation.cautionMs = this.#margin.cautionMs;
-  }
-
   /**
-   * Yields the requests whose arrival at the service is unknown, if they may delay other requests
+   * Returns the requests whose arrival at the service is unknown, if they may delay other requests
    * and a connection probe could show their arrival.
    */
-  *doubtful(nowMs: number): IterableIterator<Reservation> {
-    for (const reservation of this.#live) {
-      if (doubtAtMs(reservation) <= nowMs) yield reservation;
-    }
+  doubtful(nowMs: number): readonly Reservation[] {
+    return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);
   }
 
   /** Time at which the arrival of the next request becomes doubtful; Infinity if there is none. */
   nextDoubtMs(nowMs: number): number {
-    return Math.min(...this.#live.map(doubtAtMs).filter((atMs) => atMs > nowMs), Number.POSITIVE_INFINITY);
+    const timesMs = this.#live.map((reservation) => this.#doubtAtMs(reservation));
+    return Math.min(...timesMs.filter((atMs) => atMs > nowMs), Number.POSITIVE_INFINITY);
   }
 
   /**
@@ -205,14 +177,15 @@ export class RateLimiter {
   }
 
   /**
-   * Time in ms for which a missing answer is normal in this class of requests; 0 if the answer
-   * would come too late to be useful.
+   * Time from which a connection probe could show that the request has arrived; Infinity if its arrival is known. An
+   * answer that usually takes longer than a period would come too late to be useful, so the probe does not wait for it.
    */
-  #patienceMs(requestClass: RequestClass): number {
-    const quickestMs = this.#margin.quickestMs(requestClass);
-    if (quickestMs === undefined) return unknownDoubtMs;
-    const usualMs = quickestMs + this.#margin.measuredMs;
-    return usualMs < this.#pace.whole.periodMs ? Math.max(minDoubtMs, usualMs) : 0;
+  #doubtAtMs(reservation: Reservation): number {
+    const { sentAtMs, roundTripMs, arrivedByMs } = reservation;
+    if (sentAtMs === undefined || roundTripMs !== undefined || arrivedByMs !== undefined)
+      return Number.POSITIVE_INFINITY;
+    const usualMs = (this.#margin.quickestMs(reservation.class) ?? 0) + this.#margin.measuredMs;
+    return Math.max(latestMs(reservation), usualMs < this.#pace.whole.periodMs ? sentAtMs + usualMs : 0);
   }
 
   /** Earliest time at which so few requests count against the rate that one more may start. */
@@ -226,7 +199,7 @@ export class RateLimiter {
 
   /** Time at which a request no longer counts against the request rate. */
   #clearAtMs(reservation: Reservation, periodMs: number): number {
-    return this.arrivedByMs(reservation) + reservation.cautionMs + periodMs;
+    return this.arrivedByMs(reservation) + this.#margin.cautionMs + periodMs;
   }
 }
 
@@ -236,16 +209,6 @@ export class RateLimiter {
  */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.mostMs;
-}
-
-/**
- * Time from which a connection probe could show that the request has arrived; Infinity if its
- * arrival is known.
- */
-function doubtAtMs(reservation: Reservation): number {
-  const { sentAtMs, roundTripMs, arrivedByMs, patienceMs } = reservation;
-  if (sentAtMs === undefined || roundTripMs !== undefined || arrivedByMs !== undefined) return Number.POSITIVE_INFINITY;
-  return Math.max(latestMs(reservation), sentAtMs + patienceMs);
 }
 
 /**

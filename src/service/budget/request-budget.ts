@@ -20,7 +20,7 @@ import { type Answered, GrantedSlot } from './granted-slot.ts';
 import { JobAdmission } from './job-admission.ts';
 import { KeyQueue, type Waiter } from './key-queue.ts';
 import { PathMargin } from './path-margin.ts';
-import { RateLimiter, type Reservation } from './rate-limiter.ts';
+import { longestRequestMs, RateLimiter, type Reservation } from './rate-limiter.ts';
 import { RatePace } from './rate-pace.ts';
 import { Refusals } from './refusals.ts';
 import type { KeyBudget, Path, RequestClass, Slot, SlotRequest } from './request-slot.ts';
@@ -36,22 +36,6 @@ export interface BudgetSettings {
    * per key (8).
    */
   readonly maxConcurrentRequests: number;
-  /**
-   * Time in ms for which a request that reached the service and was then cancelled keeps its slot,
-   * because the service may still work on it (B2).
-   */
-  readonly abandonedHoldMs: number;
-  /**
-   * Time in ms for which a cancelled status request keeps its slot. The time is shorter than for
-   * other requests, because a status costs the service little work and keep-alives may need the
-   * slot (B2, B4).
-   */
-  readonly abandonedPollHoldMs: number;
-  /**
-   * Maximum duration of a request in ms. It also limits how long requests of former leaders may
-   * still run (B6).
-   */
-  readonly longestRequestMs: number;
   /** Maximum number of requests of all access keys that may wait in this budget. */
   readonly maxWaiting: number;
 }
@@ -59,9 +43,6 @@ export interface BudgetSettings {
 export const defaultBudgetSettings: BudgetSettings = {
   requestsPerSecond: 4,
   maxConcurrentRequests: 10,
-  abandonedHoldMs: 10_000,
-  abandonedPollHoldMs: 2_000,
-  longestRequestMs: 60_000,
   maxWaiting: 20_000,
 };
 
@@ -108,12 +89,8 @@ export class RequestBudget {
   readonly #limiter: RateLimiter;
   readonly #refusals = new Refusals();
   readonly #order = new TurnOrder();
-  /** Queues of waiting requests by access key. The references are weak, so that the queue of an unused key is freed. */
-  readonly #queues = new Map<string, WeakRef<KeyQueue>>();
-  /** Queues of the access keys that have waiting requests. */
-  readonly #queued = new Set<KeyQueue>();
-  #waiting = 0;
-  #arrivals = 0;
+  /** Queue of each access key that the user has used. Queues are never removed, because a user has few keys. */
+  readonly #queues = new Map<string, KeyQueue>();
   #turn = 0;
   /** Term of leadership in which requests were last granted. */
   #term: Term | undefined;
@@ -135,7 +112,7 @@ export class RequestBudget {
     this.#right = right;
     this.#settings = { ...defaultBudgetSettings, ...settings };
     this.#pace = new RatePace(checkedRate(this.#settings.requestsPerSecond));
-    this.#limiter = new RateLimiter(this.#pace, this.#margin, this.#settings.longestRequestMs);
+    this.#limiter = new RateLimiter(this.#pace, this.#margin);
     this.jobs = new JobAdmission({ clock, sustainable: () => this.#sustainableJobs() });
     this.#waitSeconds = metrics.histogram(
       'logfleet_service_budget_wait_seconds',
@@ -150,19 +127,10 @@ export class RequestBudget {
     return this.#margin.currentMs;
   }
 
-  /**
-   * Returns the budget of one access key. `maxConcurrent` is this process's share of the key's
-   * concurrent requests (B7). If callers give several shares, the smallest applies until
-   * `setMaxConcurrent`.
-   */
-  key(accessKeyId: string, maxConcurrent?: number): KeyBudget {
+  /** Returns the budget of one access key. */
+  key(accessKeyId: string): KeyBudget {
     const queue = this.#queue(accessKeyId);
-    if (maxConcurrent !== undefined)
-      queue.maxConcurrent = Math.min(queue.maxConcurrent, checkedConcurrency(maxConcurrent));
-    return {
-      jobs: this.jobs,
-      acquire: (request) => this.#acquire(queue, request),
-    };
+    return { jobs: this.jobs, acquire: (request) => this.#acquire(queue, request) };
   }
 
   /**
@@ -179,17 +147,19 @@ export class RequestBudget {
    * cancelled.
    */
   setMaxConcurrent(accessKeyId: string, maxConcurrent: number): void {
-    this.#queue(accessKeyId).maxConcurrent = checkedConcurrency(maxConcurrent);
+    assert(
+      Number.isInteger(maxConcurrent) && maxConcurrent >= 1,
+      'the share of concurrent requests must be a whole number of at least 1',
+    );
+    this.#queue(accessKeyId).maxConcurrent = maxConcurrent;
     this.#pump();
   }
 
   #queue(accessKeyId: string): KeyQueue {
-    const known = this.#queues.get(accessKeyId)?.deref();
+    const known = this.#queues.get(accessKeyId);
     if (known) return known;
-    for (const [id, queue] of this.#queues) if (!queue.deref()) this.#queues.delete(id);
-    const queue = new KeyQueue(this.#settings.maxConcurrentRequests);
-    queue.halve(this.#halfUntilMs);
-    this.#queues.set(accessKeyId, new WeakRef(queue));
+    const queue = new KeyQueue(this.#settings.maxConcurrentRequests, () => this.#halfUntilMs);
+    this.#queues.set(accessKeyId, queue);
     return queue;
   }
 
@@ -202,9 +172,7 @@ export class RequestBudget {
     if (!term || term.number === this.#term?.number) return term;
     this.#term = term;
     this.#limiter.inherit(term.sinceMs);
-    if (!term.tookOverByForce) return term;
-    this.#halfUntilMs = term.sinceMs + this.#settings.longestRequestMs;
-    for (const queue of this.#queues.values()) queue.deref()?.halve(this.#halfUntilMs);
+    if (term.tookOverByForce) this.#halfUntilMs = term.sinceMs + longestRequestMs;
     return term;
   }
 
@@ -212,8 +180,8 @@ export class RequestBudget {
     const { signal } = request;
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (!this.#currentTerm()) return Promise.reject(new NotLeadingError());
-    if (this.#waiting >= this.#settings.maxWaiting)
-      return Promise.reject(new BudgetFullError(this.#settings.maxWaiting));
+    const { maxWaiting } = this.#settings;
+    if (this.#waiting >= maxWaiting) return Promise.reject(new BudgetFullError(maxWaiting));
     return new Promise((resolve, reject) => {
       const nowMs = this.#clock.monotonic();
       const waiter: Waiter = {
@@ -222,7 +190,6 @@ export class RequestBudget {
         queue,
         sinceMs: nowMs,
         dueMs: request.dueMs ?? nowMs,
-        order: this.#arrivals++,
         grant: (term) => {
           signal?.removeEventListener('abort', onAbort);
           resolve(this.#slot(waiter, request.isPoll ?? request.class === 'keepAlive', term));
@@ -233,53 +200,51 @@ export class RequestBudget {
         },
       };
       const onAbort = () => {
-        this.#dequeue(waiter);
+        queue.remove(waiter);
         this.#pump();
         reject(signal?.reason);
       };
       signal?.addEventListener('abort', onAbort, { once: true });
-      this.#enqueue(waiter, nowMs);
+      queue.push(waiter, nowMs);
       this.#pump();
     });
   }
 
-  #enqueue(waiter: Waiter, nowMs: number): void {
-    waiter.queue.push(waiter, nowMs);
-    this.#queued.add(waiter.queue);
-    this.#waiting++;
+  get #waiting(): number {
+    return [...this.#queues.values()].reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
-  #dequeue(waiter: Waiter): void {
-    waiter.queue.remove(waiter);
-    if (waiter.queue.waiting === 0) this.#queued.delete(waiter.queue);
-    this.#waiting--;
+  #allWaiters(): readonly Waiter[] {
+    return [...this.#queues.values()].flatMap((queue) => queue.all());
   }
 
   /** Grants slots to all requests that may be sent now, and sets a timer if some must keep waiting. */
   #pump(): void {
     const nowMs = this.#clock.monotonic();
-    for (const queue of this.#queued) queue.expire(nowMs);
+    for (const queue of this.#queues.values()) queue.expire(nowMs);
     const term = this.#currentTerm();
-    if (!term) this.#refuseAll();
-    while (term && this.#waiting > 0) {
-      const next = this.#order.next(this.#candidates(nowMs));
-      if (!next) break;
-      this.#dequeue(next.waiter);
-      this.#waitSeconds.observe({ class: next.class }, (nowMs - next.waiter.sinceMs) / 1000);
-      next.waiter.grant(term);
-    }
-    for (const queue of this.#queued) queue.freeSlots(nowMs);
+    if (term) this.#grant(term, nowMs);
+    else this.#refuseAll();
+    for (const queue of this.#queues.values()) queue.freeSlots(nowMs);
     this.#probeDoubtful(nowMs);
     this.#setTimer(nowMs);
   }
 
+  #grant(term: Term, nowMs: number): void {
+    for (;;) {
+      const next = this.#order.next(this.#candidates(nowMs));
+      if (!next) return;
+      next.waiter.queue.remove(next.waiter);
+      this.#waitSeconds.observe({ class: next.class }, (nowMs - next.waiter.sinceMs) / 1000);
+      next.waiter.grant(term);
+    }
+  }
+
   /** Rejects all waiting requests, because another process is the leader now. */
   #refuseAll(): void {
-    for (const queue of this.#queued) {
-      for (const waiter of queue.all()) {
-        this.#dequeue(waiter);
-        waiter.refuse(new NotLeadingError());
-      }
+    for (const waiter of this.#allWaiters()) {
+      waiter.queue.remove(waiter);
+      waiter.refuse(new NotLeadingError());
     }
   }
 
@@ -307,10 +272,9 @@ export class RequestBudget {
     this.#pump();
   }
 
-  /** Network path of any waiting request; undefined if no request waits. */
+  /** Network path of any waiting request. */
   #anyPath(): Path | undefined {
-    for (const queue of this.#queued) for (const { path } of queue.all()) if (path) return path;
-    return undefined;
+    return this.#allWaiters().find(({ path }) => path !== undefined)?.path;
   }
 
   #candidates(nowMs: number): readonly NextRequest[] {
@@ -324,7 +288,7 @@ export class RequestBudget {
   #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const queue of this.#queued) {
+    for (const queue of this.#queues.values()) {
       const head = queue.head(requestClass);
       if (!head || !queue.hasSlot(requestClass, nowMs)) continue;
       if (this.#refusals.heldUntilMs(requestClass, head.dueMs) > nowMs) continue;
@@ -358,8 +322,8 @@ export class RequestBudget {
       this.#limiter.nextDoubtMs(nowMs),
       ...this.#probed.values(),
     ];
-    for (const queue of this.#queued) {
-      changesMs.push(queue.nextChangeMs(nowMs));
+    for (const queue of this.#queues.values()) {
+      changesMs.push(...queue.changesMs());
       for (const requestClass of requestClasses) {
         const head = queue.head(requestClass);
         if (!head) continue;
@@ -373,23 +337,22 @@ export class RequestBudget {
   }
 
   #slot(waiter: Waiter, isPoll: boolean, term: Term): Slot {
-    const { queue, path } = waiter;
-    const { abandonedHoldMs, abandonedPollHoldMs } = this.#settings;
-    const occupant = { class: waiter.class, isPoll };
-    const reservation = this.#limiter.reserve(waiter.class, path);
-    queue.enter(occupant, ++this.#turn, this.#clock.monotonic());
-    return new GrantedSlot({
+    const { class: requestClass, queue, path } = waiter;
+    const reservation = this.#limiter.reserve(requestClass, path);
+    const slot = new GrantedSlot({
+      class: requestClass,
+      isPoll,
       clock: this.#clock,
       right: this.#right,
       term,
       limiter: this.#limiter,
       reservation,
       queue,
-      occupant,
-      holdMs: isPoll ? Math.min(abandonedPollHoldMs, abandonedHoldMs) : abandonedHoldMs,
-      onAnswer: (answer) => this.#answered(waiter.class, reservation, answer),
+      onAnswer: (answer) => this.#answered(requestClass, reservation, answer),
       onChange: () => this.#pump(),
     });
+    queue.enter(slot, ++this.#turn, this.#clock.monotonic());
+    return slot;
   }
 
   /**
@@ -409,7 +372,6 @@ export class RequestBudget {
       this.jobs.refused(sentAtMs);
     } else if (this.#pace.slowDown(sentAtMs, nowMs)) {
       this.#margin.refused();
-      this.#limiter.widen();
     }
   }
 
@@ -431,12 +393,4 @@ function goesBefore(left: Waiter, right: Waiter): boolean {
 function checkedRate(requestsPerSecond: number): number {
   assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'a share of the rate is a number above 0');
   return requestsPerSecond;
-}
-
-function checkedConcurrency(maxConcurrent: number): number {
-  assert(
-    Number.isInteger(maxConcurrent) && maxConcurrent >= 1,
-    'the share of concurrent requests must be a whole number of at least 1',
-  );
-  return maxConcurrent;
 }

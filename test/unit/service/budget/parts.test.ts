@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JobAdmission, type JobPermit } from '../../../../src/service/budget/job-admission.ts';
-import { type Waiting, WaitingQueue } from '../../../../src/service/budget/key-queue.ts';
+import { KeyQueue, type Waiter } from '../../../../src/service/budget/key-queue.ts';
 import { marginBounds, PathMargin } from '../../../../src/service/budget/path-margin.ts';
 import { RatePace, stepsSince } from '../../../../src/service/budget/rate-pace.ts';
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
@@ -15,6 +15,16 @@ import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 const paceStepMs = 10_000;
 
 describe('the waiting queue', () => {
+  const waiterOf = (queue: KeyQueue, dueMs: number): Waiter => ({
+    class: 'listing',
+    path: undefined,
+    queue,
+    sinceMs: 0,
+    dueMs,
+    grant() {},
+    refuse() {},
+  });
+
   it('returns requests by due time and then by arrival, also after removals', () => {
     const step = fc.oneof(
       {
@@ -26,23 +36,23 @@ describe('the waiting queue', () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
-        const queue = new WaitingQueue<Waiting>();
-        let model: Waiting[] = [];
-        const take = (entry: Waiting | undefined) => {
-          if (!entry) return;
-          queue.remove(entry);
-          model = model.filter((other) => other !== entry);
+        const queue = new KeyQueue(1, () => 0);
+        let model: Waiter[] = [];
+        const take = (waiter: Waiter | undefined) => {
+          if (!waiter) return;
+          queue.remove(waiter);
+          model = model.filter((other) => other !== waiter);
         };
-        for (const [order, one] of steps.entries()) {
+        for (const one of steps) {
           if (one.kind === 'push') {
-            const entry: Waiting = { dueMs: one.dueMs, order };
-            queue.push(entry);
-            model = [...model, entry].sort((left, right) => left.dueMs - right.dueMs || left.order - right.order);
+            const waiter = waiterOf(queue, one.dueMs);
+            queue.push(waiter, 0);
+            model = [...model, waiter].sort((left, right) => left.dueMs - right.dueMs);
           } else {
-            take(one.kind === 'pop' ? queue.peek() : model[one.index % Math.max(1, model.length)]);
+            take(one.kind === 'pop' ? queue.head('listing') : model[one.index % Math.max(1, model.length)]);
           }
-          expect(queue.peek()).toBe(model[0]);
-          expect(queue.size).toBe(model.length);
+          expect(queue.head('listing')).toBe(model[0]);
+          expect(queue.waiting).toBe(model.length);
         }
       }),
       { numRuns: 300 },

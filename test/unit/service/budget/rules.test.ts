@@ -659,15 +659,14 @@ describe('B7: a share of its own', () => {
   });
 
   it('of two requests at once', async () => {
-    key = budget.key('a', 2);
+    budget.setMaxConcurrent('a', 2);
     call(4, 'listing', { workMs: 5_000 });
     await clock.advance(20_000);
     expect(wire.mostAtOnce()).toBe(2);
   });
 
-  it('is the smallest share given for a key, until it is set', async () => {
-    budget.key('a', 2);
-    key = budget.key('a', 7);
+  it('of concurrent requests changes while requests wait', async () => {
+    budget.setMaxConcurrent('a', 2);
     call(4, 'listing', { workMs: 5_000 });
     await clock.advance(1_000);
     expect(wire.seen).toHaveLength(2);
@@ -696,7 +695,7 @@ describe('B7: a share of its own', () => {
   });
 
   it.each([0, 1.5])('refuses %d at once', (maxConcurrent) => {
-    expect(() => budget.key('a', maxConcurrent)).toThrow('a whole number');
+    expect(() => budget.setMaxConcurrent('a', maxConcurrent)).toThrow('a whole number');
   });
 });
 

@@ -48,10 +48,10 @@ describe('status requests whose patience has ended', () => {
     poll();
     // A handshake after 250 ms has shown that the keep-alives had arrived.
     await clock.advance(2_249);
-    expect([told, granted]).toEqual([[3, 1], []]);
+    expect([told, granted]).toEqual([[1, 2], []]);
     await clock.advance(1);
     expect([told, granted]).toEqual([
-      [3, 1],
+      [1, 2],
       [2_250, 2_250],
     ]);
   });
@@ -93,7 +93,7 @@ test('a cancelled progress request keeps its slot for 2 s like a keep-alive, a d
     [false, 10_000],
   ] as const) {
     const clock = new VirtualClock();
-    const key = new RequestBudget({ right: everlastingRight, clock }).key('a', 1);
+    const key = new RequestBudget({ right: everlastingRight, clock, maxConcurrentRequests: 1 }).key('a');
     const slot = await key.acquire({ path, class: 'jobCare', isPoll });
     slot.started();
     slot.finished({ kind: 'abandoned' });
