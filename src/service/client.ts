@@ -61,7 +61,7 @@ export class ServiceClient implements UpgradeService, SearchService {
       { ...options, operation: 'createJob', path: jobsPath, body: renderOrder(order), session },
       decodeCreatedJob,
     );
-    const job = new JobClient({ ...value, exchange: this.#exchange, session, createdAtMs: answer.sentAtMs });
+    const job = new JobClient({ ...value, exchange: this.#exchange, session });
     return { ...answer, value: job };
   }
 

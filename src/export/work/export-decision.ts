@@ -15,7 +15,7 @@ import type { DigestVerdict } from '../../destination/digest-verdict.ts';
 import { totalsOf } from '../../destination/manifest.ts';
 import type { ExportPlan, Segment } from '../../destination/plan-object.ts';
 import { unprovenOf } from '../../destination/proof-range.ts';
-import { longestQueryMs } from '../../service/jobs/missing-job.ts';
+import { longestQueryMs } from '../../service/requests/missing-job.ts';
 import type { RunningSearch, SearchOrder, StopReason } from '../search/search-tools.ts';
 import { settlingMs } from '../search/settling.ts';
 

@@ -1,18 +1,14 @@
 /**
- * Requests of one search job with its cookies (4.2 to 4.5). Also records the facts that explain why the service does not know the job. This
- * class sends nothing on its own; `search-job.ts` keeps the job alive.
+ * Requests of one search job (4.2 to 4.5). This class sends nothing on its own; `search-job.ts` keeps the job alive.
  */
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';
 import type { BodySink } from '../requests/answer-stream.ts';
-import type { Answer, CallOptions, MissingJob, NoSuchJob, Streaming } from '../requests/call.ts';
+import type { Answer, Call, CallOptions, Reading } from '../requests/call.ts';
 import type { Exchange } from '../requests/exchange.ts';
 import type { JobSession } from '../requests/job-session.ts';
-import type { JobOperation } from '../requests/operation.ts';
-import type { Outcome } from '../requests/outcome.ts';
 import { ServiceError } from '../requests/service-error.ts';
 import { type CreatedJob, decodeJobStatus, decodeRecordPage } from './decode-jobs.ts';
-import { missingJob } from './missing-job.ts';
 import {
   type JobStatus,
   type MessagePage,
@@ -25,14 +21,10 @@ import {
 } from './search-service.ts';
 
 export const jobsPath = '/v1/search/jobs';
-/** Error code of a request for a job that is missing because its deletion was requested before. */
-const notThere = `service.${'jobDeleted' satisfies Outcome}`;
 
 export interface JobClientOptions extends CreatedJob {
   readonly exchange: Exchange;
   readonly session: JobSession;
-  /** Monotonic time in ms at which the request to create the job was sent. */
-  readonly createdAtMs: number;
 }
 
 export class JobClient implements OpenJob {
@@ -40,117 +32,60 @@ export class JobClient implements OpenJob {
   readonly warning: string | undefined;
   readonly #exchange: Exchange;
   readonly #session: JobSession;
-  readonly #createdAtMs: number;
   /** Text of `warning` in the answer that created the job, as the service sent it. */
   readonly #notice: string | undefined;
   readonly #path: string;
-  #heardAtMs: number;
-  #isHeard = false;
-  /** Number of deletions of the job that may have reached the service. */
-  #deletionsSent = 0;
 
   constructor(options: JobClientOptions) {
     this.id = options.id;
     this.warning = withoutCookieNotice(options.warning);
     this.#exchange = options.exchange;
     this.#session = options.session;
-    this.#createdAtMs = options.createdAtMs;
-    this.#heardAtMs = options.createdAtMs;
     this.#notice = options.warning;
     this.#path = `${jobsPath}/${encodeURIComponent(options.id)}`;
   }
 
   get heardAtMs(): number {
-    return this.#heardAtMs;
+    return this.#session.heardAtMs;
   }
 
-  async getStatus(options: StatusOptions = {}): Promise<Answer<JobStatus>> {
-    const { signal, dueMs, isProgressCheck, beforeSend } = options;
-    const answer = await this.#exchange.perform(
-      {
-        ...this.#followUp('getJob', ''),
-        signal,
-        dueMs,
-        beforeSend,
-        requestClass: isProgressCheck ? 'jobCare' : undefined,
-      },
-      decodeJobStatus,
-    );
-    this.#heard(answer.sentAtMs);
-    return this.#withNews(answer);
+  getStatus({ isProgressCheck, ...options }: StatusOptions = {}): Promise<Answer<JobStatus>> {
+    const requestClass = isProgressCheck ? 'jobCare' : undefined;
+    return this.#read({ ...options, operation: 'getJob', path: this.#path, requestClass }, decodeJobStatus);
   }
 
-  async listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>> {
-    const reading: Streaming<MessagePage> = {
-      begin: (_head, sentAtMs) => {
-        this.#heard(sentAtMs);
-        return takeRows(receiver);
-      },
-    };
-    const call = { ...this.#followUp('listMessages', `/messages?${parametersOf(query)}`), signal: options?.signal };
-    return this.#withNews(await this.#exchange.perform(call, reading));
+  listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>> {
+    const path = `${this.#path}/messages?${parametersOf(query)}`;
+    return this.#read({ ...options, operation: 'listMessages', path }, { begin: () => takeRows(receiver) });
   }
 
-  async listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>> {
-    const call = { ...this.#followUp('listRecords', `/records?${parametersOf(query)}`), signal: options?.signal };
-    const answer = await this.#exchange.perform(call, decodeRecordPage);
-    this.#heard(answer.sentAtMs);
-    return this.#withNews(answer);
+  listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>> {
+    const path = `${this.#path}/records?${parametersOf(query)}`;
+    return this.#read({ ...options, operation: 'listRecords', path }, decodeRecordPage);
   }
 
   async delete(options?: CallOptions): Promise<Answer<undefined>> {
-    const beforeSend = () => {
-      this.#deletionsSent++;
+    const session = this.#session;
+    const mayHaveActed = () => {
+      session.isDeleted = true;
     };
-    const hadNoEffect = () => {
-      this.#deletionsSent--;
-    };
-    const call = { ...this.#followUp('deleteJob', ''), signal: options?.signal, beforeSend, hadNoEffect };
+    const call: Call = { ...options, operation: 'deleteJob', path: this.#path, session, mayHaveActed };
     try {
-      return await this.#exchange.perform(call, () => undefined);
+      const answer = await this.#exchange.perform(call, () => undefined);
+      mayHaveActed();
+      return answer;
     } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      if (error.code === notThere && error.sentAtMs !== undefined)
-        return { value: undefined, sentAtMs: error.sentAtMs };
-      // The caller may assume that no job was created only if no request could have created one. If
-      // an earlier request was sent and its answer lost, a job may exist.
-      if (error.effect === 'none' && error.sentAtMs !== undefined) hadNoEffect();
-      throw error;
+      if (!(error instanceof ServiceError) || error.outcome !== 'jobDeleted' || error.sentAtMs === undefined)
+        throw error;
+      return { value: undefined, sentAtMs: error.sentAtMs };
     }
   }
 
-  #followUp(operation: JobOperation, rest: string) {
-    return {
-      operation,
-      path: this.#path + rest,
-      session: this.#session,
-      whyMissing: (refusal: NoSuchJob) => this.#whyMissing(operation, refusal),
-    };
-  }
-
-  #heard(sentAtMs: number): void {
-    this.#isHeard = true;
-    this.#heardAtMs = Math.max(this.#heardAtMs, sentAtMs);
-  }
-
-  #whyMissing(operation: JobOperation, refusal: NoSuchJob): MissingJob {
-    const isDeletion = operation === 'deleteJob';
-    return missingJob(
-      {
-        createdAtMs: this.#createdAtMs,
-        heardAtMs: this.#heardAtMs,
-        isHeard: this.#isHeard,
-        isDeleted: this.#deletionsSent > (isDeletion ? 1 : 0),
-        isDeletion,
-        hadCookie: this.#session.cookies.wereSent,
-      },
-      refusal,
-    );
-  }
-
-  #withNews<T extends { readonly warning: string | undefined }>(answer: Answer<T>): Answer<T> {
-    const { value } = answer;
-    return { ...answer, value: { ...value, warning: newsOf(value.warning, this.#notice) } };
+  /** Performs a call, and removes the service's notice about cookies from the warning in its answer. */
+  async #read<T extends { readonly warning: string | undefined }>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
+    const answer = await this.#exchange.perform({ ...call, session: this.#session }, reading);
+    const warning = newsOf(answer.value.warning, this.#notice);
+    return { ...answer, value: { ...answer.value, warning } };
   }
 }
 

@@ -1,29 +1,24 @@
 /** Errors that end a search job, including errors without a failed request. */
 import { LogfleetError } from '../../base/errors.ts';
 import { jobMissings, type Outcome } from '../requests/outcome.ts';
-import { ServiceError } from '../requests/service-error.ts';
+import { endedIn, ServiceError } from '../requests/service-error.ts';
 
 /**
  * Outcomes after which the search job may still exist, because a replica may not know the job yet, or a cookie was
  * missing.
  */
-const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing'] satisfies Outcome[]);
-const missing: ReadonlySet<string> = new Set(
-  jobMissings.filter((outcome) => !mayLive.has(outcome)).map((outcome) => `service.${outcome}`),
-);
-export const cookieMissingCode = `service.${'jobCookieMissing' satisfies Outcome}`;
-export const notKnownYetCode = `service.${'jobNotKnownYet' satisfies Outcome}`;
-const clientClosed = `service.${'closed' satisfies Outcome}`;
+const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing']);
+const missing = jobMissings.filter((outcome) => !mayLive.has(outcome));
 
 /** Returns whether the error shows that the search job no longer exists. */
 export function isMissing(error: LogfleetError): boolean {
-  return missing.has(error.code) || error.code === cancelledCode;
+  return endedIn(error, ...missing) || error.code === cancelledCode;
 }
 
 /** Returns whether the error makes further requests for the search job useless. */
 export function isFinal(error: LogfleetError): boolean {
   const { kind } = error.handling;
-  return isMissing(error) || error.code === clientClosed || kind === 'stall' || kind === 'bug';
+  return isMissing(error) || endedIn(error, 'closed') || kind === 'stall' || kind === 'bug';
 }
 
 const cancelledCode = 'job.cancelled';
@@ -45,7 +40,7 @@ export function cancelledError(id: string): LogfleetError {
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
   return new ServiceError({
-    code: 'service.jobSilenced',
+    outcome: 'jobSilenced',
     message: `The search job ${id} is lost: no request for it was answered for ${Math.round(silentMs / 1000)} s.`,
     handling: { kind: 'backoff' },
     reason: 'JobSilenced',

@@ -12,7 +12,7 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import type { Answer } from '../requests/call.ts';
-import { ServiceError } from '../requests/service-error.ts';
+import { endedIn, ServiceError } from '../requests/service-error.ts';
 import { delayAfterFailure, firstPollMs, keepAliveMs, patienceMs, secondTryMs } from './job-cadence.ts';
 import type { JobStatus, OpenJob } from './search-service.ts';
 
@@ -177,7 +177,7 @@ export class JobPolls {
 
   #delayMs(error: LogfleetError): number {
     const isSent = error instanceof ServiceError && error.sentAtMs !== undefined;
-    const isEarly = error.code === 'service.jobNotKnownYet';
+    const isEarly = endedIn(error, 'jobNotKnownYet');
     return Math.max(delayAfterFailure(this.#tries), isEarly || !isSent ? againDelayMs : 0);
   }
 }

@@ -20,18 +20,9 @@ import { doubledMs } from '../../base/retry-delay.ts';
 import type { JobPermit } from '../budget/job-admission.ts';
 import type { PageField } from '../pages/page-field.ts';
 import type { Answer } from '../requests/call.ts';
-import { ServiceError } from '../requests/service-error.ts';
+import { endedIn, ServiceError } from '../requests/service-error.ts';
 import { firstPollMs, nextPollMs } from './job-cadence.ts';
-import {
-  cancelledError,
-  closedError,
-  cookieMissingCode,
-  isFinal,
-  isMissing,
-  notKnownYetCode,
-  silencedError,
-  uncountedError,
-} from './job-end.ts';
+import { cancelledError, closedError, isFinal, isMissing, silencedError, uncountedError } from './job-end.ts';
 import type { MessageHistogram } from './job-gathering.ts';
 import { JobGathering, type JobProgress } from './job-gathering.ts';
 import { JobPolls } from './job-polls.ts';
@@ -317,8 +308,8 @@ export class SearchJob {
         await this.#job.delete();
         return true;
       } catch (thrown) {
-        const { code, handling } = asLogfleetError(thrown);
-        const mostTries = code === notKnownYetCode ? earlyDeletionTries : deletionTries;
+        const { handling } = asLogfleetError(thrown);
+        const mostTries = endedIn(thrown, 'jobNotKnownYet') ? earlyDeletionTries : deletionTries;
         if (handling.kind === 'stall' || handling.kind === 'bug' || tries >= mostTries) return false;
         await sleep(this.#clock, doubledMs(deletionDelayMs, tries - 1));
       }
@@ -368,7 +359,7 @@ export class SearchJob {
     const silentMs = this.#clock.monotonic() - this.#job.heardAtMs;
     // An answer that rejects the job's cookie may be temporary. So the job counts as ended only
     // after a time without any accepted request, in which the service must have cancelled it.
-    const isCookieOver = error.code === cookieMissingCode && silentMs >= orphanLifeMs;
+    const isCookieOver = endedIn(error, 'jobCookieMissing') && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#ended(error);
     else if (silentMs >= longestSilenceMs) {
       this.#ended(error.reason === 'AnswerInvalid' ? error : silencedError(this.id, silentMs, error));

@@ -5,11 +5,26 @@
  * Invariant: at most one timer is set. A chunk creates neither a timer nor a promise, since tens of thousands of chunks arrive per
  * second.
  */
+import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { DeadlineError } from '../transport/deadline.ts';
 import type { BodyReceiver, ResponseHead } from '../transport/transport.ts';
-import type { StreamLimits } from './operation.ts';
+
+/** Maximum time in ms from the write of the request to the head of the answer. */
+const headMs = 30_000;
+/** Maximum time in ms between two chunks of the answer's body. */
+const silenceMs = 10_000;
+/** Maximum time in ms for which the receiver of the body may pause the answer (B3). */
+const heldUpMs = 5_000;
+
+/**
+ * Reads the body of a successful answer as a stream. Its sink throws a `DecodeError` for invalid data; its other errors
+ * reach the caller unchanged.
+ */
+export interface Streaming<T> {
+  begin(): BodySink<T>;
+}
 
 /** Receiver of the body of a successful answer. An error that the receiver throws ends the call. */
 export interface BodySink<T> {
@@ -26,7 +41,7 @@ export interface BodySink<T> {
 export class HeldUpError extends LogfleetError {
   override readonly name = 'HeldUpError';
 
-  constructor(heldUpMs: number) {
+  constructor() {
     const message = `held up for ${heldUpMs} ms`;
     super({ code: 'service.heldUp', message, handling: { kind: 'backoff' }, reason: 'DestinationSlow' });
   }
@@ -34,9 +49,9 @@ export class HeldUpError extends LogfleetError {
 
 export class AnswerStream<T> implements BodyReceiver {
   readonly #clock: Clock;
-  readonly #limits: StreamLimits;
-  readonly #begin: (head: ResponseHead) => BodySink<T>;
-  readonly #giveUp = new AbortController();
+  readonly #giveUp: AbortController;
+  readonly #reading: Streaming<T>;
+  readonly #onHead: (head: ResponseHead) => void;
   /** HTTP status of the answer; undefined until the head of the answer has arrived. */
   status: number | undefined;
   #sink: BodySink<T> | undefined;
@@ -50,29 +65,28 @@ export class AnswerStream<T> implements BodyReceiver {
   #waits = 0;
   #ended = false;
 
-  /** `begin` is called with the head of a successful answer (2xx). The bodies of other answers stay in the response. */
-  constructor(clock: Clock, limits: StreamLimits, begin: (head: ResponseHead) => BodySink<T>) {
+  /**
+   * Creates the stream of one answer. `giveUp` cancels the request when a time limit is exceeded. `onHead` is called with the
+   * head of a successful answer (2xx), before `reading` takes the body. The bodies of other answers stay in the response.
+   */
+  constructor(clock: Clock, giveUp: AbortController, reading: Streaming<T>, onHead: (head: ResponseHead) => void) {
     this.#clock = clock;
-    this.#limits = limits;
-    this.#begin = begin;
-  }
-
-  /** Signal that is aborted when a time limit for the body is exceeded. */
-  get signal(): AbortSignal {
-    return this.#giveUp.signal;
+    this.#giveUp = giveUp;
+    this.#reading = reading;
+    this.#onHead = onHead;
   }
 
   /** Records that the request was sent, which starts the time limit for the head of the answer. */
   sent(): void {
-    const { headMs } = this.#limits;
-    this.#setTimer(headMs, () => this.#fail(new DeadlineError(headMs)));
+    this.#setTimer(headMs, () => this.#giveUp.abort(new DeadlineError(`no answer within ${headMs} ms`)));
   }
 
   begin(head: ResponseHead): boolean {
     this.#timer?.cancel();
     this.status = head.status;
     if (this.#ended || head.status < 200 || head.status > 299) return false;
-    this.#sink = this.#begin(head);
+    this.#onHead(head);
+    this.#sink = this.#reading.begin();
     this.#movedAtMs = this.#clock.monotonic();
     this.#watchSilence();
     return true;
@@ -85,9 +99,10 @@ export class AnswerStream<T> implements BodyReceiver {
     return drained && this.#holdUp(drained);
   }
 
-  /** Value that the receiver made from the body; undefined if the answer was not successful. */
-  end(): { readonly value: T } | undefined {
-    return this.#sink && { value: this.#sink.end() };
+  /** Value that the receiver made from the body of a successful answer. */
+  end(): T {
+    assert(this.#sink, 'only a successful answer has a value');
+    return this.#sink.end();
   }
 
   /** Ends the call: clears the timer and ignores data of the answer that arrives later. */
@@ -97,8 +112,7 @@ export class AnswerStream<T> implements BodyReceiver {
   }
 
   async #holdUp(drained: Promise<void>): Promise<void> {
-    const { heldUpMs } = this.#limits;
-    if (this.#waits++ === 0) this.#setTimer(heldUpMs, () => this.#fail(new HeldUpError(heldUpMs)));
+    if (this.#waits++ === 0) this.#setTimer(heldUpMs, () => this.#giveUp.abort(new HeldUpError()));
     await drained;
     if (--this.#waits > 0) return;
     this.#movedAtMs = this.#clock.monotonic();
@@ -106,20 +120,15 @@ export class AnswerStream<T> implements BodyReceiver {
   }
 
   #watchSilence(): void {
-    const { silenceMs } = this.#limits;
     const seenMs = this.#movedAtMs;
     this.#setTimer(seenMs + silenceMs - this.#clock.monotonic(), () => {
       if (this.#movedAtMs > seenMs) this.#watchSilence();
-      else this.#fail(new DeadlineError(silenceMs));
+      else this.#giveUp.abort(new DeadlineError(`no data within ${silenceMs} ms`));
     });
   }
 
   #setTimer(delayMs: number, callback: () => void): void {
     this.#timer?.cancel();
     if (!this.#ended) this.#timer = this.#clock.after(delayMs, callback);
-  }
-
-  #fail(error: Error): void {
-    this.#giveUp.abort(error);
   }
 }

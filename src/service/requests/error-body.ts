@@ -12,8 +12,6 @@ export interface ErrorBody {
    * service wrote it.
    */
   readonly serviceCode: string | undefined;
-  /** Id that the service assigned to this occurrence of the error. */
-  readonly errorId: string | undefined;
   /** Message for people: one line, at most `maxMessageLength` characters. */
   readonly message: string | undefined;
 }
@@ -21,7 +19,7 @@ export interface ErrorBody {
 const maxMessageLength = 300;
 /** Maximum size of an error document. Longer bodies are ignored. */
 const maxErrorBodyBytes = 64 * 1024;
-const nothing: ErrorBody = { serviceCode: undefined, errorId: undefined, message: undefined };
+const nothing: ErrorBody = { serviceCode: undefined, message: undefined };
 
 function textIn(document: unknown, name: string): string | undefined {
   const value = isRecord(document) ? document[name] : undefined;
@@ -53,7 +51,6 @@ export function decodeErrorBody(body: Uint8Array): ErrorBody {
   const code = textIn(outer, 'code') ?? textIn(first, 'code');
   return {
     serviceCode: code === undefined ? undefined : normalizeServiceCode(code),
-    errorId: oneLine(textIn(outer, 'id')),
     message: oneLine(textIn(outer, 'message') ?? textIn(first, 'message')),
   };
 }

@@ -1,37 +1,63 @@
 /**
- * Address and cookies of one search job (5.3). All requests of the job go to the address that answered its creation, since most
- * cookies are valid only for the host that set them.
+ * What logfleet knows about one search job: its address, its cookies (5.3), and the times that explain an answer that the job
+ * does not exist. All requests of the job go to the address that answered its creation, since most cookies are valid only for
+ * the host that set them.
  *
  * A redirect of a single request is followed for that request. The job moves only if a permanent redirect leads to a successful
  * answer, which shows that the job is known there.
  */
 import { Cookie, CookieJar } from 'tough-cookie';
 import type { Clock } from '../../base/clock.ts';
+import { type MissingJob, missingJob, type NoSuchJob } from './missing-job.ts';
 import type { ServiceAddress } from './service-address.ts';
 
 export class JobSession {
   readonly cookies: JobCookies;
+  /** Whether the service may have received a request to delete the job. */
+  isDeleted = false;
   #address: ServiceAddress | undefined;
+  #createdAtMs = 0;
+  #heardAtMs: number | undefined;
 
-  /** Creates the session of a search job. `address` is absent before the job is created. */
-  constructor(clock: Clock, address?: ServiceAddress) {
+  constructor(clock: Clock) {
     this.cookies = new JobCookies(clock);
-    this.#address = address;
   }
 
-  /**
-   * Address to which all requests of the job go. Undefined until the creation is answered; the deployment's own address is used until then.
-   */
+  /** Address to which all requests of the job go; undefined until the creation of the job is answered. */
   get address(): ServiceAddress | undefined {
     return this.#address;
   }
 
+  /** Monotonic send time in ms of the newest request whose answer showed that the service knows the job. */
+  get heardAtMs(): number {
+    return this.#heardAtMs ?? this.#createdAtMs;
+  }
+
   /**
-   * Records a successful answer from `address`. `forGood` means that the request went there
-   * directly or by permanent redirects only.
+   * Records a successful answer from `address`; the first one is the answer to the creation of the job. `forGood` means that the
+   * request went to this address directly or by permanent redirects only.
    */
-  answered(address: ServiceAddress, forGood: boolean): void {
+  answered(address: ServiceAddress, forGood: boolean, sentAtMs: number): void {
+    if (this.#address) this.heard(sentAtMs);
+    else this.#createdAtMs = sentAtMs;
     if (forGood || !this.#address) this.#address = address;
+  }
+
+  /** Records that the answer to a request after the creation showed that the service knows the job. */
+  heard(sentAtMs: number): void {
+    this.#heardAtMs = Math.max(this.heardAtMs, sentAtMs);
+  }
+
+  /** Finds the reason for an answer that the search job does not exist. */
+  whyMissing(refusal: NoSuchJob): MissingJob {
+    const { isDeleted, cookies } = this;
+    return missingJob({
+      ...refusal,
+      createdAtMs: this.#createdAtMs,
+      heardAtMs: this.#heardAtMs,
+      isDeleted,
+      hadCookie: cookies.wereSent,
+    });
   }
 }
 
@@ -49,15 +75,11 @@ export class JobCookies {
   readonly #jar = new CookieJar();
   /** Names of stored cookies. */
   readonly #names = new Set<string>();
-  #wereSent = false;
+  /** Whether at least one request of the job was sent with cookies. */
+  wereSent = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-  }
-
-  /** Whether at least one request of the job was sent with cookies. */
-  get wereSent(): boolean {
-    return this.#wereSent;
   }
 
   /** Stores the `Set-Cookie` headers of an answer to a request to `url`. */
@@ -79,7 +101,7 @@ export class JobCookies {
     const cookies = this.#jar.getCookiesSync(url.href, { expire: false, sort: true });
     const valid = cookies.filter((cookie) => (cookie.expiryTime() ?? Number.POSITIVE_INFINITY) > nowMs);
     if (valid.length === 0) return undefined;
-    this.#wereSent = true;
+    this.wereSent = true;
     return valid.map((cookie) => cookie.cookieString()).join('; ');
   }
 }

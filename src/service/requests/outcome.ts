@@ -8,7 +8,12 @@
  * with its answer.
  */
 import type { Handling } from '../../base/errors.ts';
-import type { TransportFailure } from '../transport/transport.ts';
+import { BudgetFullError } from '../budget/request-budget.ts';
+import { NotLeadingError } from '../budget/send-right.ts';
+import { DecodeError } from '../json/json-members.ts';
+import { DeadlineError } from '../transport/deadline.ts';
+import { TransportError, type TransportFailure } from '../transport/transport.ts';
+import { HeldUpError } from './answer-stream.ts';
 import type { Operation } from './operation.ts';
 import {
   type JobRefusal,
@@ -20,7 +25,13 @@ import {
   taskRefusals,
   unknownJobCode,
 } from './service-code.ts';
-import type { Effect } from './service-error.ts';
+
+/**
+ * Possible effect of a request.
+ * - `none`: never sent, or rejected before it had an effect.
+ * - `unknown`: sent, but without a reliable answer: 5xx, broken connection, timeout, or an unreadable answer.
+ */
+export type Effect = 'none' | 'unknown';
 
 export type Outcome =
   // No usable connection existed, so the request was not sent.
@@ -214,22 +225,24 @@ const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
   [503, 'unavailable'],
 ]);
 
-/** Outcome of a request that was not written to a socket, and that therefore had no effect. */
-export function outcomeOfUnsent(failure: TransportFailure): Outcome {
-  switch (failure) {
-    case 'connectionLost':
-      return 'notReachable';
-    case 'answerMalformed':
-    case 'answerTooLarge':
-      return 'proxyFailed';
-    default:
-      return failure;
-  }
+/**
+ * Outcome of a request without a complete answer, by the error that ended it. `isSent` tells whether the request was written
+ * to a socket; otherwise it had no effect. Returns undefined for errors of functions that the caller of the client has passed.
+ */
+export function outcomeOfError(error: unknown, isSent: boolean, signal: AbortSignal | undefined): Outcome | undefined {
+  if (signal?.aborted && error === signal.reason) return isSent ? 'abandoned' : 'withdrawn';
+  if (error instanceof TransportError) return outcomeOfTransport(error.failure, isSent);
+  if (error instanceof DeadlineError) return isSent ? 'timeout' : 'connectTimeout';
+  if (error instanceof NotLeadingError) return 'notLeading';
+  if (error instanceof BudgetFullError) return 'budgetFull';
+  if (error instanceof HeldUpError) return 'heldUp';
+  return error instanceof DecodeError ? 'answerInvalid' : undefined;
 }
 
-/** Outcome of a request that was written to a socket but got no complete answer. */
-export function outcomeOfUnanswered(failure: TransportFailure): Outcome {
-  return failure === 'answerTooLarge' || failure === 'answerMalformed' ? failure : 'connectionLost';
+function outcomeOfTransport(failure: TransportFailure, isSent: boolean): Outcome {
+  if (failure === 'answerTooLarge' || failure === 'answerMalformed') return isSent ? failure : 'proxyFailed';
+  if (isSent) return 'connectionLost';
+  return failure === 'connectionLost' ? 'notReachable' : failure;
 }
 
 const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {

@@ -22,8 +22,12 @@ export type Redirect =
       readonly address: ServiceAddress | undefined;
       readonly forGood: boolean;
     }
-  | { readonly kind: 'notAllowed'; readonly url: URL }
-  | { readonly kind: 'unreadable' };
+  | {
+      readonly kind: 'refused';
+      readonly outcome: 'redirectNotAllowed' | 'redirectInCircles';
+      /** For a host that is not allowed: the base address that a person can write into the settings. */
+      readonly detail: string;
+    };
 
 export interface RedirectQuestion {
   readonly status: number;
@@ -35,35 +39,30 @@ export interface RedirectQuestion {
   /** Origin of the address in the Secret. */
   readonly home: string;
   readonly allowedHosts: ReadonlySet<string>;
+  /** Number of redirects that the call has already followed. */
+  readonly hops: number;
 }
 
+/** Maximum number of redirects that one call follows. */
+const maxHops = 3;
+
 export function resolveRedirect(question: RedirectQuestion): Redirect {
-  const { location, from, path, status } = question;
+  const { location, from, path, status, home, allowedHosts, hops } = question;
   const url = location ? URL.parse(location, from.href) : null;
-  if (!url) return { kind: 'unreadable' };
+  if (!url) return { kind: 'refused', outcome: 'redirectInCircles', detail: 'the answer has no valid Location' };
   url.username = '';
   url.password = '';
   url.hash = '';
-  const allowed = url.origin === question.home || question.allowedHosts.has(url.host);
-  if (url.protocol !== 'https:' || !allowed) return { kind: 'notAllowed', url };
   const whole = url.pathname + url.search;
-  return {
-    kind: 'follow',
-    url,
-    address: whole.endsWith(path)
-      ? { origin: url.origin, basePath: whole.slice(0, whole.length - path.length) }
-      : undefined,
-    forGood: permanentStatuses.has(status),
-  };
-}
-
-/**
- * Base address that a person should write into the settings after a forbidden redirect, without the path of the
- * request.
- */
-export function newBaseAddress(url: URL, path: string): string {
-  const whole = url.origin + url.pathname + url.search;
-  return whole.endsWith(path) ? whole.slice(0, whole.length - path.length) : url.origin + url.pathname;
+  const basePath = whole.endsWith(path) ? whole.slice(0, whole.length - path.length) : undefined;
+  if (url.protocol !== 'https:' || (url.origin !== home && !allowedHosts.has(url.host))) {
+    return { kind: 'refused', outcome: 'redirectNotAllowed', detail: url.origin + (basePath ?? url.pathname) };
+  }
+  if (hops === maxHops) {
+    return { kind: 'refused', outcome: 'redirectInCircles', detail: `more than ${maxHops} redirects` };
+  }
+  const address = basePath === undefined ? undefined : { origin: url.origin, basePath };
+  return { kind: 'follow', url, address, forGood: permanentStatuses.has(status) };
 }
 
 /**

@@ -15,7 +15,6 @@ export interface Failure {
   readonly status?: number | undefined;
   readonly serviceCode?: string | undefined;
   readonly serviceMessage?: string | undefined;
-  readonly errorId?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly sentAtMs?: number | undefined;
   /** Detail for the message: the socket's error code, a JSON path, or a new address. */
@@ -79,19 +78,13 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
  * @param names names of the settings where the person wrote them
  */
 export function toServiceError(operation: Operation, failure: Failure, names = secretNames): ServiceError {
-  const { outcome, sentAtMs, status, serviceCode, errorId } = failure;
-  const treatment = treatmentOf(operation, outcome);
+  const { reason, effect, handling } = treatmentOf(operation, failure.outcome);
   return new ServiceError({
-    code: `service.${outcome}`,
+    ...failure,
     message: render(operation, failure, names),
-    reason: treatment.reason,
-    effect: treatment.effect,
-    handling: handlingOf(treatment.handling, failure.retryAfterMs),
-    status,
-    serviceCode,
-    errorId,
-    sentAtMs,
-    cause: failure.cause,
+    reason,
+    effect,
+    handling: handlingOf(handling, failure.retryAfterMs),
   });
 }
 

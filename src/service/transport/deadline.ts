@@ -3,23 +3,12 @@ import { unlessAborted } from '../../base/aborted.ts';
 import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 
-/** Abort reason of an exceeded deadline. */
+/** Abort reason of a request whose answer is awaited no longer. */
 export class DeadlineError extends LogfleetError {
   override readonly name = 'DeadlineError';
 
-  constructor(deadlineMs: number) {
-    const message = `not done within ${deadlineMs} ms`;
+  constructor(message: string) {
     super({ code: 'service.deadline', message, handling: { kind: 'backoff' }, reason: 'ServiceUnreachable' });
-  }
-}
-
-/** Abort reason of a status request that gives up its slot, because a keep-alive needs the slot. */
-export class YieldedError extends LogfleetError {
-  override readonly name = 'YieldedError';
-
-  constructor() {
-    const message = 'its request slot was needed';
-    super({ code: 'service.yielded', message, handling: { kind: 'backoff' }, reason: 'ServiceUnreachable' });
   }
 }
 
@@ -35,7 +24,7 @@ export async function withDeadline<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const controller = new AbortController();
-  const timer = clock.after(deadlineMs, () => controller.abort(new DeadlineError(deadlineMs)));
+  const timer = clock.after(deadlineMs, () => controller.abort(new DeadlineError(`not done within ${deadlineMs} ms`)));
   const onAbort = () => controller.abort(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
   try {

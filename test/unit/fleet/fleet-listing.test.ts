@@ -358,7 +358,7 @@ describe('failures', () => {
     service.failures.push(failure(), failure(), failure());
     listing.requestSweep(0);
     await clock.advance(10);
-    expect(listing.problem()).toMatchObject({ error: { code: 'service.failed' }, retryAtMs: 1_010 });
+    expect(listing.problem()).toMatchObject({ error: { code: 'service.internalError' }, retryAtMs: 1_010 });
     expect(state.told).toBe(1);
     await clock.advance(1_010);
     expect(listing.problem()?.retryAtMs).toBe(1_020 + 2_000);

@@ -80,7 +80,7 @@ export class ListedService implements UpgradeService {
 
 export function failure(more: Partial<ConstructorParameters<typeof ServiceError>[0]> = {}): ServiceError {
   return new ServiceError({
-    code: 'service.failed',
+    outcome: 'internalError',
     message: 'it failed',
     handling: { kind: 'backoff' },
     effect: 'none',

@@ -6,7 +6,7 @@ import { ServiceError } from '../../../src/service/requests/service-error.ts';
 
 function refusal(status: number): ServiceError {
   return new ServiceError({
-    code: 'service.refused',
+    outcome: 'badRequest',
     message: 'no',
     handling: { kind: 'backoff' },
     effect: 'none',

@@ -64,7 +64,7 @@ function record<Asked, T>(calls: Call<Asked, T>[], asked: Asked, options: Create
 
 export function serviceError(more: Partial<ServiceErrorOptions>): ServiceError {
   return new ServiceError({
-    code: 'service.failed',
+    outcome: 'internalError',
     message: 'it failed',
     handling: { kind: 'backoff' },
     effect: 'none',

@@ -76,7 +76,7 @@ test('a failure is a problem, and no reading', async () => {
   service.taskReads[0]?.fail(serviceError({ status: 401 }));
   await settle();
   expect(tasks.readings.size).toBe(0);
-  expect(problems.map(({ code }) => code)).toEqual(['service.failed']);
+  expect(problems.map(({ code }) => code)).toEqual(['service.internalError']);
   expect(answered()).toBe(0);
   expect(news()).toBe(1);
 });

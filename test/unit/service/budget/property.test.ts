@@ -210,7 +210,7 @@ class World {
         const sending = this.#send('a', requestClass, slot, this.#pollFate(requestClass));
         beforeSend?.();
         const outcome = await sending;
-        if (outcome.kind !== 'answered' || outcome.status === 429) throw failure('poll', { effect: 'unknown' });
+        if (outcome.kind !== 'answered' || outcome.status === 429) throw failure('timeout', { effect: 'unknown' });
         this.longestSilenceMs = Math.max(this.longestSilenceMs, sentAtMs - job.heardAtMs);
         job.heardAtMs = Math.max(job.heardAtMs, sentAtMs);
         return { value: running, sentAtMs };

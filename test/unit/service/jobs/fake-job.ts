@@ -14,7 +14,8 @@ import type {
 import { parseJson } from '../../../../src/service/json/exact-json.ts';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
 import type { Answer, CallOptions } from '../../../../src/service/requests/call.ts';
-import { type Effect, ServiceError } from '../../../../src/service/requests/service-error.ts';
+import type { Effect, Outcome } from '../../../../src/service/requests/outcome.ts';
+import { ServiceError } from '../../../../src/service/requests/service-error.ts';
 
 export const order: JobOrder = { query: 'x', fromMs: 0, toMs: 100_000 };
 
@@ -38,12 +39,12 @@ export function rowOf(index: number): PageRow {
 }
 
 export function failure(
-  outcome: string,
+  outcome: Outcome,
   more: { effect?: Effect; retryAfterMs?: number; stall?: boolean; sent?: boolean; reason?: string } = {},
 ) {
   const { effect = 'none', retryAfterMs, stall, sent = true, reason } = more;
   return new ServiceError({
-    code: `service.${outcome}`,
+    outcome,
     message: outcome,
     handling: stall
       ? { kind: 'stall' }

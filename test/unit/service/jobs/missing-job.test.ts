@@ -3,22 +3,23 @@
  * six different causes (7.3, 10.2, 3.1, 5.3).
  */
 import { expect, test } from 'vitest';
-import { type JobFacts, missingJob } from '../../../../src/service/jobs/missing-job.ts';
-import type { NoSuchJob } from '../../../../src/service/requests/call.ts';
+import { type JobFacts, missingJob } from '../../../../src/service/requests/missing-job.ts';
 import type { JobMissing } from '../../../../src/service/requests/outcome.ts';
 
 const hour = 3_600_000;
 
 const facts: JobFacts = {
   createdAtMs: 0,
-  heardAtMs: 0,
-  isHeard: false,
+  heardAtMs: undefined,
   isDeleted: false,
   isDeletion: false,
   hadCookie: true,
+  hasCookie: true,
+  isAstray: false,
+  sentAtMs: 0,
 };
-interface Case extends Partial<JobFacts>, Partial<NoSuchJob> {}
-const heard = (heardAtMs: number): Case => ({ heardAtMs, isHeard: true });
+type Case = Partial<JobFacts>;
+const heard = (heardAtMs: number): Case => ({ heardAtMs });
 const noCookie: Case = { hadCookie: false, hasCookie: false };
 
 const cases: readonly [string, Case, number, JobMissing][] = [
@@ -52,11 +53,9 @@ const cases: readonly [string, Case, number, JobMissing][] = [
 ];
 
 test.each(cases)('%s', (_name, change, sentAtMs, outcome) => {
-  const refusal = { hasCookie: true, isAstray: false, ...change, sentAtMs };
-  expect(missingJob({ ...facts, ...change }, refusal).outcome).toBe(outcome);
+  expect(missingJob({ ...facts, ...change, sentAtMs }).outcome).toBe(outcome);
 });
 
 test('the message about a lost job contains the time since its last answer', () => {
-  const refusal = { sentAtMs: 91_500, hasCookie: true, isAstray: false };
-  expect(missingJob({ ...facts, ...heard(60_000) }, refusal).detail).toContain('31.5 s');
+  expect(missingJob({ ...facts, ...heard(60_000), sentAtMs: 91_500 }).detail).toContain('31.5 s');
 });

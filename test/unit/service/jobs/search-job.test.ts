@@ -317,7 +317,7 @@ describe('a status request without an answer', () => {
 });
 
 describe('an end caused by the service', () => {
-  test.each(['jobSilenced', 'jobTimedOut', 'jobGone'])('%s', async (outcome) => {
+  test.each(['jobSilenced', 'jobTimedOut', 'jobGone'] as const)('%s', async (outcome) => {
     const error = failure(outcome);
     const { clock, fake, job, permit } = world(() => {
       throw error;
@@ -439,7 +439,7 @@ describe('an error of the caller', () => {
     '%s thrown by onProgress ends and deletes the job, and rejects all waiting calls',
     async (kind) => {
       const { clock, fake, permit } = world();
-      const thrown = kind === 'an Error' ? new Error('mine') : failure('mine');
+      const thrown = kind === 'an Error' ? new Error('mine') : failure('generic');
       const job = new SearchJob({
         job: fake,
         order,

@@ -46,15 +46,10 @@ export function harness(steps: readonly Step[]): Harness {
   };
   const exchange = new Exchange(options);
   const jobOf = (ageMs: number, setCookies: readonly string[] = [jobCookie]) => {
-    const session = new JobSession(clock, options.address);
+    const session = new JobSession(clock);
+    session.answered(options.address, true, clock.monotonic() - ageMs);
     session.cookies.store(new URL(`${home}/v1/search/jobs`), setCookies);
-    return new JobClient({
-      id: 'A1/B2',
-      warning: creationNotice,
-      exchange,
-      session,
-      createdAtMs: clock.monotonic() - ageMs,
-    });
+    return new JobClient({ id: 'A1/B2', warning: creationNotice, exchange, session });
   };
   return { clock, transport, budget, client: new ServiceClient(options), job: jobOf(60_000), jobOf };
 }

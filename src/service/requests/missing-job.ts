@@ -3,7 +3,7 @@
  * the job yet, a cookie is missing, the job was cancelled because of silence or age, or the job was deleted. The facts
  * that logfleet has recorded about the job show which cause applies.
  */
-import type { MissingJob, NoSuchJob } from '../requests/call.ts';
+import type { JobMissing } from './outcome.ts';
 
 /**
  * Time in ms after a job's creation during which some replicas of the service may not know the job
@@ -24,42 +24,58 @@ const silenceMs = 20_000;
 /** Maximum duration of a search job in ms: the service ends it after eight hours (3.1). */
 export const longestQueryMs = 8 * 3_600_000;
 
-/** Facts that logfleet has recorded about a search job. All times are monotonic, in ms. */
-export interface JobFacts {
+/** Request to which the service answered that the search job does not exist. */
+export interface NoSuchJob {
+  /** Monotonic send time of the request in ms. */
+  readonly sentAtMs: number;
+  /** Whether the request was a deletion of the job. */
+  readonly isDeletion: boolean;
+  /** Whether the request was sent with a cookie of the job. */
+  readonly hasCookie: boolean;
+  /** Whether a redirect led the request to another address than the job's. */
+  readonly isAstray: boolean;
+}
+
+/** The same request, with the facts that logfleet has recorded about the job. All times are monotonic, in ms. */
+export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the search job. */
   readonly createdAtMs: number;
   /**
-   * Send time of the newest request whose answer showed that the service knows the job. At first,
-   * it is the send time of the creation.
+   * Send time of the newest later request whose answer showed that the service knows the job; undefined if there is
+   * none.
    */
-  readonly heardAtMs: number;
-  /** Whether the answer to any request after the creation showed that the service knows the job. */
-  readonly isHeard: boolean;
+  readonly heardAtMs: number | undefined;
   /** Whether the service may have received an earlier request to delete the job. */
   readonly isDeleted: boolean;
-  /** Whether the request to which the service answered "no such job" was a deletion. */
-  readonly isDeletion: boolean;
   /** Whether any request of the job was sent with a cookie. */
   readonly hadCookie: boolean;
 }
 
-export function missingJob(facts: JobFacts, { sentAtMs, hasCookie, isAstray }: NoSuchJob): MissingJob {
-  const ageMs = sentAtMs - facts.createdAtMs;
-  const silentMs = sentAtMs - facts.heardAtMs;
+export interface MissingJob {
+  readonly outcome: JobMissing;
+  /** Detail about the missing search job, for the error message. */
+  readonly detail: string;
+}
+
+export function missingJob(facts: JobFacts): MissingJob {
+  const { sentAtMs, createdAtMs, heardAtMs, hasCookie, hadCookie } = facts;
+  const isHeard = heardAtMs !== undefined;
+  const ageMs = sentAtMs - createdAtMs;
+  const silentMs = sentAtMs - (heardAtMs ?? createdAtMs);
   // Redirects are checked first, because a service at another address than the job's cannot know
   // the job.
-  if (isAstray && facts.hadCookie && !hasCookie) {
+  if (facts.isAstray && hadCookie && !hasCookie) {
     return {
       outcome: 'jobCookieMissing',
       detail: 'a redirect led to a host that does not receive the cookies of the job',
     };
   }
   if (facts.isDeleted) return { outcome: 'jobDeleted', detail: 'it has been deleted' };
-  if (ageMs < (facts.isHeard ? heardReplicaGraceMs : replicaGraceMs)) {
+  if (ageMs < (isHeard ? heardReplicaGraceMs : replicaGraceMs)) {
     return { outcome: 'jobNotKnownYet', detail: `${seconds(ageMs)} after its creation` };
   }
   if (facts.isDeletion) return { outcome: 'jobDeleted', detail: 'it no longer exists' };
-  if (!hasCookie && (facts.hadCookie || !facts.isHeard)) {
+  if (!hasCookie && (hadCookie || !isHeard)) {
     return { outcome: 'jobCookieMissing', detail: 'the request had no cookie' };
   }
   if (silentMs >= silenceMs) {
