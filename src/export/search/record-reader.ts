@@ -43,7 +43,7 @@ export class RecordReader implements ResultReader {
     const { recordCount } = progress;
     // A search without aggregation also reports zero records. Only a request for records shows the difference from an
     // aggregation without results.
-    if (!recordCount) await job.describeRecords(signal);
+    if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();
     this.#files = undefined;

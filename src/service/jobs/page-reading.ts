@@ -23,8 +23,11 @@ const longestDelayMs = 30_000;
 
 /** Source of the pages of a search job's results, for messages or for records. */
 export interface PageSource {
-  /** Requests one page of the results. Resolves to the number of rows on the page. */
-  readonly fetch: (query: PageQuery) => Promise<number>;
+  /**
+   * Requests one page of the results. Resolves to the number of rows on the page, when the receiver has taken them or accepts more
+   * data.
+   */
+  readonly fetch: (query: PageQuery, signal: AbortSignal) => Promise<number>;
   /**
    * Number of rows of the current page that the receiver has taken. After a failure, reading continues after these
    * rows.
@@ -63,7 +66,7 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
     let error: unknown;
     let gained = 0;
     try {
-      gained = await source.fetch({ offset, limit });
+      gained = await source.fetch({ offset, limit }, signal);
     } catch (thrown) {
       error = thrown;
       gained = source.given?.() ?? 0;

@@ -14,6 +14,7 @@
  * immediately.
  */
 
+import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
@@ -23,19 +24,10 @@ import type { Answer } from '../requests/call.ts';
 import { endedIn, ServiceError } from '../requests/service-error.ts';
 import { firstPollMs, nextPollMs } from './job-cadence.ts';
 import { cancelledError, closedError, isFinal, isMissing, silencedError, uncountedError } from './job-end.ts';
-import type { MessageHistogram } from './job-gathering.ts';
-import { JobGathering, type JobProgress } from './job-gathering.ts';
+import { JobGathering, type JobProgress, type MessageHistogram } from './job-gathering.ts';
 import { JobPolls } from './job-polls.ts';
-import { readPages } from './page-reading.ts';
-import type {
-  JobOrder,
-  JobStatus,
-  MessagePage,
-  OpenJob,
-  PageQuery,
-  RecordPage,
-  RowReceiver,
-} from './search-service.ts';
+import { type PageSource, readPages } from './page-reading.ts';
+import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
 
 /**
  * Time in ms without requests after which the service has certainly cancelled a search job (3.1). Until then the service may count the job
@@ -107,27 +99,26 @@ export class SearchJob {
    * eight hours later (3.1, E13).
    */
   readonly createdAtMs: number;
+  /** Order with which the search job was created. */
+  readonly order: JobOrder;
   readonly #job: OpenJob;
-  readonly #order: JobOrder;
   readonly #permit: JobPermit;
   readonly #clock: Clock;
   readonly #onProgress: (progress: JobProgress) => void;
   readonly #gathering: JobGathering;
-  /** Signal that is aborted when the job is closed or has ended. */
+  readonly #finished = Promise.withResolvers<JobProgress>();
+  /** Signal that is aborted when the job is closed or has ended. Its reason is the error of all further calls. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
   /** Time at which a status of the job first showed that the search had ended. */
   #doneAtMs: number | undefined;
-  #finished: JobProgress | undefined;
   #end: LogfleetError | undefined;
-  /** Error that the caller's `onProgress` function has thrown. */
-  #thrown: { readonly value: unknown } | undefined;
-  #closing: Promise<void> | undefined;
-  #waiting: (() => void)[] = [];
+  /** Deletion of the job, which has ended or was never needed if this promise is resolved. */
+  #deletion: Promise<void> = Promise.resolve();
 
   constructor(options: SearchJobOptions) {
     this.#job = options.job;
-    this.#order = options.order;
+    this.order = options.order;
     this.#permit = options.permit;
     this.#clock = options.clock;
     this.#onProgress = options.onProgress ?? (() => {});
@@ -141,15 +132,12 @@ export class SearchJob {
       onAnswer: (answer) => this.#take(answer),
       onFailure: (error) => this.#failed(error),
     });
+    // The error also reaches all callers that come later, so it is not unhandled if nobody waits now.
+    this.#finished.promise.catch(() => {});
   }
 
   get id(): string {
     return this.#job.id;
-  }
-
-  /** Order with which the search job was created. */
-  get order(): JobOrder {
-    return this.#order;
   }
 
   /** State of the search job according to the latest answered status. */
@@ -171,13 +159,9 @@ export class SearchJob {
    * Resolves when the service has finished the search (DONE GATHERING RESULTS or FORCE PAUSED) and every earlier status request is
    * answered or lost. Rejects with `end` if the job is lost, or with the signal's reason.
    */
-  async whenFinished(signal?: AbortSignal): Promise<JobProgress> {
-    while (!this.#finished) {
-      signal?.throwIfAborted();
-      this.#throwIfOver();
-      await this.#news(signal);
-    }
-    return this.#finished;
+  whenFinished(signal?: AbortSignal): Promise<JobProgress> {
+    const { promise } = this.#finished;
+    return signal ? unlessAborted(signal, promise) : promise;
   }
 
   /**
@@ -192,8 +176,7 @@ export class SearchJob {
    * Reads messages of the search job (4.3). Resolves to the index after the last row, see
    * `readPages`.
    */
-  async readMessages(reading: MessageReading): Promise<number> {
-    const { receiver, onPage } = reading;
+  async readMessages({ receiver, onPage, ...range }: MessageReading): Promise<number> {
     let given = 0;
     const counting: RowReceiver = {
       row: (row) => {
@@ -202,8 +185,8 @@ export class SearchJob {
       },
       drained: () => receiver.drained?.(),
     };
-    return this.#read(reading, this.progress.messageCount, (signal) => ({
-      fetch: async (query) => {
+    return this.#read(range, this.progress.messageCount, {
+      fetch: async (query, signal) => {
         given = 0;
         const { value } = await this.#job.listMessages(query, counting, { signal });
         this.#gathering.warn(value.warning);
@@ -212,26 +195,32 @@ export class SearchJob {
       },
       given: () => given,
       drained: () => receiver.drained?.(),
-    }));
-  }
-
-  /** Reads the service's description of the message fields (2.4) from a page with one message. Empty if there is no message. */
-  describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
-    const total = Math.min(1, this.progress.messageCount);
-    return this.#describe(total, signal, async (query, either) => {
-      const { value } = await this.#job.listMessages(query, { row() {} }, { signal: either });
-      return value;
     });
   }
 
-  /**
-   * Reads the service's description of the record fields (2.6), even if there are no records. Rejects if the query has no
-   * aggregation (7.4).
-   */
-  describeRecords(signal?: AbortSignal): Promise<readonly PageField[]> {
-    return this.#describe(1, signal, async (query, either) => {
-      const { value } = await this.#job.listRecords(query, { signal: either });
-      return { fields: value.fields, rows: 1 };
+  /** Reads the service's description of the message fields (2.4) from a page with one message. Empty if there is no message. */
+  async describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
+    let fields: readonly PageField[] = [];
+    await this.readMessages({
+      offset: 0,
+      total: Math.min(1, this.progress.messageCount),
+      limit: 1,
+      signal,
+      receiver: { row() {} },
+      onPage: (page) => {
+        fields = page.fields;
+      },
+    });
+    return fields;
+  }
+
+  /** Rejects if the query has no aggregation (7.4), even if there are no records. */
+  async checkAggregation(signal?: AbortSignal): Promise<void> {
+    await this.#read({ offset: 0, limit: 1, signal }, 1, {
+      fetch: async (query, either) => {
+        await this.#job.listRecords(query, { signal: either });
+        return 1;
+      },
     });
   }
 
@@ -239,46 +228,18 @@ export class SearchJob {
    * Reads records (4.4) of a finished job. Records of an unfinished job may be wrong (10.3). Resolves to the offset after the last
    * record.
    */
-  async readRecords(reading: RecordReading): Promise<number> {
-    const total = reading.total ?? this.progress.recordCount;
+  async readRecords({ take, ...range }: RecordReading): Promise<number> {
+    const total = range.total ?? this.progress.recordCount;
     if (total === undefined) throw uncountedError(this.id);
-    let taking: Promise<void> | undefined;
-    const end = await this.#read(reading, total, (signal) => ({
-      fetch: async (query) => {
+    return this.#read(range, total, {
+      fetch: async (query, signal) => {
         const { value } = await this.#job.listRecords(query, { signal });
         this.#gathering.warn(value.warning);
-        const taken = reading.take(value, query.offset) || undefined;
-        taking = taken;
-        // The error of this promise is reported when the promise is awaited later.
-        taken?.then(
-          () => {
-            if (taking === taken) taking = undefined;
-          },
-          () => {},
-        );
+        const taken = take(value, query.offset);
+        if (taken) await unlessAborted(signal, taken);
         return value.records.length;
       },
-      drained: () => taking,
-    }));
-    await taking;
-    return end;
-  }
-
-  /** Reads the field descriptions from a page of results with at most one row. */
-  async #describe(
-    total: number,
-    signal: AbortSignal | undefined,
-    fetch: (query: PageQuery, signal: AbortSignal) => Promise<Pick<MessagePage, 'fields' | 'rows'>>,
-  ): Promise<readonly PageField[]> {
-    let fields: readonly PageField[] = [];
-    await this.#read({ offset: 0, total, limit: 1, signal }, total, (either) => ({
-      fetch: async (query) => {
-        const page = await fetch(query, either);
-        fields = page.fields;
-        return page.rows;
-      },
-    }));
-    return fields;
+    });
   }
 
   /**
@@ -286,53 +247,44 @@ export class SearchJob {
    * deleted expires after 30 s without requests.
    */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    if (!this.#end) {
+      this.#stopWith(closedError(this.id));
+      this.#deletion = this.#delete();
+    }
+    return this.#deletion;
   }
 
-  async #close(): Promise<void> {
-    if (this.#end) return;
-    this.#end = closedError(this.id);
-    this.#over();
-    await this.#leave();
-  }
-
-  async #leave(): Promise<void> {
-    if (await this.#delete()) this.#permit.end();
-    else this.#endPermitLater();
-  }
-
-  async #delete(): Promise<boolean> {
+  async #delete(): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         await this.#job.delete();
-        return true;
+        this.#permit.end();
+        return;
       } catch (thrown) {
         const { handling } = asLogfleetError(thrown);
         const mostTries = endedIn(thrown, 'jobNotKnownYet') ? earlyDeletionTries : deletionTries;
-        if (handling.kind === 'stall' || handling.kind === 'bug' || tries >= mostTries) return false;
+        if (handling.kind === 'stall' || handling.kind === 'bug' || tries >= mostTries) {
+          this.#endPermitLater();
+          return;
+        }
         await sleep(this.#clock, doubledMs(deletionDelayMs, tries - 1));
       }
     }
   }
 
-  async #read(
-    { offset, total, limit, signal }: PageRange,
-    counted: number,
-    sourceWith: (signal: AbortSignal) => Parameters<typeof readPages>[0],
-  ): Promise<number> {
-    this.#throwIfOver();
-    const either = signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal;
+  async #read({ offset, total, limit, signal }: PageRange, counted: number, source: PageSource): Promise<number> {
+    const stop = this.#stop.signal;
+    stop.throwIfAborted();
     try {
-      return await readPages(sourceWith(either), {
+      return await readPages(source, {
         clock: this.#clock,
-        signal: either,
+        signal: signal ? AbortSignal.any([signal, stop]) : stop,
         offset,
         limit,
         total: total ?? counted,
       });
     } catch (error) {
-      this.#throwIfOver();
+      stop.throwIfAborted();
       throw error;
     }
   }
@@ -340,7 +292,7 @@ export class SearchJob {
   #take(answer: Answer<JobStatus>): void {
     const isNewest = this.#gathering.take(answer);
     const { progress } = this;
-    if (progress.state === 'cancelled') this.#ended(cancelledError(this.id));
+    if (progress.state === 'cancelled') this.#endedWith(cancelledError(this.id));
     else if (isDone(progress)) this.#doneAtMs ??= this.#clock.monotonic();
     if (this.#doneAtMs !== undefined) this.#polls.checkProgressAt(Number.POSITIVE_INFINITY);
     else if (isNewest) this.#polls.checkProgressAt(this.#nextPollMs(answer.sentAtMs));
@@ -348,10 +300,10 @@ export class SearchJob {
     try {
       this.#onProgress(progress);
     } catch (thrown) {
-      this.#thrown ??= { value: thrown };
-      this.#ended(asLogfleetError(thrown));
+      if (this.#end) return;
+      this.#stopWith(asLogfleetError(thrown), thrown);
+      this.#deletion = this.#delete();
     }
-    this.#tell();
   }
 
   #failed(error: LogfleetError): void {
@@ -360,19 +312,17 @@ export class SearchJob {
     // An answer that rejects the job's cookie may be temporary. So the job counts as ended only
     // after a time without any accepted request, in which the service must have cancelled it.
     const isCookieOver = endedIn(error, 'jobCookieMissing') && silentMs >= orphanLifeMs;
-    if (isFinal(error) || isCookieOver) this.#ended(error);
+    if (isFinal(error) || isCookieOver) this.#endedWith(error);
     else if (silentMs >= longestSilenceMs) {
-      this.#ended(error.reason === 'AnswerInvalid' ? error : silencedError(this.id, silentMs, error));
+      this.#endedWith(error.reason === 'AnswerInvalid' ? error : silencedError(this.id, silentMs, error));
     }
     this.#finish();
   }
 
   /** Finishes the search after all earlier status requests are answered, because their answers may contain errors (E5). */
   #finish(): void {
-    if (this.#finished || this.#end || this.#doneAtMs === undefined) return;
-    if (this.#polls.oldestSentMs <= this.#doneAtMs) return;
-    this.#finished = this.progress;
-    this.#tell();
+    if (this.#doneAtMs !== undefined && this.#polls.oldestSentMs > this.#doneAtMs)
+      this.#finished.resolve(this.progress);
   }
 
   #nextPollMs(sentAtMs: number): number {
@@ -380,53 +330,33 @@ export class SearchJob {
     const progress = {
       elapsedMs: sentAtMs - this.createdAtMs,
       searchingMs: sentAtMs - idleAtMs,
-      doneShare: this.#gathering.doneShare(this.#order),
+      doneShare: this.#gathering.doneShare(this.order),
       statuses: this.progress.statuses,
     };
     return sentAtMs + nextPollMs(progress);
   }
 
-  #ended(error: LogfleetError): void {
+  /** Ends the job because of a failed request or a status. */
+  #endedWith(error: LogfleetError): void {
     if (this.#end) return;
-    this.#end = error;
-    this.#over();
+    this.#stopWith(error);
     // The permit for the job ends immediately if the service does not know the job. In all other
     // cases, the service may still count the job as active.
     if (isMissing(error)) this.#permit.end();
-    else if (error.handling.kind === 'bug' || this.#thrown) this.#closing ??= this.#leave();
+    else if (error.handling.kind === 'bug') this.#deletion = this.#delete();
     else this.#endPermitLater();
   }
 
-  #over(): void {
-    this.#stop.abort(this.#end);
+  /** Stops all requests for the job. Pending calls reject with `reason`, which is the error itself by default. */
+  #stopWith(error: LogfleetError, reason: unknown = error): void {
+    this.#end = error;
+    this.#stop.abort(reason);
+    this.#finished.reject(reason);
     this.#polls.stop();
-    this.#tell();
   }
 
   #endPermitLater(): void {
     this.#clock.after(orphanLifeMs, () => this.#permit.end());
-  }
-
-  #throwIfOver(): void {
-    if (this.#thrown) throw this.#thrown.value;
-    if (this.#end) throw this.#end;
-  }
-
-  #news(signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        signal?.removeEventListener('abort', done);
-        resolve();
-      };
-      signal?.addEventListener('abort', done, { once: true });
-      this.#waiting.push(done);
-    });
-  }
-
-  #tell(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const resolve of waiting) resolve();
   }
 }
 

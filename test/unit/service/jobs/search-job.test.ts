@@ -164,23 +164,20 @@ describe('the schedule of status requests (B4)', () => {
   });
 });
 
-describe('the description of records (2.6)', () => {
-  const fields = [{ name: '_count', fieldType: 'int', keyField: false }];
-
+describe('the check of an aggregation (7.4)', () => {
   test('needs one page, even if there are no rows', async () => {
     const { clock, fake, job } = world(() => done(0));
-    fake.records = () => ({ fields, records: [], warning: undefined });
-    expect(await settled(clock, job.describeRecords())).toEqual(fields);
+    await settled(clock, job.checkAggregation());
     expect(fake.queries).toEqual([{ offset: 0, limit: 1 }]);
   });
 
-  test('is rejected for a query without an aggregation (7.4)', async () => {
+  test('rejects for a query without an aggregation', async () => {
     const { clock, fake, job } = world(() => done(0));
     const refusal = failure('no.records.not.an.aggregation.query', { stall: true });
     fake.records = () => {
       throw refusal;
     };
-    expect(await settled(clock, job.describeRecords())).toBe(refusal);
+    expect(await settled(clock, job.checkAggregation())).toBe(refusal);
     expect(fake.queries).toHaveLength(1);
   });
 });
