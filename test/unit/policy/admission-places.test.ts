@@ -10,7 +10,7 @@ const { graceMs, maxOpen } = settings;
 const ids = ({ post }: Admission) => post.map(({ collectorId }) => collectorId);
 const open = (id: string, more: Parameters<typeof openEntry>[0] = {}) => ({ ...openEntry(more), collectorId: id });
 
-describe('how many at once', () => {
+describe('the number of upgrades in flight', () => {
   test.each([
     [7, 10, 7],
     ['5%', 200, 10],
@@ -18,7 +18,7 @@ describe('how many at once', () => {
     ['5%', 1, 1],
     ['1%', 0, 1],
     ['100%', 33, 33],
-  ])('maxInProgress %s of %d is %d', (maxInProgress, matched, most) => {
+  ])('maxInProgress %s of %d collectors is %d', (maxInProgress, matched, most) => {
     expect(shareOf(maxInProgress, matched)).toBe(most);
   });
 
@@ -28,7 +28,7 @@ describe('how many at once', () => {
     [3, 3, 0],
     [3, 5, 0],
     ['50%', 2, 3],
-  ])('with maxInProgress %s and %d in flight, %d more begin', (maxInProgress, inFlight, more) => {
+  ])('with maxInProgress %s and %d in flight, %d more start', (maxInProgress, inFlight, more) => {
     const entries = Array.from({ length: inFlight }, (_, index) => open(String(index + 1)));
     const bench = new PolicyBench({
       spec: { strategy: { maxInProgress, order: 'OldestVersionFirst' } },
@@ -40,7 +40,7 @@ describe('how many at once', () => {
     expect(admission.pressed).toBe(true);
   });
 
-  test('U10: what somebody else started counts', () => {
+  test('U10: includes upgrades that another tool started', () => {
     const bench = new PolicyBench({
       spec: { strategy: { maxInProgress: 1, order: 'Name' } },
       collectors: fleetOf(2),
@@ -49,7 +49,7 @@ describe('how many at once', () => {
     expect(admitted(bench, 0).post).toEqual([]);
   });
 
-  test('U1: never more than 1,000 in one policy', () => {
+  test('U1: is at most 1,000 in a policy', () => {
     const entries = Array.from({ length: maxOpen - 3 }, (_, index) => open(String(index + 1)));
     const bench = new PolicyBench({
       spec: { strategy: { maxInProgress: '100%', order: 'Name' } },
@@ -59,14 +59,14 @@ describe('how many at once', () => {
     expect(admitted(bench, 0).post).toHaveLength(3);
   });
 
-  test('U2: no more than the batch has room for', () => {
+  test('U2: is limited by the free room of a batch', () => {
     const bench = new PolicyBench({ collectors: fleetOf(100) });
     const admission = admitted(bench, 0, { room: 20 });
     expect(admission.post).toHaveLength(20);
     expect(admission.pressed).toBe(false);
   });
 
-  test('nobody is pressed while everybody has a place', () => {
+  test('collectors wait for room only when all of it is used', () => {
     const strategy = { maxInProgress: 2, order: 'Name' } as const;
     const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2) });
     expect(admitted(bench, 0)).toMatchObject({ pressed: false });
@@ -78,7 +78,7 @@ describe('how many at once', () => {
   });
 });
 
-describe('U13: what a policy that is gone left in flight', () => {
+describe('U13: an attempt that a deleted policy left in flight', () => {
   function orphaned(taskId: string | undefined, toVersion = target): PolicyBench {
     const bench = new PolicyBench({ collectors: fleetOf(2) });
     bench.ownership.began('1', { policy: 'gone', toVersion, taskId, sinceMs: 50 });
@@ -111,7 +111,7 @@ describe('U13: what a policy that is gone left in flight', () => {
     });
   });
 
-  test('U3: without a task id has an unknown outcome from the takeover on: it may be probed G later', () => {
+  test('U3: without a task id has an unknown outcome from the takeover on, and may be probed G later', () => {
     const bench = orphaned(undefined);
     bench.listing.show(50 + graceMs, fleetOf(2));
     const takeover = admitted(bench, 51 + graceMs);
@@ -124,7 +124,7 @@ describe('U13: what a policy that is gone left in flight', () => {
     expect(probe).toMatchObject({ collectorId: '1', used: 1, open: { probe: true } });
   });
 
-  describe('R2: where its stage has not come', () => {
+  describe('R2: in a stage that has not started', () => {
     const canary = { name: 'canary', soakDuration: '0s', selector: { matchNames: ['none'] } };
     const stages = [canary, { name: 'rest', soakDuration: '0s' }];
     const gate = { waitsFor: 'the end of stage canary', reason: undefined, byPerson: false };
@@ -139,7 +139,7 @@ describe('U13: what a policy that is gone left in flight', () => {
     };
     const state = { ...quietState, gate, isLastStarted: false };
 
-    test('without a task id is left alone until it has: a probe might begin it now', () => {
+    test('without a task id is not probed before its stage starts, because a probe could start the upgrade', () => {
       const bench = later(undefined);
       expect(admitted(bench, 500, { state }).pending.changes()).toEqual([]);
       expect(bench.memberIndex.counts).toMatchObject({ inProgress: 1, pending: 1 });
@@ -150,7 +150,7 @@ describe('U13: what a policy that is gone left in flight', () => {
       expect(pending.entry('1')?.open).toMatchObject({ state: 'unknown' });
     });
 
-    test('is not probed before, where it is of a former rollout to the same target (U3)', () => {
+    test('of a former rollout to the same target is not probed before its stage starts (U3)', () => {
       const entries = [{ ...openEntry({ state: 'unknown' }), collectorId: '1' }];
       const spec = { strategy: { maxInProgress: 5, order: 'Name' as const, stages } };
       const bench = new PolicyBench({ spec, collectors: fleetOf(2), entries, seenAtMs: graceMs });
@@ -161,27 +161,27 @@ describe('U13: what a policy that is gone left in flight', () => {
       expect(ids(admitted(bench, graceMs, { state: started }))).toContain('1');
     });
 
-    test('is taken over with its task, which is read and never posted', () => {
+    test('is taken over with its task: the task is read, and nothing is posted', () => {
       const { pending, post } = admitted(later('88'), 500, { state });
       expect(pending.entry('1')?.open).toMatchObject({ state: 'accepted', taskId: '88' });
       expect(post).toEqual([]);
     });
   });
 
-  test('towards another version is waited for', () => {
+  test('to another version is awaited', () => {
     const admission = admitted(orphaned('88', newerVersion), 500);
     expect(ids(admission)).toEqual(['2']);
     expect(admission.pending.entry('1')?.open).toMatchObject({ toVersion: newerVersion, taskId: '88' });
   });
 
-  test('takes up places', () => {
+  test('counts against maxInProgress', () => {
     const bench = orphaned('88');
     expect(admitted(bench, 500, { policy: { spec: { strategy: { maxInProgress: 1, order: 'Name' } } } }).post).toEqual(
       [],
     );
   });
 
-  test('of a policy that is there is its own', () => {
+  test('of an existing policy belongs to that policy', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [open('1')] });
     expect(bench.ownership.flight('1')?.policy).toBe(policyUid);
     const { pending } = admitted(bench, 500);

@@ -28,7 +28,7 @@ const open = (id: string, more: Parameters<typeof openEntry>[0] = {}) => ({ ...o
 const ended = (id: string, ...parts: Parameters<typeof endedEntry>) => ({ ...endedEntry(...parts), collectorId: id });
 
 describe('U2: a first attempt', () => {
-  test('is written ahead as intended, numbered, with the version before', () => {
+  test('is written ahead as intended, with a number and the former version', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1) });
     const { post, attempts, pending } = admitted(bench, 500, { attempts: 41 });
     expect(post).toEqual([
@@ -56,7 +56,7 @@ describe('U2: a first attempt', () => {
     expect(pending.entry('1')).toEqual(post[0]);
   });
 
-  test('U7: of who was seen at the target before needs listings sent G later', () => {
+  test('U7: of a collector that was seen at the target before needs listings sent G later', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ collectorVersion: target })) });
     bench.listing.show(10, fleetOf(1));
     bench.rebuild();
@@ -64,7 +64,7 @@ describe('U2: a first attempt', () => {
     expect(entry?.open?.needsGrace).toBe(true);
   });
 
-  test('U14: without a version on record has none', () => {
+  test('U14: of a collector without a known version has no former version', () => {
     const bench = new PolicyBench({
       spec: { allowDowngrade: true },
       collectors: fleetOf(1),
@@ -84,7 +84,7 @@ describe('U2: a first attempt', () => {
   });
 });
 
-describe('the order', () => {
+describe('the order of attempts', () => {
   /**
    * A policy with four collectors, each of which is due for a request: a probe (repeated request), a retry after a failure, an
    * upgrade after a drift, and a first upgrade.
@@ -102,7 +102,7 @@ describe('the order', () => {
     return bench;
   }
 
-  test('is probes, retries, drift, pending', () => {
+  test('is probes, retries, corrections of drift, first attempts', () => {
     const admission = admitted(four(), 20 * minuteMs);
     expect(ids(admission)).toEqual(['4', '2', '3', '1']);
     expect(admission.post.map(({ used, drifts, open }) => [used, drifts, open?.probe])).toEqual([
@@ -113,7 +113,7 @@ describe('the order', () => {
     ]);
   });
 
-  test.each([0, 1, 2, 3])('and with room for %d, that many of them', (room) => {
+  test.each([0, 1, 2, 3])('stays the same with room for only %d', (room) => {
     expect(ids(admitted(four(), 20 * minuteMs, { room }))).toEqual(['4', '2', '3', '1'].slice(0, room));
   });
 });
@@ -124,7 +124,7 @@ describe('U3: a probe', () => {
     entries: [open('1', { state: 'unknown', sinceMs, number: 7 })],
   });
 
-  test('is the same attempt again: no number, no further use, the same age', () => {
+  test('repeats the attempt: same number, same age, and no additional use', () => {
     const bench = new PolicyBench({ ...unknown(100), seenAtMs: 100 + graceMs });
     const { post, attempts } = admitted(bench, 200 + graceMs, { attempts: 7 });
     expect(post[0]).toMatchObject({ used: 1, open: { state: 'intended', probe: true, number: 7, sinceMs: 100 } });
@@ -136,7 +136,7 @@ describe('U3: a probe', () => {
     expect(admitted(bench, 200 + graceMs).post).toEqual([]);
   });
 
-  test('needs no place: its attempt has one', () => {
+  test('needs no room, because its attempt already counts', () => {
     const bench = new PolicyBench({
       ...unknown(0),
       seenAtMs: graceMs,
@@ -145,7 +145,7 @@ describe('U3: a probe', () => {
     expect(ids(admitted(bench, graceMs))).toEqual(['1']);
   });
 
-  test('is not posted towards a target of before', () => {
+  test('is not posted for a former target', () => {
     const bench = new PolicyBench({
       collectors: fleetOf(1),
       seenAtMs: graceMs,
@@ -154,7 +154,7 @@ describe('U3: a probe', () => {
     expect(admitted(bench, graceMs).post).toEqual([]);
   });
 
-  test('is not posted while its POST is on its way', () => {
+  test('is not posted while the POST of its attempt is on its way', () => {
     const bench = new PolicyBench({ ...unknown(0), seenAtMs: graceMs });
     expect(admitted(bench, graceMs, { inFlight: new Set(['1']) }).post).toEqual([]);
   });
@@ -164,7 +164,7 @@ describe('U6: a retry', () => {
   const failed = (more: Partial<Entry> = {}) =>
     new PolicyBench({ collectors: fleetOf(1), entries: [ended('1', 'timedOut', { sinceMs: 1_000 }, more)] });
 
-  test('waits for its back-off, and says until when', () => {
+  test('waits for its back-off, and reports its end', () => {
     const bench = failed();
     bench.listing.show(1_000 + graceMs, fleetOf(1));
     const admission = admitted(bench, 1_000 + backOff - 1);
@@ -173,7 +173,7 @@ describe('U6: a retry', () => {
     expect(ids(admitted(bench, 1_000 + backOff))).toEqual(['1']);
   });
 
-  test('waits for a listing sent G after the end, and asks for one', () => {
+  test('waits for a listing sent G after the failure, and requests it', () => {
     const bench = failed();
     bench.listing.show(1_000 + graceMs - 1, fleetOf(1));
     const admission = admitted(bench, 1_000 + backOff);
@@ -181,7 +181,7 @@ describe('U6: a retry', () => {
     expect([...admission.listingsNeeded]).toEqual([['1', 1_000 + graceMs]]);
   });
 
-  test('with a back-off shorter than G, waits for G', () => {
+  test('with a back-off shorter than G waits for G', () => {
     const backoff = { duration: '1s', factor: 1, cap: '1s' };
     const bench = new PolicyBench({
       spec: { retryPolicy: { limit: 2, backoff } },
@@ -194,7 +194,7 @@ describe('U6: a retry', () => {
     expect(admission.listingsNeeded.size).toBe(0);
   });
 
-  test('does not come when the listing shows the target', () => {
+  test('is not needed when the listing shows the target', () => {
     const bench = failed();
     bench.listing.show(
       1_000 + graceMs,
@@ -204,14 +204,14 @@ describe('U6: a retry', () => {
     expect(admitted(bench, 1_000 + backOff)).toMatchObject({ post: [], nextMs: Infinity });
   });
 
-  test('counts as another attempt, and keeps the version before', () => {
+  test('counts as another attempt, and keeps the former version', () => {
     const bench = failed({ before: '18.1-1' });
     bench.listing.show(1_000 + graceMs, fleetOf(1));
     const [entry] = admitted(bench, 1_000 + backOff, { attempts: 3 }).post;
     expect(entry).toMatchObject({ used: 2, before: '18.1-1', open: { number: 4, probe: false } });
   });
 
-  test('does not come once the attempts are used up', () => {
+  test('is not started once the attempts are exhausted', () => {
     const bench = failed({ used: 3 });
     bench.listing.show(1_000 + graceMs, fleetOf(1));
     expect(admitted(bench, 24 * 60 * minuteMs).post).toEqual([]);
@@ -228,24 +228,24 @@ describe('U8: a drift', () => {
     return bench;
   }
 
-  test('is acted on after two listings ten minutes apart', () => {
+  test('is corrected after two listings ten minutes apart', () => {
     const [entry] = admitted(drifted(100, 100 + driftConfirmMs), 101 + driftConfirmMs).post;
     expect(entry).toMatchObject({ used: 1, drifts: 1, open: { state: 'intended', needsGrace: true } });
   });
 
-  test('waits for the second one until then', () => {
+  test('waits until the second listing is due', () => {
     const admission = admitted(drifted(100, 99 + driftConfirmMs), 99 + driftConfirmMs);
     expect(admission).toMatchObject({ post: [], nextMs: 100 + driftConfirmMs });
     expect(admission.listingsNeeded.size).toBe(0);
   });
 
-  test('asks for the second one then', () => {
+  test('requests the second listing when it is due', () => {
     const admission = admitted(drifted(100, 200), 100 + driftConfirmMs);
     expect(admission.post).toEqual([]);
     expect([...admission.listingsNeeded]).toEqual([['1', 100 + driftConfirmMs]]);
   });
 
-  test('of who had been upgraded begins to count its attempts anew', () => {
+  test('of an upgraded collector starts a new count of attempts', () => {
     const bench = new PolicyBench({
       collectors: fleetOf(1),
       entries: [ended('1', 'updated', { sinceMs: 0 }, { used: 3 })],
@@ -257,7 +257,7 @@ describe('U8: a drift', () => {
     expect(admitted(bench, graceMs + driftConfirmMs).post[0]).toMatchObject({ used: 1, drifts: 1, before: oldVersion });
   });
 
-  test('a second one is left alone', () => {
+  test('that occurs a second time is not corrected', () => {
     const bench = new PolicyBench({
       collectors: fleetOf(1),
       entries: [ended('1', 'updated', { sinceMs: 0 }, { drifts: 1 })],
@@ -282,7 +282,7 @@ test.each([
   expect(backOffMs(spec(), used)).toBe(minutes * minuteMs);
 });
 
-test('foreign, newer, offline and skipped ones are left alone', () => {
+test('foreign, newer, offline and skipped collectors are not upgraded', () => {
   const bench = new PolicyBench({
     collectors: [
       collector('1', { collectorVersion: newerVersion }),

@@ -22,14 +22,14 @@ function heed(values: Readonly<Record<string, string>>, before: Partial<LedgerHe
 
 const stop = { kind: 'failures', message: 'Too many.', atMs: 1 } as const;
 
-test('nothing asked is nothing heard: the header is the same object', () => {
+test('without annotations, the header is the same object', () => {
   const before = header();
   expect(applyAnnotations(policy({ spec }), before, laterMs)).toEqual({ header: before, retried: false });
   expect(applyAnnotations(policy({ spec }), before, laterMs).header).toBe(before);
 });
 
 describe('approve', () => {
-  test('notes the stage as approved', () => {
+  test('records the stage as approved', () => {
     const { header } = heed({ [annotations.approve]: `${rolloutId}/rest` });
     expect(header).toMatchObject({
       approved: ['rest'],
@@ -37,7 +37,7 @@ describe('approve', () => {
     });
   });
 
-  test('a stage before its turn, and one after another', () => {
+  test('works for a stage before its turn, and for several stages one after another', () => {
     const { header } = heed({ [annotations.approve]: `${rolloutId}/canary` }, { approved: ['rest'] });
     expect(header.approved).toEqual(['rest', 'canary']);
   });
@@ -67,7 +67,7 @@ describe.each([
     expect(again.retried).toBe(false);
   });
 
-  test('another value of the same rollout is heard again', () => {
+  test('another value for the same rollout has an effect again', () => {
     const { header } = heed({ [annotation]: `${rolloutId}/b` }, { handled: { [name]: `${rolloutId}/a` } });
     expect(header.actions).toMatchObject([{ action }]);
   });
@@ -77,7 +77,7 @@ describe.each([
   });
 });
 
-test('retry lifts a stop of any kind', () => {
+test('retry ends a stop of any kind', () => {
   for (const kind of ['failures', 'rollback', 'abort'] as const) {
     const { header, retried } = heed({ [annotations.retry]: rolloutId }, { stop: { ...stop, kind } });
     expect(header.stop).toBeUndefined();
@@ -85,12 +85,12 @@ test('retry lifts a stop of any kind', () => {
   }
 });
 
-test('abort takes the place of another stop, and the rollback of one ends', () => {
+test('abort replaces another stop, and ends a rollback', () => {
   const { header } = heed({ [annotations.abort]: rolloutId }, { stop: { ...stop, kind: 'rollback' } });
   expect(header.stop).toEqual({ kind: 'abort', message: 'Aborted by a person.', atMs: laterMs });
 });
 
-describe('of a retry and an abort that come together, both are recorded, and this one counts:', () => {
+describe('of a retry and an abort that are read together, both are recorded, and this one counts:', () => {
   const at = (second: number) => `${rolloutId}/2026-11-01T00:00:0${second}Z`;
   const both = (retry: string, abort: string, before: Partial<LedgerHeader> = {}) =>
     heed({ [annotations.retry]: retry, [annotations.abort]: abort }, before);
@@ -108,14 +108,14 @@ describe('of a retry and an abort that come together, both are recorded, and thi
     expect(retried).toBe(true);
   });
 
-  test('what was heard before does not count again', () => {
+  test('a value that had its effect before does not count again', () => {
     const { header } = both(at(2), at(1), { handled: { retry: at(2) } });
     expect(header).toMatchObject({ actions: [{ action: 'Abort' }], stop: { kind: 'abort' } });
   });
 });
 
 describe('pause and resume', () => {
-  test('are noted once each', () => {
+  test('are recorded once each', () => {
     const paused = heed({ [annotations.paused]: 'true' }).header;
     expect(paused).toMatchObject({ actions: [{ action: 'Pause' }] });
     expect(heed({ [annotations.paused]: 'true' }, paused).header).toEqual(paused);
@@ -125,7 +125,7 @@ describe('pause and resume', () => {
   });
 });
 
-describe('a collector that and when', () => {
+describe('author and time of an action', () => {
   const writer = { by: 'kubectl-annotate', atMs: epochMs + 30_000 };
 
   test.each([
@@ -133,17 +133,17 @@ describe('a collector that and when', () => {
     ['Retry', annotations.retry, rolloutId],
     ['Abort', annotations.abort, rolloutId],
     ['Pause', annotations.paused, 'true'],
-  ])('%s: as the API server says', (action, annotation, value) => {
+  ])('%s: come from the API server', (action, annotation, value) => {
     const { header } = heed({ [annotation]: value }, {}, { annotationWriters: { [annotation]: writer } });
     expect(header.actions).toMatchObject([{ action, ...writer }]);
   });
 
-  test('nobody, and when it was heard, where nobody says', () => {
+  test('are absent and the time of reading, if the API server does not name them', () => {
     const { header } = heed({ [annotations.abort]: rolloutId });
     expect(header.actions).toEqual([{ action: 'Abort', atMs: laterMs }]);
   });
 
-  test('the last 20 are kept', () => {
+  test('the last 20 actions are kept', () => {
     const actions = Array.from({ length: 20 }, (_, atMs) => ({ action: 'Abort', atMs }) as const);
     const { header } = heed({ [annotations.retry]: rolloutId }, { actions });
     expect(header.actions).toHaveLength(20);
@@ -151,7 +151,7 @@ describe('a collector that and when', () => {
     expect(header.actions?.at(-1)?.action).toBe('Retry');
   });
 
-  test('the newest approval of each stage is kept, and the newest retry, whatever follows', () => {
+  test('the newest approval of each stage and the newest retry are always kept', () => {
     const approved = (stage: string, atMs: number) => ({ action: 'Approve', stage, atMs }) as const;
     const retried = (atMs: number) => ({ action: 'Retry', atMs }) as const;
     let before: Partial<LedgerHeader> = {

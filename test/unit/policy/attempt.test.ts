@@ -28,37 +28,37 @@ function settle(before: Entry, more: Partial<Evidence>, nowMs: number): Entry | 
   return settleEntry(before, evidence(more), moment(nowMs), settings);
 }
 
-test('an entry without an open attempt stays the very same', () => {
+test('an entry without an open attempt is returned unchanged', () => {
   const before = endedEntry('failed');
   expect(settle(before, { row: row(target, 10), task: task() }, 20)).toBe(before);
 });
 
-describe('intended', () => {
+describe('an intended attempt', () => {
   const before = openEntry({ state: 'intended', sinceMs: 5 });
 
-  test('U2: stays while its POST is on its way', () => {
+  test('U2: stays intended while its POST is on its way', () => {
     expect(settle(before, { inFlight: true }, 10)).toBe(before);
   });
 
-  test('U3: is unknown when a process that is no more wrote it, from now on', () => {
+  test('U3: has an unknown outcome from now on if a former process wrote it', () => {
     expect(settle(before, {}, 10)?.open).toEqual({ ...before.open, state: 'unknown', sinceMs: 10 });
   });
 
-  test('U3: is accepted by a 202, with its id, from now on', () => {
+  test('U3: is accepted from now on by a 202, with the id of the task', () => {
     const after = settle(before, { posted: { kind: 'accepted', taskId: '9' } }, 10);
     expect(after).toEqual({ ...before, open: { ...before.open, state: 'accepted', taskId: '9', sinceMs: 10 } });
   });
 
-  test('U3: is unknown after anything else, from now on', () => {
+  test('U3: has an unknown outcome from now on after any other answer', () => {
     const after = settle(before, { posted: { kind: 'unknown', message: 'reset' } }, 10);
     expect(after).toEqual({ ...before, open: { ...before.open, state: 'unknown', sinceMs: 10 } });
   });
 
-  test('U2: is as if it had never been when it was withdrawn', () => {
+  test('U2: leaves no trace when it is withdrawn', () => {
     expect(settle(before, { posted: { kind: 'notSent' } }, 10)).toBeUndefined();
   });
 
-  test('U2: a withdrawn retry leaves the ending and the attempts of before', () => {
+  test('U2: of a retry that is withdrawn leaves the former end and the used attempts', () => {
     const failed = endedEntry('failed', {}, { used: 1 });
     const retry = { ...failed, used: 2, open: attempt({ state: 'intended' }) };
     expect(settle(retry, { posted: { kind: 'notSent' } }, 10)).toEqual(failed);
@@ -72,7 +72,7 @@ describe('intended', () => {
     },
   );
 
-  test('U7: no listing ends it, since it may not have been sent', () => {
+  test('U7: is not ended by a listing, because it may not have been sent', () => {
     expect(settle(before, { inFlight: true, row: row(target, 100) }, 200)).toBe(before);
   });
 });
@@ -80,7 +80,7 @@ describe('intended', () => {
 describe('a probe', () => {
   const before = openEntry({ state: 'intended', probe: true, sinceMs: 5 });
 
-  test('U3: 202 gives the id', () => {
+  test('U3: gets its task id from a 202', () => {
     const after = settle(before, { posted: { kind: 'accepted', taskId: '9' } }, 100);
     expect(after?.open).toMatchObject({ state: 'accepted', taskId: '9', sinceMs: 100, number: 1 });
     expect(after?.used).toBe(1);
@@ -96,11 +96,11 @@ describe('a probe', () => {
   });
 });
 
-describe('accepted', () => {
+describe('an accepted attempt', () => {
   const before = openEntry({ state: 'accepted', sinceMs: 1_000 });
   const read = (more: Parameters<typeof task>[0]) => ({ task: task(more) });
 
-  test('U7: its task says that it succeeded', () => {
+  test('U7: ends when its task has succeeded', () => {
     const after = settle(before, read({ status: 'succeeded' }), 5_000);
     expect(after).toMatchObject({ open: undefined, used: 1, before: oldVersion });
     expect(after?.ending).toEqual({
@@ -115,12 +115,12 @@ describe('accepted', () => {
     });
   });
 
-  test('its task says that it failed, and why', () => {
+  test('ends when its task has failed, with the reason of the service', () => {
     const after = settle(before, read({ status: 'failed', message: 'disk full' }), 5_000);
     expect(after?.ending).toMatchObject({ kind: 'failed', message: 'disk full' });
   });
 
-  test('a failure without a message still says something', () => {
+  test('has a message also if its task failed without one', () => {
     expect(settle(before, read({ status: 'failed' }), 5_000)?.ending?.message).toBe('the service gave no reason');
   });
 
@@ -135,7 +135,7 @@ describe('accepted', () => {
     ['another collector', { collectorId: '2' }],
     ['another version', { toVersion: newerVersion }],
     ['an earlier attempt', { id: '76' }],
-  ])('U4: a task of %s is not believed', (_, more) => {
+  ])('U4: ignores a task of %s', (_, more) => {
     expect(settle(before, read({ status: 'succeeded', ...more }), 5_000)).toBe(before);
     expect(settle(before, read({ status: 'failed', ...more }), 5_000)).toBe(before);
   });
@@ -144,45 +144,45 @@ describe('accepted', () => {
     expect(settle(before, read({ status: 'succeeded', id }), 5_000)?.ending?.kind).toBe('updated');
   });
 
-  test('U7: a listing sent after the acceptance shows the target', () => {
+  test('U7: ends by a listing that was sent after the acceptance and shows the target', () => {
     expect(settle(before, { row: row(target, 1_000) }, 5_000)?.ending?.kind).toBe('updated');
   });
 
-  test('U7: a listing sent before the acceptance proves nothing', () => {
+  test('U7: is not ended by a listing sent before the acceptance', () => {
     expect(settle(before, { row: row(target, 999) }, 5_000)).toBe(before);
   });
 
-  test('U7: after a takeover only a listing sent G later is evidence', () => {
+  test('U7: after a takeover is ended only by a listing sent G later', () => {
     const taken = openEntry({ sinceMs: 1_000, needsGrace: true });
     expect(settle(taken, { row: row(target, 1_000 + graceMs - 1) }, 2 * graceMs)).toBe(taken);
     expect(settle(taken, { row: row(target, 1_000 + graceMs) }, 2 * graceMs)?.ending?.kind).toBe('updated');
   });
 
-  test('U7: absence from the listing proves nothing before its time', () => {
+  test('U7: is not ended early by its absence from the listing', () => {
     expect(settle(before, { sweptSinceMs: 4_000 }, 5_000)).toBe(before);
   });
 
-  test('another version than before and the target leaves it open', () => {
+  test('stays open while the collector runs another version than the former one and the target', () => {
     expect(settle(before, { row: row(newerVersion, 4_000) }, 5_000)).toBe(before);
   });
 });
 
-describe('unknown', () => {
+describe('an attempt with unknown outcome', () => {
   const before = openEntry({ state: 'unknown', sinceMs: 1_000 });
 
-  test('U3: a listing sent G later shows the target', () => {
+  test('U3: ends by a listing sent G later that shows the target', () => {
     expect(settle(before, { row: row(target, 1_000 + graceMs) }, 2 * graceMs)?.ending?.kind).toBe('updated');
   });
 
-  test('U3: a listing sent earlier proves nothing', () => {
+  test('U3: is not ended by a listing sent earlier', () => {
     expect(settle(before, { row: row(target, 1_000 + graceMs - 1) }, 2 * graceMs)).toBe(before);
   });
 
-  test('U3: a listing at the old version leaves it open, for a probe', () => {
+  test('U3: stays open, for a probe, while a listing shows the former version', () => {
     expect(settle(before, { row: row(oldVersion, 1_000 + graceMs) }, 2 * graceMs)).toBe(before);
   });
 
-  test('a task reading says nothing about it, since it has no id', () => {
+  test('is not changed by the status of a task, because it has no task id', () => {
     expect(settle(before, { task: task({ status: 'succeeded' }) }, 5_000)).toBe(before);
   });
 });
@@ -219,7 +219,7 @@ describe('U5: 35 minutes after its acceptance, adoption or takeover', () => {
     expect(settle(before, { sweptSinceMs: limitMs - 1 }, limitMs + minuteMs)).toBe(before);
   });
 
-  test('it covers a task of unknown code, and one that was not read', () => {
+  test('a task with an unknown code, or without a known status, times out', () => {
     const before = openEntry({ sinceMs: 1_000 });
     for (const reading of [undefined, task({ status: 'unknown' })]) {
       const after = settle(before, { task: reading, row: row(oldVersion, limitMs) }, limitMs);
@@ -227,27 +227,27 @@ describe('U5: 35 minutes after its acceptance, adoption or takeover', () => {
     }
   });
 
-  test('a task that ended says so even then', () => {
+  test('a task that has ended still decides', () => {
     const reading = task({ status: 'succeeded' });
     const after = settle(openEntry({ sinceMs: 1_000 }), { task: reading, row: row(oldVersion, limitMs) }, limitMs);
     expect(after?.ending?.kind).toBe('updated');
   });
 
-  test('U7: with a single build, who cannot be seen by then is not observable', () => {
+  test('U7: with a single build, a collector that no listing shows is not observable', () => {
     const before = openEntry({ sinceMs: 1_000 });
     const unseen = { observable: false, row: row(oldVersion, 500), sweptSinceMs: limitMs };
     expect(settle(before, unseen, limitMs + 1)?.ending?.kind).toBe('unobservable');
     expect(settle(before, { ...unseen, row: undefined }, limitMs + 1)?.ending?.kind).toBe('unobservable');
   });
 
-  test('U7: a collector that sets out from a build that no listing shows is not gone for having no row', () => {
+  test('U7: a rollback from a build that no listing shows does not count as a removal of the collector', () => {
     const back = openEntry({ sinceMs: 1_000 }, { back: true });
     const unseen = { showsOrigin: false, sweptSinceMs: limitMs };
     expect(settle(back, unseen, limitMs + 1)).toMatchObject({ back: true, ending: { kind: 'timedOut' } });
     expect(settle(back, { ...unseen, showsOrigin: true }, limitMs + 1)).toBeUndefined();
   });
 
-  test('U5, U7: with a single build, too, the judge is a fresh listing', () => {
+  test('U5, U7: with a single build, a new listing decides as well', () => {
     const before = openEntry({ sinceMs: 1_000 });
     const stale = { observable: false, row: row(oldVersion, 500), sweptSinceMs: limitMs - 1 };
     expect(settle(before, stale, limitMs + 1)).toBe(before);
@@ -256,19 +256,19 @@ describe('U5: 35 minutes after its acceptance, adoption or takeover', () => {
   });
 });
 
-describe('U10: an upgrade that somebody else started', () => {
+describe('U10: an upgrade that another tool started', () => {
   const before = openEntry({ state: 'adopted', ours: false, sinceMs: 1_000 }, { used: 0 });
   const limitMs = 1_000 + openLimitMs;
 
-  test('is open while the old version shows', () => {
+  test('is open while listings show the former version', () => {
     expect(settle(before, { row: row(oldVersion, 5_000) }, 6_000)).toBe(before);
   });
 
-  test('has ended well when a fresh listing shows our target', () => {
+  test('has succeeded when a new listing shows the target', () => {
     expect(settle(before, { row: row(target, 5_000) }, 6_000)).toMatchObject({ used: 0, ending: { kind: 'updated' } });
   });
 
-  test('is forgotten when it led elsewhere', () => {
+  test('is removed when it led to another version', () => {
     expect(settle(before, { row: row(newerVersion, 5_000) }, 6_000)).toBeUndefined();
   });
 
@@ -276,17 +276,17 @@ describe('U10: an upgrade that somebody else started', () => {
     expect(settle(before, { row: row(newerVersion, 999) }, 6_000)).toBe(before);
   });
 
-  test('is neither a failure nor an attempt when it has no end', () => {
+  test('counts neither as a failure nor as an attempt when its end is unknown', () => {
     expect(settle(before, { row: row(oldVersion, limitMs) }, limitMs)).toBeUndefined();
   });
 
-  test('leaves the failure of before as it was', () => {
+  test('leaves an earlier failure unchanged', () => {
     const failed = endedEntry('failed', {}, { used: 1 });
     const adopted = { ...failed, open: attempt({ state: 'adopted', ours: false, sinceMs: 1_000 }) };
     expect(settle(adopted, { row: row(oldVersion, limitMs) }, limitMs)).toEqual(failed);
   });
 
-  test('with an unknown version before, waits for its time', () => {
+  test('with an unknown former version waits for its time limit', () => {
     const blind = { ...before, before: undefined };
     expect(settle(blind, { row: row(newerVersion, 5_000) }, 6_000)).toBe(blind);
     expect(settle(blind, { row: row(newerVersion, limitMs) }, limitMs)).toBeUndefined();
@@ -321,7 +321,7 @@ test.each([
   expect(evidenceFromMs(attempt({ state, needsGrace, sinceMs: 500 }), settings)).toBe(500 + laterMs);
 });
 
-test('U5: an entry keeps what it knew when its attempt ends', () => {
+test('U5: the end of an attempt keeps the other data of the entry', () => {
   const before = openEntry({ sinceMs: 0 }, { used: 2, drifts: 1 });
   const after = settle(before, { task: task({ status: 'failed' }) }, 10);
   expect(after).toMatchObject({ collectorId: '1', before: oldVersion, used: 2, drifts: 1 });

@@ -30,7 +30,7 @@ function world(...names: readonly string[]) {
 const waits = (name: string) => `policy logging/${name} to claim its collectors first`;
 
 describe('a policy waits', () => {
-  test('for itself and for each other that was not looked at yet, wherever that belongs', () => {
+  test('for itself and for each policy that was not examined yet, of any service', () => {
     const { turns, held, of } = world('a', 'b');
     expect(held()).toBe(waits('a'));
     turns.claimed(of('a'), service);
@@ -39,21 +39,21 @@ describe('a policy waits', () => {
     expect(held()).toBeUndefined();
   });
 
-  test('for who is about to claim of the same host, whatever the path', () => {
+  test('for a policy that is about to claim at the same host, with any path', () => {
     const { turns, held, of } = world('a', 'b');
     turns.claimed(of('a'), service);
     turns.claiming(of('b'), 'https://logs.test/other');
     expect(held()).toBe(waits('b'));
   });
 
-  test('not for who belongs to another service', () => {
+  test('not for a policy of another service', () => {
     const { turns, held, of } = world('a', 'b');
     turns.claimed(of('a'), service);
     turns.claiming(of('b'), elsewhere);
     expect(held()).toBeUndefined();
   });
 
-  test('for one that came after all had claimed', () => {
+  test('for a policy that was added after all others had claimed', () => {
     const { turns, held, add, of } = world('a');
     turns.claimed(of('a'), service);
     expect(held()).toBeUndefined();
@@ -62,7 +62,7 @@ describe('a policy waits', () => {
     expect(held()).toBe(waits('b'));
   });
 
-  test('for one that turned to its service since', () => {
+  test('for a policy that has changed to its service since', () => {
     const { turns, held, of } = world('a', 'b');
     turns.claimed(of('a'), service);
     turns.claimed(of('b'), elsewhere);
@@ -71,7 +71,7 @@ describe('a policy waits', () => {
     expect(held()).toBe(waits('b'));
   });
 
-  test('and is reported once it need not', () => {
+  test('and is notified once when it need not wait any more', () => {
     const { turns, wait, of, enqueued } = world('a', 'b', 'c');
     for (const name of ['a', 'c']) turns.claimed(of(name), service);
     wait('a');
@@ -83,7 +83,7 @@ describe('a policy waits', () => {
     expect(enqueued).toHaveLength(2);
   });
 
-  test('and is reported once, when the last one has claimed', () => {
+  test('and is notified once, when the last policy has claimed', () => {
     const { turns, wait, of, enqueued } = world('a', 'b', 'c', 'd');
     for (const name of ['a', 'b', 'c', 'd']) {
       expect(enqueued).toEqual([]);
@@ -93,14 +93,14 @@ describe('a policy waits', () => {
     expect(enqueued).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('and is reported at once where nobody is awaited any more', () => {
+  test('and is notified at once if no policy has to claim', () => {
     const { turns, wait, of, enqueued } = world('a');
     turns.claimed(of('a'), service);
     wait('a');
     expect(enqueued).toEqual(['a']);
   });
 
-  test('not for one that is gone', () => {
+  test('not for a deleted policy', () => {
     const { turns, held, wait, of, enqueued, policies } = world('a', 'b');
     turns.claimed(of('a'), service);
     wait('a');
@@ -110,7 +110,7 @@ describe('a policy waits', () => {
     expect(enqueued).toEqual(['a']);
   });
 
-  test('for all again in another term', () => {
+  test('for all policies again in another term of leadership', () => {
     const { turns, held, of } = world('a');
     turns.claimed(of('a'), service);
     expect(held()).toBeUndefined();
@@ -119,8 +119,8 @@ describe('a policy waits', () => {
   });
 });
 
-describe('an excuse', () => {
-  test('holds for as long as its reason does', () => {
+describe('an excuse from claiming', () => {
+  test('holds as long as its reason', () => {
     const { turns, held, wait, of, enqueued } = world('a', 'b');
     turns.claimed(of('a'), service);
     wait('a');
@@ -132,7 +132,7 @@ describe('an excuse', () => {
     expect(held()).toBe(waits('b'));
   });
 
-  test('holds for the text that it was made for: another may be able to claim', () => {
+  test('holds only for the spec for which it was given, because another spec may be able to claim', () => {
     const { turns, held, add, of } = world('a', 'b');
     turns.claimed(of('a'), service);
     turns.excuse(of('b'));
@@ -143,7 +143,7 @@ describe('an excuse', () => {
     expect(held()).toBeUndefined();
   });
 
-  test('ends when the policy is about to claim, and not with each look that it takes', () => {
+  test('ends when the policy is about to claim, not with each of its reconciles', () => {
     const { turns, held, of } = world('a', 'b');
     turns.claimed(of('a'), service);
     turns.excuse(of('b'));
@@ -153,7 +153,7 @@ describe('an excuse', () => {
     expect(held()).toBe(waits('b'));
   });
 
-  test('takes nothing from who has claimed: its claims stand', () => {
+  test('does not cancel the claims of a policy that has claimed', () => {
     const { turns, held, of } = world('a', 'b');
     for (const name of ['a', 'b']) turns.claimed(of(name), service);
     turns.excuse(of('b'), { problem: () => undefined });
@@ -161,7 +161,7 @@ describe('an excuse', () => {
   });
 });
 
-describe("once somebody's trouble is over", () => {
+describe('when the problem of one policy ends', () => {
   function troubled() {
     const parts = world('a', 'b');
     const { turns, of } = parts;
@@ -172,7 +172,7 @@ describe("once somebody's trouble is over", () => {
     return parts;
   }
 
-  test('a collector that is excused looks again, and the others wait for what it finds', () => {
+  test('an excused policy tries again, and the others wait for the result', () => {
     const { turns, held, wait, of, enqueued } = troubled();
     expect(held()).toBeUndefined();
     turns.usable('a');
@@ -184,7 +184,7 @@ describe("once somebody's trouble is over", () => {
     expect(held()).toBeUndefined();
   });
 
-  test('a collector that stays in trouble is excused again, and does not hold up the others', () => {
+  test('a policy whose problem continues is excused again, and does not block the others', () => {
     const { turns, held, of } = troubled();
     turns.usable('a');
     turns.troubled('b');
@@ -193,7 +193,7 @@ describe("once somebody's trouble is over", () => {
     expect(held()).toBeUndefined();
   });
 
-  test('is once: a policy that continues well asks nobody to look', () => {
+  test('excused policies are asked to try only once', () => {
     const { turns, held, of, enqueued } = troubled();
     turns.usable('a');
     turns.excuse(of('b'));

@@ -10,25 +10,25 @@ const { graceMs } = settings;
 const ofId = (id: string, entry: ReturnType<typeof openEntry>) => ({ ...entry, collectorId: id });
 const updatedFleet = (count: number) => fleetOf(count, () => ({ collectorVersion: target }));
 
-describe('U9: when the fleet is swept', () => {
-  test('for age alone, at the word of the listing: a decision says only how much of the budget sweeps may take', () => {
+describe('U9: a sweep of the fleet', () => {
+  test('because of its age is left to the listing: the decision only says which share of the budget sweeps may use', () => {
     const idle = decided(new PolicyBench({ collectors: updatedFleet(1) }), { nowMs: 60 * minuteMs });
     expect(idle).toMatchObject({ watch: { sweepAfterMs: undefined, sweepShare: 10 }, requeueAfterMs: Infinity });
   });
 
-  test('five times less often while posts want the budget', () => {
+  test('is five times less frequent while upgrades need the budget', () => {
     const bench = new PolicyBench({ collectors: fleetOf(100) });
     expect(decided(bench).watch.sweepShare).toBe(50);
     const paused = { policy: { spec: { paused: true } } };
     expect(decided(bench, paused).watch.sweepShare).toBe(10);
   });
 
-  test('sooner for whoever has to be seen and has no place', () => {
+  test('is requested earlier for a collector whose page is unknown', () => {
     const bench = new PolicyBench({ entries: [openEntry({ state: 'unknown', sinceMs: 0 })] });
     expect(decided(bench, { nowMs: graceMs }).watch.sweepAfterMs).toBe(graceMs);
   });
 
-  test('but not before ten times what the last one took: then', () => {
+  test('starts at the earliest after ten times the duration of the last sweep', () => {
     const bench = new PolicyBench({ entries: [openEntry({ state: 'unknown', sinceMs: 0 })] });
     bench.listing.lastSweepMs = 10_000;
     const decision = decided(bench, { nowMs: graceMs });
@@ -37,7 +37,7 @@ describe('U9: when the fleet is swept', () => {
     expect(decided(bench, { nowMs: 100_000 }).watch.sweepAfterMs).toBe(graceMs);
   });
 
-  test('U6: a collector that waits for a listing before a retry is looked for on its page, or else everywhere', () => {
+  test('U6: a collector that waits for a listing before its retry is read on its page, otherwise by a sweep', () => {
     const nowMs = 6 * minuteMs;
     const bench = () => new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed', { sinceMs: 0 })] });
     const swept = (one: PolicyBench) => {
@@ -51,7 +51,7 @@ describe('U9: when the fleet is swept', () => {
     expect(decided(hidden, { nowMs }).watch).toMatchObject({ pages: new Map(), sweepAfterMs: graceMs });
   });
 
-  test('U8: a collector that was upgraded for a target that went is looked for once lists can show it, long before the next resync', () => {
+  test('U8: a collector that was upgraded to a former target is read as soon as lists can show it, before the next resync', () => {
     const landedMs = minuteMs;
     const bench = new PolicyBench({ collectors: fleetOf(2) });
     const { ownership, listing } = bench;
@@ -71,7 +71,7 @@ describe('U9: when the fleet is swept', () => {
     expect(bench.memberIndex.counts).toMatchObject({ pending: 2, inProgress: 0 });
   });
 
-  test('one sweep for all who need one: after the last of them', () => {
+  test('serves all collectors that need it, after the last of them is due', () => {
     const nowMs = 20 * minuteMs;
     const bench = new PolicyBench({
       collectors: fleetOf(2),
@@ -86,18 +86,18 @@ describe('U9: when the fleet is swept', () => {
   });
 });
 
-describe('what ended teaches how long upgrades take', () => {
+describe('the estimated duration of upgrades is learned', () => {
   const succeeded = new Map([['1', task({ status: 'succeeded' })]]);
   const one = (more: Parameters<typeof openEntry>[0] = {}) =>
     new PolicyBench({ collectors: fleetOf(1), entries: [openEntry({ sinceMs: 1_000, ...more })] });
   const read = { count: 2, lastMs: 61_000, previousMs: 46_000 };
 
-  test('by its task: ended by this read, and not yet by the one before', () => {
+  test('from a task that had ended by this read, and not by the read before', () => {
     const { durations: looks } = decided(one(), { tasks: succeeded, reads: new Map([['1', read]]), nowMs: 62_000 });
     expect(looks).toEqual([{ endedByMs: 60_000, unendedAtMs: 45_000 }]);
   });
 
-  test('by a listing: ended by then, and not yet by the last read', () => {
+  test('from a listing that shows the end, after a read that did not', () => {
     const bench = one();
     bench.listing.show(91_000, updatedFleet(1));
     bench.sync();
@@ -109,13 +109,13 @@ describe('what ended teaches how long upgrades take', () => {
     ['a failure', one(), { status: 'failed' }],
     ['one that goes on', one(), { status: 'progressing' }],
     ['one whose beginning was not seen', one({ needsGrace: true }), { status: 'succeeded' }],
-  ])('%s teaches nothing', (_, bench, more) => {
+  ])('not from %s', (_, bench, more) => {
     const tasks = new Map([['1', task(more)]]);
     expect(decided(bench, { tasks, reads: new Map([['1', read]]), nowMs: 62_000 }).durations).toEqual([]);
   });
 });
 
-test('it looks again when the first of all waits is over', () => {
+test('the next decision is due when the first wait is over', () => {
   const bench = new PolicyBench({
     collectors: fleetOf(2),
     entries: [openEntry({ sinceMs: 0 }), ofId('2', endedEntry('failed', { sinceMs: 0 }))],

@@ -28,7 +28,7 @@ const ofId = (id: string, entry: ReturnType<typeof openEntry>) => ({ ...entry, c
 const soakingStage = stageRecord('all', { soakMs: 60 * minuteMs, upgraded: true, updatedAtMs: epochMs });
 const updatedFleet = (count: number) => fleetOf(count, () => ({ collectorVersion: target }));
 
-test('a rollout begins: attempts are written ahead, then posted', () => {
+test('when a rollout begins, attempts are written ahead, then posted', () => {
   const bench = new PolicyBench({ collectors: fleetOf(3) });
   const decision = decided(bench);
   expect(posts(decision)).toEqual(['1', '2', '3']);
@@ -38,7 +38,7 @@ test('a rollout begins: attempts are written ahead, then posted', () => {
   expect(decision.figures().collectors).toMatchObject({ matched: 3, inProgress: 3, pending: 0 });
 });
 
-test('it changes nothing by itself', () => {
+test('a decision does not change its input', () => {
   const bench = new PolicyBench({ collectors: fleetOf(3) });
   decided(bench);
   expect(bench.ledger.size).toBe(0);
@@ -46,7 +46,7 @@ test('it changes nothing by itself', () => {
   expect(posts(decided(bench))).toEqual(['1', '2', '3']);
 });
 
-describe('nothing is started, and what runs continues to its end', () => {
+describe('no upgrade starts, and upgrades in flight continue to their end', () => {
   const paused = { 'logfleet.dev/paused': 'true' };
 
   test.each<[string, Seen, string]>([
@@ -72,7 +72,7 @@ describe('nothing is started, and what runs continues to its end', () => {
     expect(decision.health.reason).toBe(reason);
   });
 
-  test('nor is a probe posted', () => {
+  test('no probe is posted', () => {
     const bench = new PolicyBench({
       collectors: fleetOf(1),
       entries: [openEntry({ state: 'unknown' })],
@@ -82,7 +82,7 @@ describe('nothing is started, and what runs continues to its end', () => {
     expect(decided(bench, { nowMs: graceMs, policy: { spec: { paused: true } } }).post).toEqual([]);
   });
 
-  test('U5: even then an attempt without an end is judged', () => {
+  test('U5: an attempt without an end is still judged', () => {
     const bench = new PolicyBench({
       collectors: fleetOf(1),
       entries: [openEntry({ sinceMs: 0 })],
@@ -101,12 +101,12 @@ describe('nothing is started, and what runs continues to its end', () => {
   });
 });
 
-describe('a new target in mid-rollout', () => {
+describe('a new target during a rollout', () => {
   /** A policy whose target changed while the upgrade of collector 1 to the former target was in flight. */
   const inMidRollout = () =>
     new PolicyBench({ collectors: fleetOf(2), entries: [openEntry({ toVersion: newerVersion })] });
 
-  test('tasks in flight end first: their collectors wait, the others begin', () => {
+  test('lets tasks in flight end first: their collectors wait, and the others start', () => {
     const decision = decided(inMidRollout());
     expect(posts(decision)).toEqual(['2']);
     expect(decision.figures().collectors).toMatchObject({ inProgress: 2 });
@@ -115,7 +115,7 @@ describe('a new target in mid-rollout', () => {
   test.each([
     ['went well', { status: 'succeeded' } as const],
     ['failed', { status: 'failed' } as const],
-  ])('what they came to (%s) is nothing to the new rollout: the collector begins as any other', (_, more) => {
+  ])('ignores the results of former attempts (%s): each collector starts as any other', (_, more) => {
     const bench = inMidRollout();
     const tasks = new Map([['1', task({ toVersion: newerVersion, ...more })]]);
     const decision = decided(bench, { tasks });
@@ -128,7 +128,7 @@ describe('a new target in mid-rollout', () => {
     expect(posts(decided(bench))).toEqual(['1']);
   });
 
-  test('one that is withdrawn is forgotten, too', () => {
+  test('removes a former attempt that is withdrawn, too', () => {
     const bench = new PolicyBench({
       collectors: fleetOf(1),
       entries: [openEntry({ toVersion: newerVersion, state: 'intended' })],
@@ -137,7 +137,7 @@ describe('a new target in mid-rollout', () => {
     expect(decision.changes).toEqual([{ collectorId: '1', entry: undefined }]);
   });
 
-  test('U5: one without an end is waited for no longer than 35 minutes', () => {
+  test('U5: waits at most 35 minutes for an attempt without an end', () => {
     const bench = inMidRollout();
     bench.listing.show(openLimitMs, fleetOf(2));
     const decision = decided(bench, { nowMs: openLimitMs });
@@ -145,7 +145,7 @@ describe('a new target in mid-rollout', () => {
   });
 });
 
-test('U12: a selector on the version loses nobody at the moment of success', () => {
+test('U12: a selector on the version loses no collector when its upgrade succeeds', () => {
   const selector = { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: [target] }] } as const;
   const bench = new PolicyBench({ spec: { selector }, collectors: fleetOf(1), entries: [openEntry()] });
   bench.listing.show(500, updatedFleet(1));
@@ -159,7 +159,7 @@ test('U12: a selector on the version loses nobody at the moment of success', () 
   expect(later.health.ready).toBe('True');
 });
 
-describe('U12: another selection', () => {
+describe('U12: a changed selection', () => {
   const excluding = (entry: ReturnType<typeof openEntry>) =>
     new PolicyBench({
       spec: { exclude: [{ matchNames: ['web-1'] }] },
@@ -168,7 +168,7 @@ describe('U12: another selection', () => {
       entries: [entry],
     });
 
-  test('forgets who is left out by it, once, and is done without them', () => {
+  test('removes an excluded collector once, and the rollout completes without it', () => {
     const bench = excluding(endedEntry('failed', {}, { used: 9 }));
     const decision = decided(bench);
     expect(decision.changes).toEqual([{ collectorId: '1', entry: undefined }]);
@@ -176,7 +176,7 @@ describe('U12: another selection', () => {
     expect(decision.health).toMatchObject({ ready: 'True', message: `1 of 1 collectors run ${target}.` });
   });
 
-  test('waits for what is in flight, then forgets it', () => {
+  test('waits for an attempt in flight, then removes its collector', () => {
     const bench = excluding(openEntry());
     expect(decided(bench).figures().collectors).toMatchObject({ matched: 2, inProgress: 1 });
     // From this header of the ledger, a process that takes over the lease learns that the collector is excluded.
@@ -189,7 +189,7 @@ describe('U12: another selection', () => {
     expect(decision.figures().collectors).toMatchObject({ matched: 1, updated: 1 });
   });
 
-  test('posts no probe for who is left out: it may never have been sent', () => {
+  test('sends no probe for an excluded collector, because its attempt may never have been sent', () => {
     const bench = excluding(openEntry({ state: 'unknown' }));
     bench.listing.show(graceMs, fleetOf(1));
     expect(decided(bench, { nowMs: graceMs }).post).toEqual([]);
@@ -199,7 +199,7 @@ describe('U12: another selection', () => {
 describe('the end of a rollout', () => {
   const done = () => new PolicyBench({ collectors: updatedFleet(2), header: { attempts: 5 } });
 
-  test('is noted once, with what it came to', () => {
+  test('is recorded once, with its result', () => {
     const bench = done();
     const { header, essentials } = decided(bench, { nowMs: 4_000 });
     expect(header.completedAtMs).toBe(epochMs + 4_000);
@@ -218,11 +218,11 @@ describe('the end of a rollout', () => {
     expect(decided(bench, { nowMs: 9_000 }).header).toBe(header);
   });
 
-  test('shows no rollout under way, and none of its waits', () => {
+  test('removes the rollout and its waits from the status', () => {
     expect(decided(done()).essentials).not.toHaveProperty('rollout');
   });
 
-  test('has not come while some are failed, offline ones aside', () => {
+  test('does not occur while collectors are failed, except offline ones', () => {
     const failed = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed', {}, { used: 9 })] });
     expect(decided(failed).header.completedAtMs).toBeUndefined();
     expect(decided(failed).essentials.rollout?.id).toBe(`1-${target}`);
@@ -232,7 +232,7 @@ describe('the end of a rollout', () => {
     expect(decided(offline).header.completedAtMs).toBeDefined();
   });
 
-  test('has not come where nobody is at the target, and no rollout shows for that (R2)', () => {
+  test('does not occur if no collector is at the target and no earlier rollout shows otherwise (R2)', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ alive: false })) });
     const { health, header, essentials } = decided(bench);
     expect(health.ready).toBe('True');
@@ -241,11 +241,11 @@ describe('the end of a rollout', () => {
     expect(essentials.history).toEqual([]);
   });
 
-  test('does not come with a pause', () => {
+  test('does not occur during a pause', () => {
     expect(decided(done(), { policy: { spec: { paused: true } } }).header.completedAtMs).toBeUndefined();
   });
 
-  test('a collector that comes later is upgraded, and the rollout shows again', () => {
+  test('is undone in the status when a late joiner is upgraded', () => {
     const bench = done();
     bench.ledger.setHeader(decided(bench).header);
     bench.listing.show(2_000, [...updatedFleet(2), ...fleetOf(3).slice(2)]);
@@ -257,7 +257,7 @@ describe('the end of a rollout', () => {
   });
 });
 
-describe('settled: whether a run on a directory may end', () => {
+describe('whether a run on a directory may end', () => {
   const pending = () => new PolicyBench({ collectors: fleetOf(1) });
   const inFlight = () => new PolicyBench({ collectors: fleetOf(1), entries: [openEntry()] });
 
@@ -285,59 +285,59 @@ describe('settled: whether a run on a directory may end', () => {
   });
 });
 
-describe('what it waits for, in words', () => {
+describe('the wait in the status', () => {
   const waiting = (bench: PolicyBench, seen: Seen = {}) => decided(bench, seen).essentials.rollout?.waitingFor;
 
-  test('a place', () => {
+  test('names maxInProgress', () => {
     const strategy = { maxInProgress: 1, order: 'Name' } as const;
     const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2), entries: [openEntry()] });
     expect(waiting(bench)).toBe('a running upgrade to end: strategy.maxInProgress allows at most 1 at once');
   });
 
-  test('a back-off, until when', () => {
+  test('names a back-off with its end', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed')] });
     expect(waiting(bench)).toBe('the back-off after a failed upgrade (1 collector) until 2026-11-01T00:05:00Z');
   });
 
-  test('a second look at a drift, until when', () => {
+  test('names the second listing of a drift with its time', () => {
     const bench = new PolicyBench({ collectors: updatedFleet(1) });
     bench.listing.show(500, fleetOf(1));
     bench.sync();
     expect(waiting(bench)).toBe('a second listing that confirms the drift (1 collector) until 2026-11-01T00:10:00Z');
   });
 
-  test('others', () => {
+  test('names other reasons', () => {
     expect(waiting(new PolicyBench({ collectors: fleetOf(1) }), { heldBy: 'policy a/b' })).toBe('policy a/b');
   });
 
-  test('nothing, while it moves', () => {
+  test('is absent while upgrades start', () => {
     expect(waiting(new PolicyBench({ collectors: fleetOf(1) }))).toBeUndefined();
   });
 });
 
-describe('what the status says besides', () => {
+describe('other fields of the status', () => {
   const of = (seen: Seen) => decided(new PolicyBench({ collectors: fleetOf(1) }), seen).essentials;
 
-  test('the generation and the target', () => {
+  test('are the generation and the target', () => {
     expect(of({ policy: { metadata: { generation: 9 } } })).toMatchObject({
       observedGeneration: 9,
       targetVersion: target,
     });
   });
 
-  test('the last request to reconcile, its first 256 characters', () => {
+  test('are the last request to reconcile, with its first 256 characters', () => {
     const at = (value: string) => of({ policy: { metadata: { annotations: { 'logfleet.dev/requestedAt': value } } } });
     expect(at('now').lastHandledReconcileAt).toBe('now');
     expect(at('x'.repeat(300)).lastHandledReconcileAt).toBe('x'.repeat(256));
     expect(of({})).not.toHaveProperty('lastHandledReconcileAt');
   });
 
-  test('an overlap', () => {
+  test('are an overlap', () => {
     const { conditions } = of({ overlap: { winner: 'a/b', collectors: 2 } });
     expect(conditions?.map(({ type }) => type)).toEqual(['Ready', 'Reconciling', 'Overlapping']);
   });
 
-  test('the time of a transition stays until the next one', () => {
+  test('keep the time of a transition until the next one', () => {
     const first = of({ nowMs: 0 });
     const status = first.conditions === undefined ? {} : { conditions: first.conditions };
     const later = of({ nowMs: 50_000, policy: { status } });
@@ -345,7 +345,7 @@ describe('what the status says besides', () => {
   });
 });
 
-test('U8: a drift is corrected, once', () => {
+test('U8: a drift is corrected once', () => {
   const bench = new PolicyBench({ collectors: updatedFleet(1) });
   for (const seenAtMs of [100, 100 + driftConfirmMs]) {
     bench.listing.show(
@@ -357,7 +357,7 @@ test('U8: a drift is corrected, once', () => {
   expect(posts(decided(bench, { nowMs: 200 + driftConfirmMs }))).toEqual(['1']);
 });
 
-test('a stage that starts is written before its members are upgraded', () => {
+test('the start of a stage is written before its members are upgraded', () => {
   const stages = [
     { name: 'canary', size: 1, soakDuration: '1h', maxFailures: 0, maxInProgress: '50%' },
     { name: 'rest', soakDuration: '0s' },
@@ -386,35 +386,32 @@ test('a stage that starts is written before its members are upgraded', () => {
 test.each<[string, Seen]>([
   ['what another policy of the service has still to claim', { heldBy: 'policy logging/other to claim its collectors' }],
   ['spec.mode Observe', { policy: { spec: { mode: 'Observe' } } }],
-])(
-  'R3: a rollout is not complete before the soak of its last stage, whatever keeps others from being started: %s',
-  (_, seen) => {
-    const strategy = { maxInProgress: 1_000, order: 'Name', stages: [{ name: 'all', soakDuration: '1h' }] } as const;
-    const decisionAfter = (soakedMs: number) => {
-      const bench = new PolicyBench({
-        spec: { strategy: { ...strategy, stages: [...strategy.stages] } },
-        header: { stages: [soakingStage] },
-        collectors: updatedFleet(1),
-        entries: [endedEntry('updated')],
-        seenAtMs: soakedMs,
-      });
-      bench.listing.sweptMs = soakedMs;
-      return decided(bench, { ...seen, nowMs: soakedMs });
-    };
-    const soaking = decisionAfter(30 * minuteMs);
-    expect(soaking.health).toMatchObject({ ready: 'False', reason: 'Soaking' });
-    expect(soaking.header.completedAtMs).toBeUndefined();
-    expect(soaking.essentials.rollout?.waitingFor).toMatch(/^the end of the soak of stage all until /);
-    const soaked = decisionAfter(61 * minuteMs);
-    expect(soaked.health.reason).toBe('AllUpdated');
-    expect(soaked.header).toMatchObject({
-      completedAtMs: expect.any(Number),
-      stages: [{ endedAtMs: expect.any(Number) }],
+])('R3: a rollout is not complete before the soak of its last stage, even if no upgrade may start: %s', (_, seen) => {
+  const strategy = { maxInProgress: 1_000, order: 'Name', stages: [{ name: 'all', soakDuration: '1h' }] } as const;
+  const decisionAfter = (soakedMs: number) => {
+    const bench = new PolicyBench({
+      spec: { strategy: { ...strategy, stages: [...strategy.stages] } },
+      header: { stages: [soakingStage] },
+      collectors: updatedFleet(1),
+      entries: [endedEntry('updated')],
+      seenAtMs: soakedMs,
     });
-  },
-);
+    bench.listing.sweptMs = soakedMs;
+    return decided(bench, { ...seen, nowMs: soakedMs });
+  };
+  const soaking = decisionAfter(30 * minuteMs);
+  expect(soaking.health).toMatchObject({ ready: 'False', reason: 'Soaking' });
+  expect(soaking.header.completedAtMs).toBeUndefined();
+  expect(soaking.essentials.rollout?.waitingFor).toMatch(/^the end of the soak of stage all until /);
+  const soaked = decisionAfter(61 * minuteMs);
+  expect(soaked.health.reason).toBe('AllUpdated');
+  expect(soaked.header).toMatchObject({
+    completedAtMs: expect.any(Number),
+    stages: [{ endedAtMs: expect.any(Number) }],
+  });
+});
 
-test('R3: nor by a retry, which may leave nothing to start', () => {
+test('R3: a retry that leaves nothing to upgrade does not complete the rollout before its soak', () => {
   const strategy = { maxInProgress: 1_000, order: 'Name', stages: [{ name: 'all', soakDuration: '1h' }] } as const;
   const bench = new PolicyBench({
     spec: { strategy: { ...strategy, stages: [...strategy.stages] } },

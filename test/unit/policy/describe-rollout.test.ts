@@ -68,17 +68,17 @@ describe('stages', () => {
     ],
     ['in which it was stopped', { first: 'failed', header: { stages: [record()], stop } }, ['Stopped', 'Pending']],
     ['while nothing is started at all', { seen: { policy: { spec: { mode: 'Observe' } } } }, ['Pending', 'Pending']],
-  ])('one %s', (_, setting, states) => {
+  ])('%s', (_, setting, states) => {
     expect(told(setting).stages.map(({ state }) => state)).toEqual(states);
   });
 
-  test('count the attempts that failed, also of collectors that are tried again', () => {
+  test('count failed attempts, also of collectors that are retried', () => {
     const failing = told({ first: 'failed', header: { stages: [record({ tally: { finished: 2, failed: 1 } })] } });
     expect(failing.stages[0]).toMatchObject({ failed: 1, failedAttempts: 1 });
     expect(failing.stages[1]).not.toHaveProperty('failedAttempts');
   });
 
-  test('are counted, with their times', () => {
+  test('have their counts and times', () => {
     const header = { stages: [record({ updatedAtMs: epochMs + minuteMs })] };
     expect(told({ first: 'updated', header }).stages).toEqual([
       {
@@ -98,16 +98,16 @@ describe('stages', () => {
     });
   });
 
-  test('show no soak that there was not: all were at the target before', () => {
+  test('show no soak if all members ran the target before the stage started', () => {
     const header = { stages: [record({ updatedAtMs: epochMs, endedAtMs: epochMs })] };
     expect(told({ first: 'updated', header }).stages[0]).not.toHaveProperty('soakedUntil');
   });
 
-  test('are none where the policy has none', () => {
+  test('are absent in a policy without stages', () => {
     expect(told({ stages: [] }).stages).toEqual([]);
   });
 
-  test('the one under way is named', () => {
+  test('are named in the status of the rollout while they are active', () => {
     expect(told({ first: 'inProgress' }).rollout?.stage).toBe('canary');
     expect(told({ first: 'updated', header: { stages: [ended] } }).rollout?.stage).toBe('rest');
     expect(told({ stages: [] }).rollout).not.toHaveProperty('stage');
@@ -129,25 +129,25 @@ describe('a stop', () => {
     expect(paused.conditions?.[0]?.reason).toBe('Paused');
   });
 
-  test('of the whole names no stage, and is cut where it is long', () => {
+  test('caused by the failures of all stages names no stage, and its message has a maximum length', () => {
     const header = { stop: { kind: 'abort', message: 'x'.repeat(2_000), atMs: epochMs } } as const;
     const { stopped } = told({ header }).rollout ?? {};
     expect(stopped).not.toHaveProperty('stage');
     expect(stopped?.message).toHaveLength(1_024);
   });
 
-  test('shows also of a rollout that had been completed', () => {
+  test('is also shown for a rollout that was completed before', () => {
     const header = { stop: { kind: 'abort', message: 'x', atMs: epochMs }, completedAtMs: epochMs } as const;
     const bench = new PolicyBench({ header, collectors: fleetOf(1, () => ({ collectorVersion: target })) });
     expect(decided(bench).essentials.rollout?.stopped?.reason).toBe('Aborted');
   });
 
-  test('is not told of a rollout that continues', () => {
+  test('is absent while the rollout continues', () => {
     expect(told({}).rollout).not.toHaveProperty('stopped');
   });
 });
 
-test('shows once it is complete where somebody who came late is out of attempts: `logfleet retry` goes by its id', () => {
+test('the id of a completed rollout is shown while a failed late joiner needs `logfleet retry`', () => {
   const entries = [endedEntry('failed', {}, { used: 9, counted: { tally: 0, stage: 0 } })];
   const bench = new PolicyBench({ header: { completedAtMs: epochMs }, entries, collectors: fleetOf(1) });
   const { essentials } = decided(bench);
@@ -155,7 +155,7 @@ test('shows once it is complete where somebody who came late is out of attempts:
   expect(essentials.rollout?.id).toBe(bench.ledger.header.rolloutId);
 });
 
-test('what people did shows with its rollout, and then in the history', () => {
+test('actions of people are shown with their rollout, and later in the history', () => {
   const actions = [{ action: 'Approve', atMs: epochMs, stage: 'rest', by: 'kubectl' }] as const;
   const shown = [{ action: 'Approve', time, stage: 'rest', by: 'kubectl' }];
   expect(told({ header: { actions } }).rollout?.actions).toEqual(shown);
@@ -187,7 +187,7 @@ describe('the next window', () => {
     expect(told({ seen: spec(maintenance) as Seen }).nextWindow).toEqual(window);
   });
 
-  test('names the zone whose collectors it is for, where windows go by that', () => {
+  test('has the time zone whose collectors may be upgraded, if windows use the zones of collectors', () => {
     const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' as const }];
     const maintenance = { cutoff: '30m', windows, exclusions: [] };
     const zones = ['America/New_York', 'Asia/Kolkata'];

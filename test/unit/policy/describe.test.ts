@@ -65,7 +65,7 @@ function misfits(value: unknown, schema: StructuralSchema, path = 'status'): rea
 const crd = parse(readFileSync(new URL('../../../crds/collector-version-policy.yaml', import.meta.url), 'utf8'));
 const statusSchema: StructuralSchema = crd.spec.versions[0].schema.openAPIV3Schema.properties.status;
 
-test('counts: what waits for a retry or a second look is pending, and all add up to matched', () => {
+test('a collector that waits for a retry or for a second listing is pending, and all counts add up to matched', () => {
   const all = counts({
     updated: 1,
     inProgress: 2,
@@ -83,7 +83,7 @@ test('counts: what waits for a retry or a second look is pending, and all add up
   expect(Object.values(others).reduce((sum, count) => sum + count, 0)).toBe(matched);
 });
 
-test('the summary counts collectors at the target of those that are ours', () => {
+test('the summary counts updated collectors among those that the policy owns and can upgrade', () => {
   const bench = new PolicyBench({
     collectors: fleetOf(4, (index) => ({ collectorVersion: index < 2 ? target : oldVersion })),
   });
@@ -94,12 +94,12 @@ test('the summary counts collectors at the target of those that are ours', () =>
   expect(findOverlap(bench.memberIndex, bench.ownership)).toEqual({ winner: 'logging/b', collectors: 1 });
 });
 
-test('without overlap there is none', () => {
+test('no overlap is reported if the policy owns all of its collectors', () => {
   const bench = new PolicyBench({ collectors: fleetOf(4) });
   expect(findOverlap(bench.memberIndex, bench.ownership)).toBeUndefined();
 });
 
-test('the winner of an overlap is who has most', () => {
+test('an overlap names the policy that owns most of the collectors', () => {
   const bench = new PolicyBench({ collectors: fleetOf(3) });
   for (const uid of ['b', 'c']) bench.ownership.introduce(claimant(uid, { priority: 1 }));
   bench.ownership.claim('b', '1');
@@ -109,7 +109,7 @@ test('the winner of an overlap is who has most', () => {
 });
 
 describe('versions', () => {
-  test('the most frequent first, then by name', () => {
+  test('are sorted by number of collectors, then by name', () => {
     const versions = [oldVersion, target, oldVersion, newerVersion];
     const bench = new PolicyBench({ collectors: fleetOf(4, (index) => ({ collectorVersion: versions[index] })) });
     expect(figuresOf(bench).versions).toEqual([
@@ -119,7 +119,7 @@ describe('versions', () => {
     ]);
   });
 
-  test('a collector that was upgraded by its task counts at the target before a listing shows it', () => {
+  test('count a collector at the target as soon as its task has succeeded', () => {
     const entries = [endedEntry('updated', { sinceMs: 10 }), { ...endedEntry('failed'), collectorId: '2' }];
     const bench = new PolicyBench({ collectors: fleetOf(3), entries });
     expect(figuresOf(bench)).toMatchObject({
@@ -137,12 +137,12 @@ describe('versions', () => {
     ]);
   });
 
-  test('with all upgraded, none is left of the old one', () => {
+  test('do not contain the former version when all collectors are updated', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('updated', { sinceMs: 10 })] });
     expect(figuresOf(bench).versions).toEqual([{ version: target, count: 1 }]);
   });
 
-  test('a collector that left the target again counts at what a listing shows (U8)', () => {
+  test('count a collector that left the target at the version that a listing shows (U8)', () => {
     const bench = new PolicyBench({
       collectors: fleetOf(1),
       seenAtMs: settings.graceMs + 10,
@@ -151,12 +151,12 @@ describe('versions', () => {
     expect(figuresOf(bench).versions).toEqual([{ version: oldVersion, count: 1 }]);
   });
 
-  test('at most 50', () => {
+  test('are at most 50', () => {
     const bench = new PolicyBench({ collectors: fleetOf(60, (index) => ({ collectorVersion: `19.${index}-1` })) });
     expect(figuresOf(bench).versions).toHaveLength(50);
   });
 
-  test('two that look alike once they are cut are one', () => {
+  test('that are equal after shortening become one', () => {
     const long = (end: string) => `${'9'.repeat(70)}${end}`;
     const bench = new PolicyBench({ collectors: fleetOf(2, (index) => ({ collectorVersion: long(String(index)) })) });
     expect(figuresOf(bench).versions).toEqual([{ version: '9'.repeat(64), count: 2 }]);
@@ -164,7 +164,7 @@ describe('versions', () => {
 });
 
 describe('tasks', () => {
-  test('what is known of one in flight', () => {
+  test('have the known data of an attempt in flight', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [openEntry({ startedAtMs: epochMs + 1_500 })] });
     expect(figuresOf(bench).tasks).toEqual([
       {
@@ -205,7 +205,7 @@ describe('tasks', () => {
     expect(figuresOf(bench).tasks[0]).toMatchObject({ state: word, endTime: '2026-11-01T00:01:00Z' });
   });
 
-  test('each once, also when they are reported of after they were written down', () => {
+  test('are listed once, also if they ended in this decision', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [openEntry()] });
     const pending = bench.pending();
     pending.set('1', endedEntry('updated'));
@@ -216,25 +216,25 @@ describe('tasks', () => {
     expect(versions).toEqual([{ version: target, count: 1 }]);
   });
 
-  test('the message of a failure, and none where there is none', () => {
+  test('have the message of a failure, if there is one', () => {
     const failed = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed')] });
     expect(figuresOf(failed).tasks[0]?.message).toBe('disk full');
     const updated = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('updated')] });
     expect(figuresOf(updated).tasks[0]).not.toHaveProperty('message');
   });
 
-  test('a collector that is not in the listing goes by its id, and one whose version was not seen has no from', () => {
+  test('name a collector without a listing row by its id, and omit an unknown former version', () => {
     const bench = new PolicyBench({ entries: [openEntry({}, { before: undefined })] });
     expect(figuresOf(bench).tasks[0]).toMatchObject({ collector: '1' });
     expect(figuresOf(bench).tasks[0]).not.toHaveProperty('from');
   });
 
-  test('an id that is too long is left out, not cut', () => {
+  test('omit an id that is too long instead of shortening it', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [openEntry({ taskId: 'x'.repeat(33) })] });
     expect(figuresOf(bench).tasks[0]).not.toHaveProperty('id');
   });
 
-  test('50 in flight, then the 50 that ended last, the newest first', () => {
+  test('are 50 in flight, then the 50 that ended last, newest first', () => {
     const entries: Entry[] = [];
     for (let id = 1; id <= 80; id++) entries.push({ ...openEntry(), collectorId: String(id) });
     for (let id = 81; id <= 200; id++) {
@@ -250,12 +250,12 @@ describe('tasks', () => {
     expect(ends[49]).toBe(epochMs + 70 * minuteMs);
   });
 
-  test('one that was only refused before it began is shown where it has a task, and not otherwise', () => {
+  test('are listed only if the service created them, not if it refused them', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('refused', { taskId: undefined })] });
     expect(figuresOf(bench).tasks).toEqual([]);
   });
 
-  test('the changes of this decision are shown already', () => {
+  test('include the changes of the current decision', () => {
     const bench = new PolicyBench({ collectors: fleetOf(2), entries: [openEntry()] });
     const pending = bench.pending();
     pending.set('1', endedEntry('failed'));
@@ -270,7 +270,7 @@ describe('tasks', () => {
 });
 
 describe('reasons', () => {
-  test('failures by the words of the service, the most frequent first, with up to five examples', () => {
+  test('group failures by the message of the service, the most frequent first, with up to five examples', () => {
     const entries = Array.from({ length: 9 }, (_, index) => ({
       ...endedEntry('failed', { message: index < 7 ? 'disk full' : '' }, { used: index % 2 === 0 ? 3 : 1 }),
       collectorId: String(index + 1),
@@ -282,7 +282,7 @@ describe('reasons', () => {
     ]);
   });
 
-  test('why collectors are left alone, with the words of the service where it refused', () => {
+  test('say why collectors are skipped, with the message of a refusal', () => {
     const collectors = [
       collector('1', { collectorType: 'Hosted', collectorVersion: '' }),
       collector('2', { collectorVersion: 'nightly' }),
@@ -296,7 +296,7 @@ describe('reasons', () => {
     ]);
   });
 
-  test('at most 20', () => {
+  test('are at most 20', () => {
     const entries = Array.from({ length: 30 }, (_, index) => ({
       ...endedEntry('failed', { message: `reason ${index}` }),
       collectorId: String(index + 1),
@@ -312,7 +312,7 @@ describe('bounds', () => {
     ['x'.repeat(10), 'x'.repeat(10)],
     ['x'.repeat(11), 'x'.repeat(10)],
     [`${'x'.repeat(9)}😀`, `${'x'.repeat(9)}\ufffd`],
-  ])('of %j is %j at most', (text, cut) => {
+  ])('of %j are at most %j', (text, cut) => {
     expect(bounded(text, 10)).toBe(cut);
   });
 
@@ -378,21 +378,21 @@ describe('conditions', () => {
       reason,
     ]);
 
-  test('rolling', () => {
+  test('of a rollout in progress', () => {
     expect(types(rolling)).toEqual([
       ['Ready', 'False', 'RollingOut'],
       ['Reconciling', 'True', 'RollingOut'],
     ]);
   });
 
-  test('stalled', () => {
+  test('of a stalled policy', () => {
     expect(types({ ...rolling, reason: 'Forbidden', reconciling: false, stalled: true })).toEqual([
       ['Ready', 'False', 'Forbidden'],
       ['Stalled', 'True', 'Forbidden'],
     ]);
   });
 
-  test('overlapping says with whom', () => {
+  test('name the policies that own overlapping collectors', () => {
     const conditions = describeVerdict(
       undefined,
       rolling,
@@ -406,7 +406,7 @@ describe('conditions', () => {
     expect(alone.at(-1)?.message).toContain('1 of the selected collectors belongs to policy logging/b');
   });
 
-  test('what no longer holds goes', () => {
+  test('are removed when they no longer hold', () => {
     const before = describeVerdict(undefined, rolling, { winner: 'logging/b', collectors: 3 }, 3, nowIso).conditions;
     const health: Health = {
       ready: 'True',
@@ -420,7 +420,7 @@ describe('conditions', () => {
     expect(after[0]).toMatchObject({ observedGeneration: 4, lastTransitionTime: '2026-11-01T01:00:00Z' });
   });
 
-  test('a message is never longer than it may be', () => {
+  test('have a maximum length', () => {
     const [ready] = describeVerdict(
       undefined,
       { ...rolling, message: 'x'.repeat(5_000) },
@@ -432,7 +432,7 @@ describe('conditions', () => {
   });
 });
 
-test('an attempt that is open again is no longer shown as ended', () => {
+test('an attempt that has started again is not shown as ended', () => {
   const entry = { ...endedEntry('failed'), open: attempt({ number: 2, taskId: '78' }) };
   const bench = new PolicyBench({ collectors: fleetOf(1), entries: [entry] });
   expect(figuresOf(bench).tasks.map(({ id }) => id)).toEqual(['78']);

@@ -45,23 +45,23 @@ function settled(known: Entry, { version = target, alive = true, header = underW
   return { entry: change ? change.entry : known, header: next, tally: [finished, failed] };
 }
 
-describe('a collector that was brought to the target', () => {
+describe('an upgraded collector', () => {
   const updated = endedEntry('updated', {}, counted);
 
-  test('and fell silent before its stage has ended has died, and its success becomes a failure', () => {
+  test('that dies before its stage has ended is a failure instead of a success', () => {
     const { entry, tally, header } = settled(updated, { alive: false });
     expect(entry?.ending).toMatchObject({ kind: 'died', message: 'fell silent within the soak of its stage' });
     expect(tally).toEqual([3, 3]);
     expect(header.stages?.[0]?.tally).toEqual({ finished: 3, failed: 3 });
   });
 
-  test('whose success an earlier tally has counts as one more attempt', () => {
+  test('whose success was counted in an earlier tally counts as one more attempt', () => {
     const { entry, tally } = settled({ ...updated, counted: { tally: 7, stage: 0 } }, { alive: false });
     expect(tally).toEqual([4, 3]);
     expect(entry?.counted).toEqual({ tally: 0, stage: 0 });
   });
 
-  test('U8: and left it before its stage has ended counts as a failure', () => {
+  test('U8: that leaves the target before its stage has ended is a failure', () => {
     const { entry, tally } = settled(updated, { version: oldVersion });
     expect(entry?.ending?.kind).toBe('left');
     expect(tally).toEqual([3, 3]);
@@ -89,18 +89,18 @@ describe('a collector that was brought to the target', () => {
     expect(tally).toEqual([3, 1]);
   });
 
-  test('U6: a failure of an earlier tally leaves none of the present one', () => {
+  test('U6: a failure of an earlier tally does not change the present one', () => {
     expect(settled(endedEntry('failed', {}, { counted: { tally: 7, stage: 0 } }), {}).tally).toEqual([3, 2]);
   });
 
-  test('U6: and reaches the target after a retry was upgraded by this rollout: its stage soaks, and a rollback includes it', () => {
+  test('U6: that reaches the target after a retry makes its stage soak, and is included in a rollback', () => {
     const cleared = endedEntry('timedOut', {}, { counted: { tally: 7, stage: 0 }, used: 0 });
     const { entry, header } = settled(cleared, {});
     expect(header.stages?.[0]?.upgraded).toBe(true);
     expect(entry).toMatchObject({ used: 1, ending: { kind: 'updated' } });
   });
 
-  test('U6: a failure leaves the tally of the stage that counts it, also when the last stage is under way', () => {
+  test('U6: removes its failure from the tally of the stage that counted it, also during the last stage', () => {
     const last = stageRecord('rest', { startedAtMs: 2, maxFailures: 9, tally: { finished: 1, failed: 1 } });
     const header = { stages: [...(over.stages ?? []), last], tally };
     const tallies = settled(endedEntry('timedOut', {}, counted), { header }).header.stages?.map((stage) => stage.tally);
@@ -110,7 +110,7 @@ describe('a collector that was brought to the target', () => {
     ]);
   });
 
-  test('as a late joiner, and died before the last stage has ended, counts as a failure of the last stage', () => {
+  test('that joined late and died before the end of the last stage is a failure of the last stage', () => {
     const last = stageRecord('rest', { startedAtMs: 2, maxFailures: 9, tally: { finished: 1, failed: 0 } });
     const header = { stages: [...(over.stages ?? []), last], tally };
     const late = endedEntry('updated', {}, { counted: { tally: 0, stage: 1 } });
@@ -138,20 +138,20 @@ describe('an attempt that ends', () => {
     expect(entry?.counted).toEqual({ tally: 0, stage: 0 });
   });
 
-  test('R7: towards the former version counts nowhere', () => {
+  test('R7: with a rollback counts in no tally', () => {
     const back = openEntry({ toVersion: oldVersion }, { back: true });
     const tasks = new Map([['1', task({ toVersion: oldVersion, status: 'failed' })]]);
     expect(settled(back, {}, { tasks }).tally).toEqual([3, 2]);
   });
 
-  test('U10: and was started by somebody else counts nowhere', () => {
+  test('U10: and was started by another tool counts in no tally', () => {
     const adopted = openEntry({ state: 'adopted', ours: false });
     expect(settled(adopted, { version: target }).tally).toEqual([3, 2]);
   });
 });
 
-describe('a person tries again', () => {
-  test('and the stop is lifted', () => {
+describe('a retry by a person', () => {
+  test('ends the stop', () => {
     const stop = { kind: 'failures', message: 'Too many.', atMs: 1 } as const;
     const { header } = settled(endedEntry('updated', {}, counted), { header: { ...underWay, stop } }, retry);
     expect(header.stop).toBeUndefined();
@@ -168,7 +168,7 @@ describe('a person tries again', () => {
       { tasks: new Map([['1', task({ status: 'failed' })]]) },
     ],
     ['a member died', endedEntry('updated', {}, counted), { alive: false }, {}],
-  ])('and a failure that is found with the retry is cleared, too: %s', (_, known, shown, seen) => {
+  ])('also clears a failure that is found in the same decision: %s', (_, known, shown, seen) => {
     const { header } = settled(known, shown, { ...retry, ...seen });
     expect(header.tally).toEqual({ number: 1, finished: 0, failed: 0 });
     expect(header.stages?.[0]?.tally).toEqual({ finished: 0, failed: 0 });
@@ -182,7 +182,7 @@ describe('a person tries again', () => {
   test.each<[string, Entry]>([
     ['who failed once before it arrived', endedEntry('updated', {}, { ...counted, used: 1 })],
     ['who arrived, and died', endedEntry('died', {}, { ...counted, used: 2 })],
-  ])('U14: %s has been brought there by this rollout all the same, and can be rolled back', (_, known) => {
+  ])('U14: keeps the collector (%s) as upgraded by this rollout, so that it can be rolled back', (_, known) => {
     expect(settled(known, { alive: known.ending?.kind !== 'died' }, retry).entry).toMatchObject({
       used: 1,
       before: oldVersion,
@@ -190,7 +190,7 @@ describe('a person tries again', () => {
     });
   });
 
-  test('a collector that died is found dead no second time', () => {
+  test('does not report the same death again', () => {
     const died = endedEntry('died', {}, counted);
     const { entry } = settled(died, { alive: false }, retry);
     const again = settled(entry as Entry, { alive: false });
@@ -198,12 +198,12 @@ describe('a person tries again', () => {
     expect(again.tally).toEqual([3, 2]);
   });
 
-  test('U10: what somebody else did is no more ours than before', () => {
+  test('U10: keeps an upgrade by another tool apart from those of this rollout', () => {
     const known = endedEntry('updated', {}, { used: 0 });
     expect(settled(known, {}, retry).entry).toMatchObject({ used: 0 });
   });
 
-  test('U11: a collector that is not ours to upgrade is reported once a list shows it still, or it was only uninstalled', () => {
+  test('U11: a collector that another account owns is reported if a later list still shows it, because it may just have been uninstalled', () => {
     const shown = (seenAtMs: number) => {
       const entries = [endedEntry('invalid', {}, { used: 0 })];
       const bench = new PolicyBench({ entries, collectors: fleetOf(1), seenAtMs });
@@ -220,14 +220,14 @@ describe('a person tries again', () => {
     expect(settled(known, { version: oldVersion }).entry).toBe(known);
   });
 
-  test('U8: a collector that is contested may be corrected once more', () => {
+  test('U8: allows one more correction of a contested collector', () => {
     const contested = endedEntry('updated', {}, { ...counted, drifts: 1 });
     const { entry } = settled(contested, { version: oldVersion, header: over }, retry);
     expect(entry).toMatchObject({ drifts: 0, used: 1, ending: { kind: 'updated' } });
     expect(settled(contested, { version: oldVersion, header: over }).entry).toBe(contested);
   });
 
-  test('a collector that was rolled back is as any other, and begins again', () => {
+  test('starts again with a collector that was rolled back', () => {
     const back = endedEntry('updated', { toVersion: oldVersion }, { back: true });
     expect(settled(back, { version: oldVersion }, retry).entry).toBeUndefined();
   });
@@ -245,7 +245,7 @@ describe('a person tries again', () => {
     },
   );
 
-  test('a collector that is on the rollback ends that first, and is then as any other', () => {
+  test('lets a rollback in flight end, and then treats its collector as any other', () => {
     const back = openEntry({ toVersion: oldVersion }, { back: true });
     expect(settled(back, {}, retry).entry).toMatchObject({ back: false, open: { toVersion: oldVersion } });
   });

@@ -34,8 +34,8 @@ const problem = (kind: 'stall' | 'backoff') =>
 const stalled = { ready: 'False', reconciling: false, stalled: true };
 const atWork = { ready: 'False', reconciling: true, stalled: false };
 
-describe('each situation of the table', () => {
-  test('all at the target: ready', () => {
+describe('each situation', () => {
+  test('all collectors at the target: ready', () => {
     expect(healthOf(input())).toEqual({
       ready: 'True',
       reason: 'AllUpdated',
@@ -45,7 +45,7 @@ describe('each situation of the table', () => {
     });
   });
 
-  test('ready leaves out offline, hosted and foreign ones, and says so', () => {
+  test('offline, hosted and foreign collectors do not prevent ready, and are counted in the message', () => {
     const health = healthOf(input({ fleet: fleet({ updated: 7, offline: 1, skipped: 2, foreign: 3 }) }));
     expect(health).toMatchObject({ ready: 'True', reason: 'AllUpdated' });
     expect(health.message).toContain('1 offline, 2 that cannot be upgraded, 3 of other policies');
@@ -58,7 +58,7 @@ describe('each situation of the table', () => {
     });
   });
 
-  test('a collector that is left are those that do not run: nobody waits for a window', () => {
+  test('if only offline collectors are left, the policy waits for them and not for a window', () => {
     const wait = { waitingFor: 'the maintenance window that opens tonight', reason: 'WaitingForWindow' };
     const asked = { wait, spec: spec({ offlinePolicy: 'Wait' }), fleet: fleet({ updated: 8, offline: 2 }) };
     const health = healthOf(input(asked));
@@ -67,7 +67,7 @@ describe('each situation of the table', () => {
     expect(healthOf(input({ ...asked, fleet: fleet({ pending: 8, offline: 2 }) })).reason).toBe('WaitingForWindow');
   });
 
-  test('rolling tells how far it is, and what it waits for', () => {
+  test('the message of a rollout has its progress and what it waits for', () => {
     const rolling = {
       fleet: fleet({ updated: 3, inProgress: 2, pending: 5, foreign: 1 }),
       wait: { waitingFor: 'a place', reason: undefined },
@@ -77,17 +77,17 @@ describe('each situation of the table', () => {
     );
   });
 
-  test('paused: unknown, and says what still runs', () => {
+  test('paused: unknown, with the number of upgrades in flight', () => {
     const health = healthOf(input({ pausedBy: 'spec.paused', fleet: fleet({ pending: 5, inProgress: 2 }) }));
     expect(health).toMatchObject({ ready: 'Unknown', reason: 'Paused', reconciling: false, stalled: false });
     expect(health.message).toBe('Paused by spec.paused: no upgrade is started. 2 upgrades in flight will end.');
   });
 
-  test('paused before anything is known', () => {
+  test('paused before anything else is known', () => {
     expect(healthOf(input({ pausedBy: 'spec.paused', fleet: undefined })).reason).toBe('Paused');
   });
 
-  test('a problem that somebody has to mend: stalled, with its reason', () => {
+  test('a problem that a person must correct: stalled, with its reason', () => {
     expect(healthOf(input({ problem: problem('stall') }))).toEqual({
       ...stalled,
       reason: 'Unauthorized',
@@ -95,7 +95,7 @@ describe('each situation of the table', () => {
     });
   });
 
-  test('a problem that may pass: at work', () => {
+  test('a problem that may pass: in progress', () => {
     expect(healthOf(input({ problem: problem('backoff') }))).toEqual({
       ...atWork,
       outage: true,
@@ -112,7 +112,7 @@ describe('each situation of the table', () => {
     });
   });
 
-  test('a target that is withdrawn, while another grows old enough: at work', () => {
+  test('a withdrawn target while another build reaches minAge: in progress', () => {
     expect(healthOf(input({ notOffered: 'It is gone.', awaitsBuild: true }))).toEqual({
       ...atWork,
       reason: 'WaitingForBuildAge',
@@ -120,19 +120,19 @@ describe('each situation of the table', () => {
     });
   });
 
-  test('nothing known yet: at work', () => {
+  test('nothing known yet: in progress', () => {
     expect(healthOf(input({ fleet: undefined }))).toMatchObject({ ...atWork, reason: 'Progressing' });
   });
 
-  test('nobody matched: stalled', () => {
+  test('a selector without matches: stalled', () => {
     expect(healthOf(input({ fleet: fleet({}) }))).toMatchObject({ ...stalled, reason: 'NoCollectorsMatched' });
   });
 
-  test('U1: the ledger is full: stalled', () => {
+  test('U1: a full ledger: stalled', () => {
     expect(healthOf(input({ ledgerFull: true }))).toMatchObject({ ...stalled, reason: 'LedgerFull' });
   });
 
-  test('only observing, with something to do: not ready, and nothing moves', () => {
+  test('mode Observe with outdated collectors: not ready, and no upgrade starts', () => {
     const observe = { spec: spec({ mode: 'Observe' as const }) };
     const health = healthOf(input({ ...observe, fleet: fleet({ updated: 1, pending: 1 }) }));
     expect(health).toMatchObject({ ready: 'False', reason: 'Observing', reconciling: false, stalled: false });
@@ -144,13 +144,13 @@ describe('each situation of the table', () => {
     expect(offline.message).toContain(`Would upgrade 2 collectors, once they run, to ${target}`);
   });
 
-  test('newer ones and no leave to go back: stalled, and says what to write', () => {
+  test('newer collectors without allowDowngrade: stalled, and the message names the field', () => {
     const health = healthOf(input({ fleet: fleet({ updated: 5, newer: 2 }) }));
     expect(health).toMatchObject({ ...stalled, reason: 'DowngradeNotAllowed' });
     expect(health.message).toContain('Set spec.allowDowngrade to true');
   });
 
-  test('failed ones: stalled', () => {
+  test('failed collectors: stalled', () => {
     expect(healthOf(input({ fleet: fleet({ updated: 5, failed: 2 }) }))).toMatchObject({
       ...stalled,
       reason: 'CollectorsFailed',
@@ -184,7 +184,7 @@ describe('each situation of the table', () => {
   });
 });
 
-describe('of two that would say something, the first one does', () => {
+describe('the first situation in the order of precedence decides', () => {
   /** Situations of a policy in the order of their precedence. The test combines each situation with all later ones. */
   const situations: readonly (readonly [string, Partial<HealthInput>])[] = [
     ['Paused', { pausedBy: 'spec.paused' }],
@@ -229,7 +229,7 @@ describe('of two that would say something, the first one does', () => {
   });
 });
 
-test('what is outstanding, and what counts', () => {
+test('outstanding and eligible collectors', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
   expect(outstanding(all)).toBe(30);
   expect(eligibleMembers({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
@@ -238,7 +238,7 @@ test('what is outstanding, and what counts', () => {
   expect(eligibleMembers({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
 });
 
-test('a collector that was refused or left alone for good is no success', () => {
+test('a refused collector prevents ready, and a hosted one does not', () => {
   expect(healthOf(input({ fleet: fleet({ updated: 3, skipped: 2 }, 1) }))).toMatchObject({
     ready: 'False',
     stalled: true,

@@ -39,7 +39,7 @@ function takenEnding(before: Ending): Ending {
   return { ...before, endedAtMs, startedAtMs, sinceMs: takeoverMs, ...rest };
 }
 
-describe('what is kept', () => {
+describe('data that the ledger keeps', () => {
   const word = fc.oneof(fc.string({ maxLength: 30, unit: 'grapheme' }), fc.constantFrom(target, newerVersion));
   const optional = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined });
   const wall = fc.integer({ min: epochMs, max: epochMs + 86_400_000 });
@@ -94,7 +94,7 @@ describe('what is kept', () => {
   const entries = fc.uniqueArray(anyEntry, { selector: ({ collectorId }) => collectorId, maxLength: 20 });
   const byId = (list: readonly Entry[]) => new Map(list.map((one) => [one.collectorId, one]));
 
-  test('U1: a head comes back as it was, but for ages', () => {
+  test('U1: a head is read as it was written, except for ages', () => {
     fc.assert(
       fc.property(entries, fc.nat(64), fc.array(word), (list, logs, forgotten) => {
         const of = header({ attempts: 7, completedAtMs: epochMs });
@@ -107,7 +107,7 @@ describe('what is kept', () => {
     );
   });
 
-  test('U1: a log comes back as it was, but for ages', () => {
+  test('U1: a log is read as it was written, except for ages', () => {
     fc.assert(
       fc.property(entries, (list) => {
         const closed = list.map((one) => ({ ...one, open: undefined }));
@@ -122,7 +122,7 @@ describe('what is kept', () => {
     );
   });
 
-  test('the header with its history', () => {
+  test('a header is read with its history', () => {
     const of = header({
       history: [
         {
@@ -140,27 +140,27 @@ describe('what is kept', () => {
   });
 });
 
-describe('what is not kept', () => {
-  test('U5: all ages count from the takeover, and evidence needs its grace', () => {
+describe('data that the ledger does not keep', () => {
+  test('U5: all ages count from the takeover, and evidence must be G newer', () => {
     const list = [openEntry({ sinceMs: 99_000, probedAtMs: 99_500, silentSinceMs: 3 })];
     const [decoded] = decodeHead(encode(header(), list), takeoverMs).entries;
     expect(decoded?.open).toEqual({ ...attempt(), sinceMs: takeoverMs, needsGrace: true });
   });
 
-  test('of an upgrade that went well, all but that and when', () => {
+  test('of a successful upgrade, only the success and its time are kept', () => {
     const [decoded] = decodeHead(encode(header(), [endedEntry('updated', { message: 'fine' })]), takeoverMs).entries;
     expect(decoded?.ending).toEqual(ending('updated', { taskId: undefined, sinceMs: takeoverMs }));
   });
 });
 
-test('U1: a ledger of an older format stalls, and says that it has to be deleted', () => {
+test('U1: a ledger of an older format stalls the policy, and the message says to delete it', () => {
   const text = encode(header(), [], 0, []).replace('"format":4', '"format":3');
   expect(() => decodeHead(text, 0)).toThrow(
     /its format is 3, and this version of logfleet reads format 4. Delete the ledger when no upgrade is running/,
   );
 });
 
-describe('U1: what cannot be read stalls, and is not taken for empty', () => {
+describe('U1: an unreadable ledger stalls the policy, and does not count as empty', () => {
   const whole = encode(header(), [openEntry(), { ...endedEntry('failed'), collectorId: '2' }]);
 
   test.each<[string, string]>([
@@ -216,7 +216,7 @@ describe('U1: what cannot be read stalls, and is not taken for empty', () => {
   );
 });
 
-test('U1: a line of what went well takes less than 60 bytes, so that 100,000 of them fit', () => {
+test('U1: a successful upgrade takes less than 60 bytes, so a ledger has room for 100,000', () => {
   const line = encodeEntry(
     endedEntry('updated', { message: 'x'.repeat(500) }, { collectorId: '9223372036854775807' }),
     target,

@@ -51,11 +51,11 @@ async function fill({ save, store }: ReturnType<typeof book>, from: number): Pro
   }
 }
 
-test('U1: where nothing was written, there is no ledger', async () => {
+test('U1: without a write there is no ledger', async () => {
   expect(await new LedgerFile(new MemoryLedgerStore(), owner).load(0)).toBeUndefined();
 });
 
-test('U1: the next process reads what this one wrote', async () => {
+test('U1: the next process reads what this process wrote', async () => {
   const { store, ledger, save } = book();
   ledger.setHeader(header({ attempts: 4 }));
   await save(change(openEntry()), change(failed(2)));
@@ -68,8 +68,8 @@ test('U1: the next process reads what this one wrote', async () => {
   expect(store.writes).toEqual(['head', 'head', 'head']);
 });
 
-describe('U1: what has ended moves to write-once logs', () => {
-  test('before the head is large, and all of it is read again', async () => {
+describe('U1: ended attempts move to logs that are written once', () => {
+  test('before the head becomes large, and all of them are read again', async () => {
     const one = book();
     const next = await fill(one, 1);
     expect(one.store.writes).toContain('log-0');
@@ -81,7 +81,7 @@ describe('U1: what has ended moves to write-once logs', () => {
     expect(one.store.shards.get('log-0')).toBe(log);
   });
 
-  test('open attempts stay in the head', async () => {
+  test('but open attempts stay in the head', async () => {
     const one = book();
     await one.save(change({ ...openEntry(), collectorId: '0' }));
     await fill(one, 1);
@@ -89,7 +89,7 @@ describe('U1: what has ended moves to write-once logs', () => {
     expect((await reread(one.store)).open().size).toBe(1);
   });
 
-  test('a line of the head counts before that of a log', async () => {
+  test('and a newer entry in the head takes precedence over a log', async () => {
     const one = book();
     await fill(one, 1);
     await one.save(change({ ...openEntry({}, { used: 2 }), collectorId: '7' }));
@@ -98,7 +98,7 @@ describe('U1: what has ended moves to write-once logs', () => {
     expect((await reread(one.store)).entry('7')?.ending?.message).toBe('again');
   });
 
-  test('a later log counts before an earlier one', async () => {
+  test('and a later log takes precedence over an earlier one', async () => {
     const one = book();
     const next = await fill(one, 1);
     await one.save(change(failed(7, 'again')));
@@ -107,7 +107,7 @@ describe('U1: what has ended moves to write-once logs', () => {
     expect((await reread(one.store)).entry('7')?.ending?.message).toBe('again');
   });
 
-  test('a collector that is forgotten stays forgotten, and may come back', async () => {
+  test('and a removed collector stays removed until it gets another entry', async () => {
     const one = book();
     const next = await fill(one, 1);
     await one.save(forget('7'));
@@ -118,7 +118,7 @@ describe('U1: what has ended moves to write-once logs', () => {
     expect((await reread(one.store)).entry('7')?.ending?.message).toBe('again');
   });
 
-  test('also when a process that read it forgets', async () => {
+  test('also when a process that has only read the ledger removes it', async () => {
     const one = book();
     await fill(one, 1);
     const file = new LedgerFile(one.store, owner);
@@ -130,7 +130,7 @@ describe('U1: what has ended moves to write-once logs', () => {
 });
 
 describe('U1: another rollout', () => {
-  test('begins with what is open, and without the lines of the one before', async () => {
+  test('begins with the open attempts, and without other entries of the former rollout', async () => {
     const one = book();
     await fill(one, 1);
     await one.save(change({ ...openEntry(), collectorId: '0' }));
@@ -143,7 +143,7 @@ describe('U1: another rollout', () => {
     expect(ids(read)).toEqual(['0']);
   });
 
-  test('writes over the logs of the one before', async () => {
+  test('overwrites the logs of the former rollout', async () => {
     const one = book();
     const end = await fill(one, 1);
     one.ledger.begin(header({ rolloutId: '2-x', rolloutNumber: 2, target: 'x' }));
@@ -155,7 +155,7 @@ describe('U1: another rollout', () => {
     expect(read.entry('1')).toBeUndefined();
   });
 
-  test('writes over no log of the one before until its own head stands', async () => {
+  test('overwrites no log of the former rollout before its own head is written', async () => {
     const one = book();
     await fill(one, 1);
     one.ledger.begin(header({ rolloutId: '2-x', rolloutNumber: 2, target: 'x' }));
@@ -170,7 +170,7 @@ describe('U1: another rollout', () => {
   });
 });
 
-describe('U1: a log that the head counts', () => {
+describe('U1: a log that the head names', () => {
   const spoilt = async (spoil: (one: Awaited<ReturnType<typeof book>>) => void) => {
     const one = book();
     await fill(one, 1);
@@ -178,7 +178,7 @@ describe('U1: a log that the head counts', () => {
     return new LedgerFile(one.store, owner).load(0);
   };
 
-  test('and that is gone keeps the ledger from being read: attempts that were used up would be tried again', async () => {
+  test('and that is missing makes the ledger unreadable, because exhausted collectors would be retried', async () => {
     await expect(spoilt(({ store }) => store.shards.delete('log-0'))).rejects.toMatchObject({
       code: 'ledger.unreadable',
       handling: { kind: 'stall' },
@@ -186,7 +186,7 @@ describe('U1: a log that the head counts', () => {
     });
   });
 
-  test('and that is of another rollout does, too', async () => {
+  test('and that belongs to another rollout makes the ledger unreadable', async () => {
     await expect(
       spoilt(({ store }) => {
         const log = store.shards.get('log-0');
@@ -201,7 +201,7 @@ describe('U1: a log that the head counts', () => {
 });
 
 describe('U1: the members of a stage', () => {
-  test('are written once when the stage starts, and the next process reads them', async () => {
+  test('are written once when the stage starts, and are read by the next process', async () => {
     const one = book();
     await start(one, ['1', '2']);
     await one.save(change(openEntry()));
@@ -213,7 +213,7 @@ describe('U1: the members of a stage', () => {
     expect(['1', '2', '3', '4'].map((id) => read.listedIn(id))).toEqual([0, 0, 1, undefined]);
   });
 
-  test('are divided among shards of at most 512 KiB', async () => {
+  test('are divided into shards of at most 512 KiB', async () => {
     const many = Array.from({ length: 60_000 }, (_, index) => `10000000000${index}`);
     const one = book();
     await start(one, many);
@@ -274,7 +274,7 @@ describe('U1: the members of a stage', () => {
         }),
       `its shard members-0-0 belongs to rollout 7-x, not to 1-${target}`,
     ],
-  ])('keep the ledger from being read when their shard %s', async (_, spoil, why) => {
+  ])('make the ledger unreadable when their shard %s', async (_, spoil, why) => {
     const one = book();
     await start(one, ['1']);
     spoil(one);
@@ -286,7 +286,7 @@ describe('U1: the members of a stage', () => {
   });
 });
 
-describe('U1: a process that stops in between', () => {
+describe('U1: a process that ends between two writes', () => {
   /** Adds entries to the ledger until the write of the shard `shard` fails. */
   async function cut(shard: string) {
     const one = book();
@@ -311,7 +311,7 @@ describe('U1: a process that stops in between', () => {
     },
   );
 
-  test('after the log and before the head, the next one writes the log anew', async () => {
+  test('after the log and before the head: the next process writes the log again', async () => {
     const one = await cut('head');
     const file = new LedgerFile(one.store, owner);
     const ledger = (await file.load(0)) as Ledger;
@@ -322,7 +322,7 @@ describe('U1: a process that stops in between', () => {
   });
 });
 
-test('U1: a collector that writes from what is no longer the newest is refused', async () => {
+test('U1: a write that is based on an outdated ledger is refused', async () => {
   const store = new MemoryLedgerStore();
   const first = book(store);
   await first.save(change(failed(1)));
@@ -334,7 +334,7 @@ test('U1: a collector that writes from what is no longer the newest is refused',
   await expect(book(store).save(change(failed(9)))).rejects.toMatchObject({ code: 'host.conflict' });
 });
 
-describe('U1: a former leader that wakes up', () => {
+describe('U1: a former leader that continues', () => {
   /**
    * Freezes a former leader before its next read or write of a shard, until the next leader has stored another choice of stage
    * members.
@@ -374,22 +374,22 @@ describe('U1: a former leader that wakes up', () => {
     expect(['1', '2'].map((id) => read.listedIn(id))).toEqual([undefined, 0]);
   });
 
-  test('before its write of members-0-0 keeps a leader that knows only the former head from writing', async () => {
+  test('before its write of members-0-0 prevents the write of a leader that knows only the former head', async () => {
     const { read, leader } = await frozenAt('write', 'members-0-0');
     expect(leader).toMatchObject({ code: 'host.conflict' });
     expect(['1', '2'].map((id) => read.listedIn(id))).toEqual([0, undefined]);
   });
 });
 
-describe('U1: full', () => {
-  test('while there is room in the logs it never is', async () => {
+describe('U1: a full ledger', () => {
+  test('is reported only when the logs have no room', async () => {
     const one = book();
     let next = 1;
     for (let log = 0; log < 3; log++) next = await fill(one, next);
     expect(one.file.full).toBe(false);
   });
 
-  test('when the head alone takes three quarters of a shard, before it would be refused', async () => {
+  test('is reported when the head takes three quarters of a shard, before a write is refused', async () => {
     const one = book();
     for (let id = 1; !one.file.full; id += 20) {
       const batch = Array.from({ length: 20 }, (_, index) => ({
@@ -403,7 +403,7 @@ describe('U1: full', () => {
     expect(bytes).toBeLessThan(maxShardBytes * 0.8);
   });
 
-  test('is known by a process that has only read it', async () => {
+  test('is recognized by a process that has only read it', async () => {
     const one = book();
     for (let id = 1; !one.file.full; id += 20) {
       const batch = Array.from({ length: 20 }, (_, index) => ({
@@ -418,7 +418,7 @@ describe('U1: full', () => {
   });
 });
 
-test('U1: whatever is saved, the next process reads the same', async () => {
+test('U1: the next process reads any saved ledger as it was', async () => {
   const id = fc.integer({ min: 1, max: 12 });
   const step = fc.record({ id, kind: fc.constantFrom('open', 'end', 'forget', 'restart', 'reopen', 'large') });
   await fc.assert(
@@ -455,13 +455,13 @@ test('U1: whatever is saved, the next process reads the same', async () => {
   );
 });
 
-test('an entry that is neither open nor ended is kept', async () => {
+test('an entry without an open or ended attempt is kept', async () => {
   const one = book();
   await one.save(change(entry({ drifts: 1 })));
   expect((await reread(one.store)).entry('1')).toEqual(entry({ drifts: 1 }));
 });
 
-test('U1: shards that a former leader replaces while they are read are a conflict, and no unreadable ledger', async () => {
+test('U1: shards that a former leader replaces during a read are a conflict, not an unreadable ledger', async () => {
   const former = book();
   const next = await fill(former, 1);
   const { store } = former;
@@ -483,7 +483,7 @@ test('U1: shards that a former leader replaces while they are read are a conflic
   expect(ids(await reread(store))).toEqual(ids(former.ledger));
 });
 
-test('U1: a shard of something else is neither read as a log nor written to', async () => {
+test('U1: a shard of another kind is neither read as a log nor overwritten', async () => {
   const one = book();
   await one.store.write(owner, 'builds', 'not of the ledger', undefined);
   const { file } = book(one.store);

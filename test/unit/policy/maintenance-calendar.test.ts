@@ -41,7 +41,7 @@ describe('a window', () => {
     expect(shown(windows(night).verdict(at(now), undefined))).toBe(expected);
   });
 
-  test('says what is waited for', () => {
+  test('names the end of the wait', () => {
     expect(windows(night).verdict(at('2026-11-20T12:00Z'), undefined)).toEqual({
       kind: 'closed',
       opensAtMs: at('2026-11-20T21:00Z'),
@@ -49,7 +49,7 @@ describe('a window', () => {
     });
   });
 
-  test('without a zone is in UTC', () => {
+  test('without a time zone is in UTC', () => {
     const utc = windows({ schedule: '0 22 * * *', duration: '6h' });
     expect(shown(utc.verdict(at('2026-07-01T12:00Z'), undefined))).toBe('closed until 2026-07-01T22:00');
   });
@@ -60,7 +60,7 @@ describe('a window', () => {
     expect(span(week.nextWindow(at('2026-11-22T22:59Z'), []))).toEqual(['2026-11-16T00:00', '2026-11-22T23:00']);
   });
 
-  test('opens at local times in the order in which they come, where the clocks leave two hours out', () => {
+  test('opens in the order of local times when the clocks skip two hours', () => {
     const troll = windows({ schedule: '0,30 2,3 * * 0', duration: '1m', timeZone: 'Antarctica/Troll' });
     const opens: string[] = [];
     for (let nowMs = at('2026-03-29T00:00Z'); opens.length < 4; ) {
@@ -73,7 +73,7 @@ describe('a window', () => {
     expect(opens.map((time) => time.slice(11))).toEqual(['01:00', '01:30', '02:00', '02:30']);
   });
 
-  test('opens once in years', () => {
+  test('may open once in several years', () => {
     const leap = windows({ schedule: '0 0 29 2 *', duration: '1h' });
     expect(shown(leap.verdict(at('2096-03-01T00:00Z'), undefined))).toBe('closed until 2104-02-29T00:00');
   });
@@ -101,14 +101,14 @@ describe('a change of the clocks', () => {
     expect(span(windows(half(zone, schedule)).nextWindow(at(now), []))).toEqual(expected);
   });
 
-  test('makes no window shorter or longer', () => {
+  test('does not change the length of a window', () => {
     const spring = windows(night).nextWindow(at('2026-03-28T12:00Z'), []);
     const autumn = windows(night).nextWindow(at('2026-10-24T12:00Z'), []);
     expect(span(spring)).toEqual(['2026-03-28T21:00', '2026-03-29T03:00']);
     expect(span(autumn)).toEqual(['2026-10-24T20:00', '2026-10-25T02:00']);
   });
 
-  test('lets windows of a list open in the order of their instants', () => {
+  test('keeps the windows of a list in the order of their instants', () => {
     const list = windows({ schedule: '30 2,3 * * *', duration: '20m', timeZone: 'Europe/Berlin' });
     // The skipped time 02:30 becomes 03:30, so both openings form one continuous window.
     expect(span(list.nextWindow(at('2026-03-29T00:00Z'), []))).toEqual(['2026-03-29T01:30', '2026-03-29T01:50']);
@@ -116,7 +116,7 @@ describe('a change of the clocks', () => {
     expect(span(crossed.nextWindow(at('2026-03-29T01:20Z'), []))).toEqual(['2026-03-29T01:45', '2026-03-29T01:50']);
   });
 
-  test('leaves an hour closed between windows that otherwise follow each other at once', () => {
+  test('leaves one hour closed between windows that otherwise follow each other immediately', () => {
     const day = windows({ schedule: '0 22 * * *', duration: '24h', timeZone: 'Europe/Berlin' });
     expect(span(day.nextWindow(at('2026-10-01T12:00Z'), []))).toEqual(['2025-10-26T21:00', '2026-10-25T20:00']);
     expect(shown(day.verdict(at('2026-10-25T20:30Z'), undefined))).toBe('closed until 2026-10-25T21:00');
@@ -135,7 +135,7 @@ describe('several windows', () => {
     expect(span(windows(...all).nextWindow(at('2026-11-20T21:30Z'), []))).toEqual(['2026-11-20T20:00', endsAt]);
   });
 
-  test('are cut off before the end of what they make together', () => {
+  test('have one cutoff, before their common end', () => {
     const both = calendar({ windows: [evening, later], cutoff: '1h30m' });
     expect(shown(both.verdict(at('2026-11-20T20:15Z'), undefined))).toBe('open until 2026-11-20T22:30');
     expect(shown(both.verdict(at('2026-11-20T22:30Z'), undefined))).toBe('closed until 2026-11-21T20:00');
@@ -150,7 +150,7 @@ describe('several windows', () => {
     expect(always.nextWindow(at('2026-11-20T12:00Z'), [])).toBeUndefined();
   });
 
-  test('that follow each other every few minutes for months open again after an exclusion', () => {
+  test('that follow each other for months open again after an exclusion', () => {
     const often = calendar({
       windows: [{ schedule: '*/3 * * * *', duration: '5m', timeZone: 'America/New_York' }],
       exclusions: [{ name: 'frozen', startTime: '2026-10-31T23:58:53Z', endTime: '2026-11-01T00:08:00Z' }],
@@ -159,7 +159,7 @@ describe('several windows', () => {
     expect(span(often.nextWindow(at('2026-11-01T00:00Z'), []))).toEqual(['2026-11-01T00:08', '2026-11-01T06:02']);
   });
 
-  test('of every minute cost no more than those of every day', () => {
+  test('of every minute are computed as fast as those of every day', () => {
     const each = windows(...Array.from({ length: 10 }, () => ({ schedule: '* * * * *', duration: '1m' })));
     expect(shown(each.verdict(at('2026-11-20T12:00Z'), undefined))).toBe('open until Infinity');
   });
@@ -174,12 +174,12 @@ describe('the cutoff', () => {
     expect(shown(cut.verdict(at(now), undefined))).toBe(expected);
   });
 
-  test('leaves the window open for those who ask when it is', () => {
+  test('does not change whether a window counts as open', () => {
     expect(span(cut.nextWindow(at('2026-11-21T02:45Z'), []))).toEqual(['2026-11-20T21:00', '2026-11-21T03:00']);
     expect(span(cut.nextWindow(at('2026-11-21T03:00Z'), []))).toEqual(['2026-11-21T21:00', '2026-11-22T03:00']);
   });
 
-  test('takes whole windows away that are no longer than it', () => {
+  test('removes windows that are not longer than the cutoff', () => {
     const short = { schedule: '0 20 * * *', duration: '30m' };
     expect(shown(calendar({ windows: [short, night] }).verdict(at('2026-11-20T12:00Z'), undefined))).toBe(
       'closed until 2026-11-20T21:00',
@@ -197,7 +197,7 @@ describe('an exclusion', () => {
   const both = calendar({ windows: [night], exclusions: [yearEnd] });
   const alone = calendar({ exclusions: [yearEnd] });
 
-  test('alone closes what is open otherwise, half-open, with the cutoff before it', () => {
+  test('alone closes a calendar without windows from its start to before its end, with a cutoff before it', () => {
     expect(shown(alone.verdict(at('2026-12-19T23:29:59Z'), undefined))).toBe('open until 2026-12-19T23:30');
     const closed = { ...excluded, opensAtMs: at(yearEnd.endTime) };
     expect(alone.verdict(at('2026-12-19T23:30Z'), undefined)).toEqual(closed);
@@ -206,7 +206,7 @@ describe('an exclusion', () => {
     expect(alone.nextWindow(at('2026-12-19T23:30Z'), [])).toBeUndefined();
   });
 
-  test('ends a window, and the window continues after it', () => {
+  test('interrupts a window, which continues after it', () => {
     expect(shown(both.verdict(at('2026-12-19T22:00Z'), undefined))).toBe('open until 2026-12-19T23:30');
     expect(span(both.nextWindow(at('2026-12-19T22:00Z'), []))).toEqual(['2026-12-19T21:00', '2026-12-20T00:00']);
     expect(shown(both.verdict(at('2027-01-03T00:00Z'), undefined))).toBe('open until 2027-01-03T02:30');
@@ -214,7 +214,7 @@ describe('an exclusion', () => {
     expect(span(both.nextWindow(at('2027-01-03T01:00Z'), []))).toEqual(['2027-01-03T00:00', '2027-01-03T03:00']);
   });
 
-  test('is named while it holds, whatever opens after it', () => {
+  test('is named while it applies, whatever opens afterwards', () => {
     const weekly = calendar({ windows: [{ schedule: '0 12 * * 3', duration: '2h' }], exclusions: [yearEnd] });
     const opensAtMs = at('2027-01-06T12:00Z');
     expect(weekly.verdict(at('2026-12-19T12:00Z'), undefined)).toEqual({
@@ -225,7 +225,7 @@ describe('an exclusion', () => {
     expect(weekly.verdict(at('2026-12-20T00:00Z'), undefined)).toEqual({ ...excluded, opensAtMs });
   });
 
-  test('that others overlap or follow is one with them, under the name of the last', () => {
+  test('that overlaps or touches others forms one period with them, named after the last one', () => {
     const exclusions = [
       { name: 'last', startTime: '2027-01-03T00:00:00Z', endTime: '2027-01-04T00:00:00+02:00' },
       { name: 'within', startTime: '2026-12-24T00:00:00Z', endTime: '2026-12-25T00:00:00Z' },
@@ -249,11 +249,11 @@ describe('an exclusion', () => {
   });
 });
 
-describe('windows by the zone of the collector', () => {
+describe('windows in the time zones of collectors', () => {
   const own = windows({ schedule: '0 22 * * *', duration: '2h', timeZoneSource: 'Collector' });
   const now = at('2026-11-20T21:30Z');
 
-  test('open in each zone at its own time', () => {
+  test('open at the local time of each collector', () => {
     expect(own.byCollector).toBe(true);
     expect(shown(own.verdict(now, 'Europe/Berlin'))).toBe('open until 2026-11-20T23:00');
     expect(shown(own.verdict(now, 'Asia/Kolkata'))).toBe('closed until 2026-11-21T16:30');
@@ -264,7 +264,7 @@ describe('windows by the zone of the collector', () => {
     expect(own.verdict(now, zone)).toEqual({ kind: 'zoneUnreadable' });
   });
 
-  test('open next where one begins first, of the zones that there are', () => {
+  test('open next where the first one begins among the zones of the collectors', () => {
     expect(span(own.nextWindow(now, ['UTC', 'Asia/Kolkata', 'Mars/Olympus']))).toEqual([
       '2026-11-20T22:00',
       '2026-11-21T00:00',
@@ -272,27 +272,27 @@ describe('windows by the zone of the collector', () => {
     expect(own.nextWindow(now, ['Mars/Olympus'])).toBeUndefined();
   });
 
-  test('may stand beside others, which are open for all', () => {
+  test('can be combined with windows that are open for all collectors', () => {
     const fixed = { schedule: '0 21 * * *', duration: '1h', timeZone: 'UTC' };
     const mixed = windows({ schedule: '0 22 * * *', duration: '2h', timeZoneSource: 'Collector' }, fixed);
     expect(shown(mixed.verdict(now, 'UTC'))).toBe('open until 2026-11-21T00:00');
     expect(shown(mixed.verdict(now, 'Asia/Kolkata'))).toBe('open until 2026-11-20T22:00');
   });
 
-  test('without any such the zone does not count', () => {
+  test('are the only windows for which the zone of a collector counts', () => {
     expect(windows(night).byCollector).toBe(false);
     expect(shown(windows(night).verdict(now, 'Mars/Olympus'))).toBe('open until 2026-11-21T03:00');
   });
 });
 
-test.each([undefined, {}, { windows: [], exclusions: [] }])('with %j anything may start at any time', (maintenance) => {
+test.each([undefined, {}, { windows: [], exclusions: [] }])('with %j upgrades may start at any time', (maintenance) => {
   const free = new MaintenanceCalendar(maintenance && { cutoff: '30m', ...maintenance });
   expect(free.verdict(at('2026-11-20T12:00Z'), undefined)).toEqual({ kind: 'open', untilMs: Number.POSITIVE_INFINITY });
   expect(free.nextWindow(at('2026-11-20T12:00Z'), ['UTC'])).toBeUndefined();
   expect([free.problem, free.byCollector]).toEqual([undefined, false]);
 });
 
-describe('what cannot be read', () => {
+describe('an unreadable calendar', () => {
   const text = (member: object) => ({ ...night, ...member });
   const exclusion = { name: 'year end', startTime: 'Christmas', endTime: '2027-01-03T00:00:00Z' };
   test.each([
@@ -303,7 +303,7 @@ describe('what cannot be read', () => {
       { exclusions: [exclusion] },
       'exclusion "year end": "Christmas" is not a valid time; write one such as 2026-12-20T00:00:00Z',
     ],
-  ])('opens nothing: %j', (maintenance, problem) => {
+  ])('opens no window: %j', (maintenance, problem) => {
     const broken = calendar(maintenance);
     expect(broken.problem).toContain(problem);
     expect(broken.verdict(0, 'UTC')).toEqual({
@@ -315,7 +315,7 @@ describe('what cannot be read', () => {
   });
 });
 
-test('a clock that is set back is believed', () => {
+test('a clock that is set back counts', () => {
   const one = windows(night);
   expect(shown(one.verdict(at('2026-11-20T22:00Z'), undefined))).toBe('open until 2026-11-21T03:00');
   expect(shown(one.verdict(at('2026-11-20T20:00Z'), undefined))).toBe('closed until 2026-11-20T21:00');
@@ -328,7 +328,7 @@ test('a verdict is the same object until it changes', () => {
   expect(one.verdict(at('2026-11-21T03:00Z'), undefined)).not.toBe(before);
 });
 
-describe('beside an oracle that looks at every minute', () => {
+describe('compared with a model that evaluates every minute', () => {
   /** Time zones, each with the instant of one of its clock changes. */
   const changes = [
     ['Europe/Berlin', '2026-03-29T01:00Z'],
@@ -368,7 +368,7 @@ describe('beside an oracle that looks at every minute', () => {
   /** Number of random cases, with a fixed seed. Longer runs use other seeds. */
   const cases = { numRuns: 60, seed: 20_261_121 };
 
-  test('is never of another opinion', () => {
+  test('the calendar always gives the same verdicts', () => {
     fc.assert(
       fc.property(given, ({ change: [zone, instant], otherZone, windows: plain, exclusions, cutoff }) => {
         const startMs = at(instant) - (count / 2) * minuteMs;
@@ -394,7 +394,7 @@ describe('beside an oracle that looks at every minute', () => {
     );
   });
 
-  test('nor of what is the next window, when nothing is excluded', () => {
+  test('the calendar names the same next windows, if there are no exclusions', () => {
     fc.assert(
       fc.property(given, fc.nat(count - 1), ({ change: [zone, instant], windows: plain }, minute) => {
         fc.pre(plain.length > 0);

@@ -41,7 +41,7 @@ const offlineRow = (version = oldVersion): Row => row(version, 0, { alive: false
 const hosted = row('', 0, { collectorType: 'Hosted' });
 const unreadable = row('nightly', 0);
 
-describe('each memberState', () => {
+describe('each state of a member', () => {
   test.each<[string, Partial<MemberInput>, string]>([
     ['at the old version', {}, 'pending'],
     ['without a row or an entry', { row: undefined }, 'pending'],
@@ -68,7 +68,7 @@ describe('each memberState', () => {
   });
 });
 
-describe('U7, U8: an attempt that was updated', () => {
+describe('U7, U8: an attempt that succeeded', () => {
   const updated = endedEntry('updated', { sinceMs: 1_000 });
 
   test.each<[string, Row | undefined, string]>([
@@ -82,19 +82,19 @@ describe('U7, U8: an attempt that was updated', () => {
     expect(memberStateOf(input({ row: shown, entry: updated }), context())).toBe(memberState);
   });
 
-  test('U8: a collector that drifts a second time is left alone', () => {
+  test('U8: a collector that drifts a second time is skipped', () => {
     const again = input({ row: row(oldVersion, 1_000 + graceMs), entry: { ...updated, drifts: 1 } });
     expect(memberStateOf(again, context())).toBe('skipped');
     expect(skipReason(again, context())).toBe('Contested');
   });
 
-  test('U8: a lagging listing makes nobody contested', () => {
+  test('U8: an outdated listing makes no collector contested', () => {
     const lagging = input({ row: row(oldVersion, 1_000 + graceMs - 1), entry: { ...updated, drifts: 1 } });
     expect(memberStateOf(lagging, context())).toBe('updated');
     expect(skipReason(lagging, context())).toBeUndefined();
   });
 
-  test('U8: a collector that is corrected and fails is retried, not contested', () => {
+  test('U8: a collector whose correction fails is retried, not contested', () => {
     const failed = endedEntry('failed', {}, { drifts: 1, used: 1 });
     expect(memberStateOf(input({ entry: failed }), context())).toBe('retrying');
   });
@@ -103,21 +103,21 @@ describe('U7, U8: an attempt that was updated', () => {
 describe('U6: an attempt that failed', () => {
   const failed = endedEntry('timedOut', { sinceMs: 1_000 }, { used: 3 });
 
-  test('moves to updated by a listing at the target', () => {
+  test('becomes updated by a listing that shows the target', () => {
     expect(memberStateOf(input({ row: row(target, 1_000), entry: failed }), context())).toBe('updated');
   });
 
-  test('is failed while that listing is older than its end', () => {
+  test('stays failed while that listing is older than the end of the attempt', () => {
     expect(memberStateOf(input({ row: row(target, 999), entry: failed }), context())).toBe('failed');
   });
 
-  test('U8: and once at the target, leaves it as any other: by drifting', () => {
+  test('U8: and whose collector later leaves the target is a drift', () => {
     const left = input({ row: row(oldVersion, 2_000), entry: failed, drifted: true });
     expect(memberStateOf(left, context())).toBe('drifting');
   });
 });
 
-describe('U11: refused as not running', () => {
+describe('U11: a collector refused as offline', () => {
   const refused = endedEntry('offline', { lastSeenAliveMs: 500 }, { used: 0 });
   const seen = (lastSeenAliveMs: number | undefined) => row(oldVersion, 10, { lastSeenAliveMs });
 
@@ -130,13 +130,13 @@ describe('U11: refused as not running', () => {
     expect(memberStateOf(input({ row: shown, entry: refused }), context())).toBe(memberState);
   });
 
-  test('where no sign of life was known, any will do', () => {
+  test('may be upgraded after any sign of life if none was known', () => {
     const blind = endedEntry('offline', {}, { used: 0 });
     expect(memberStateOf(input({ row: seen(1), entry: blind }), context())).toBe('pending');
   });
 });
 
-describe('U7: a collector that is in no listing any more, at a service with a single build', () => {
+describe('U7: a collector that no listing shows, at a service with a single build', () => {
   test.each<[string, MemberInput['entry'], string]>([
     ['failed with attempts left: waits for nothing', endedEntry('timedOut', {}, { used: 1 }), 'skipped'],
     ['refused as not running: waits for nothing', endedEntry('offline', {}, { used: 0 }), 'skipped'],
@@ -150,7 +150,7 @@ describe('U7: a collector that is in no listing any more, at a service with a si
   });
 });
 
-describe('of two that would do, the first one counts', () => {
+describe('the first of two reasons decides', () => {
   const everything = { row: offlineRow(newerVersion), drifted: true, busyElsewhere: true, owned: false };
 
   test.each<[string, Partial<MemberInput>, string]>([
@@ -181,15 +181,15 @@ describe('of two that would do, the first one counts', () => {
 });
 
 describe('allowDowngrade', () => {
-  test('lets newer ones go down', () => {
+  test('allows downgrades', () => {
     expect(memberStateOf(input({ row: row(newerVersion, 0) }), context({ allowDowngrade: true }))).toBe('pending');
   });
 
-  test('has nothing to do with older ones', () => {
+  test('does not change older collectors', () => {
     expect(memberStateOf(input(), context({ allowDowngrade: true }))).toBe('pending');
   });
 
-  test('a target that cannot be ordered leaves nobody newer', () => {
+  test('if versions cannot be compared, no collector is newer', () => {
     const odd = context({ targetVersion: 'edge', target: undefined });
     expect(memberStateOf(input({ row: row(newerVersion, 0) }), odd)).toBe('pending');
   });
@@ -207,7 +207,7 @@ test.each([
   );
 });
 
-describe('why a collector is left alone', () => {
+describe('reasons of skipped collectors', () => {
   test.each<[string, Partial<MemberInput>, string | undefined]>([
     ['hosted', { row: hosted }, 'HostedCollector'],
     ['an unreadable version', { row: unreadable }, 'VersionUnreadable'],
@@ -227,7 +227,7 @@ describe('why a collector is left alone', () => {
   });
 });
 
-describe('in stages and windows', () => {
+describe('stages and windows', () => {
   test.each<[string, Partial<MemberInput>, string, string | undefined]>([
     ['whom no stage has is left alone', { unstaged: true }, 'skipped', 'NoStage'],
     ['although it does not run', { unstaged: true, row: offlineRow() }, 'skipped', 'NoStage'],
@@ -254,7 +254,7 @@ describe('in stages and windows', () => {
   });
 });
 
-describe('a collector that died at the target', () => {
+describe('a collector that dies after it reached the target', () => {
   const died = endedEntry('died', { sinceMs: 1_000 });
 
   test.each<[string, Row | undefined, string]>([
@@ -265,7 +265,7 @@ describe('a collector that died at the target', () => {
     expect(memberStateOf(input({ row: shown, entry: died }), context({ retryLimit: 10 }))).toBe(memberState);
   });
 
-  test('has not died before it was at the target, or while it is upgraded again', () => {
+  test('is not dead before it reached the target, or while it is upgraded again', () => {
     const silent = row(target, 2_000, { alive: false });
     const updated = endedEntry('updated', { sinceMs: 1_000 });
     expect(isSilent({ row: silent, entry: updated }, context())).toBe(true);
@@ -280,7 +280,7 @@ describe('a collector that died at the target', () => {
   });
 });
 
-describe('a collector that left the target within a soak', () => {
+describe('a collector that leaves the target during a soak', () => {
   const left = endedEntry('left', { sinceMs: 1_000 });
 
   test.each<[string, Row | undefined, Partial<MemberInput>, string]>([
@@ -293,7 +293,7 @@ describe('a collector that left the target within a soak', () => {
   });
 });
 
-describe('U6: a collector that has failed no more', () => {
+describe('U6: a collector that is no longer failed', () => {
   const at = (version: string, alive = true) => row(version, 2_000, { alive });
 
   test.each<[string, Row, MemberInput['entry'], boolean]>([
@@ -312,7 +312,7 @@ describe('U6: a collector that has failed no more', () => {
   });
 });
 
-describe('on the rollback', () => {
+describe('during a rollback', () => {
   const back = (more: object = {}) => endedEntry('updated', { toVersion: oldVersion, ...more }, { back: true });
 
   test.each<[string, Partial<MemberInput>, string]>([
@@ -334,7 +334,7 @@ describe('on the rollback', () => {
   });
 });
 
-describe('a collector that proves something for those after it in their stages', () => {
+describe('collectors that count as proof for later stages', () => {
   const never: readonly MemberState[] = ['foreign', 'newer', 'skipped'];
   const always: readonly MemberState[] = ['updated', 'inProgress', 'pending', 'retrying', 'drifting', 'failed'];
 

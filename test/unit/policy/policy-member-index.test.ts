@@ -35,7 +35,7 @@ const memberStates = (memberIndex: PolicyMemberIndex) =>
   new Map([...memberIndex.ids()].map((id) => [id, memberIndex.stateNow(id)]));
 
 describe('members', () => {
-  test('are those that the selector matches, and nobody excludes', () => {
+  test('are the collectors that the selector matches and no exclusion matches', () => {
     const bench = new PolicyBench({
       spec: { selector: { matchNames: ['web-*'] }, exclude: [{ matchNames: ['web-2'] }] },
       collectors: [collector('1'), collector('2'), collector('3', { name: 'db-3' })],
@@ -46,7 +46,7 @@ describe('members', () => {
     expect(bench.ownership.owner('2')).toBeUndefined();
   });
 
-  test('come and go with their fields', () => {
+  test('change with the fields of the collectors', () => {
     const bench = new PolicyBench({ spec: { selector: { matchFields: { osName: 'Linux' } } }, collectors: fleetOf(1) });
     expect(bench.memberIndex.matched).toBe(0);
     bench.listing.show(
@@ -64,7 +64,7 @@ describe('members', () => {
     expect(bench.ownership.owner('1')).toBeUndefined();
   });
 
-  test('U12: a collector that has an attempt of this rollout stays one, whatever its fields become', () => {
+  test('U12: stay members after an attempt of this rollout, whatever their fields become', () => {
     const selector = { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: [target] }] } as const;
     const bench = new PolicyBench({ spec: { selector }, collectors: fleetOf(2) });
     apply(bench, { collectorId: '1', entry: openEntry() });
@@ -78,7 +78,7 @@ describe('members', () => {
     expect(bench.memberIndex.counts).toEqual(counts({ updated: 1 }));
   });
 
-  describe('U12: a collector that is left out by another selection than attempts were made for', () => {
+  describe('U12: a collector that a changed selection excludes after its attempt', () => {
     const others = { matchNames: ['db-*'] };
     const stays = (entry: Entry, selector: object, more: Partial<Collector> = {}) => {
       const bench = new PolicyBench({
@@ -105,7 +105,7 @@ describe('members', () => {
       expect(stays(entry, selector, more)).toEqual(expected);
     });
 
-    test('and who had an attempt before anybody noted for which one stays', () => {
+    test('stays if an older ledger does not show for which selection the attempt was made', () => {
       const bench = new PolicyBench({
         spec: { selector: others },
         collectors: fleetOf(1),
@@ -115,7 +115,7 @@ describe('members', () => {
     });
   });
 
-  test('U7: without a row they stay while an attempt is open, or while listings cannot show who is at the target', () => {
+  test('U7: stay without a row while an attempt is open, or while no listing can show collectors at the target', () => {
     const bench = new PolicyBench({ entries: [openEntry()] });
     expect(memberStates(bench.memberIndex)).toEqual(new Map([['1', 'inProgress']]));
     bench.listing.isObservable = false;
@@ -126,7 +126,7 @@ describe('members', () => {
     expect(bench.memberIndex.matched).toBe(0);
   });
 
-  test('go with their row, after two sweeps without it', () => {
+  test('are removed with their row, after two sweeps without it', () => {
     const bench = new PolicyBench({ collectors: fleetOf(2) });
     bench.listing.rows.endSweep(new Set(['1']));
     bench.sync();
@@ -137,8 +137,8 @@ describe('members', () => {
   });
 });
 
-describe('memberStates follow what is seen later of the same row', () => {
-  test('U11: a newer sign of life is the end of being offline', () => {
+describe('states follow newer data of the same row', () => {
+  test('U11: a newer sign of life ends the state offline', () => {
     const refused = endedEntry('offline', { lastSeenAliveMs: 100 }, { used: 0 });
     const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ lastSeenAliveMs: 100 })), entries: [refused] });
     expect(bench.memberIndex.counts).toEqual(counts({ offline: 1 }));
@@ -150,7 +150,7 @@ describe('memberStates follow what is seen later of the same row', () => {
     expect(bench.memberIndex.counts).toEqual(counts({ pending: 1 }));
   });
 
-  test('U6: a row that was at the target already when the attempt failed', () => {
+  test('U6: a row that already showed the target when the attempt failed makes the collector updated', () => {
     const bench = new PolicyBench({
       collectors: fleetOf(1, () => ({ collectorVersion: target })),
       entries: [endedEntry('timedOut', { sinceMs: 100 }, { used: 9 })],
@@ -164,7 +164,7 @@ describe('memberStates follow what is seen later of the same row', () => {
     expect(bench.memberIndex.counts).toEqual(counts({ updated: 1 }));
   });
 
-  test('U8: a row that stays at the old version when the attempt went well', () => {
+  test('U8: a row that stays at the former version after a successful attempt is a drift', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('updated', { sinceMs: 100 })] });
     expect(bench.memberIndex.counts).toEqual(counts({ updated: 1 }));
     bench.listing.show(100 + graceMs, fleetOf(1));
@@ -177,7 +177,7 @@ describe('memberStates follow what is seen later of the same row', () => {
 describe('U8: drift', () => {
   const at = (version: string) => fleetOf(1, () => ({ collectorVersion: version }));
 
-  test('is who was at the target and left it, since the first listing that showed it', () => {
+  test('is a collector that left the target, since the first listing that showed it', () => {
     const bench = new PolicyBench({ collectors: at(target) });
     bench.listing.show(100, at(oldVersion));
     bench.sync();
@@ -187,7 +187,7 @@ describe('U8: drift', () => {
     expect(bench.memberIndex.driftingSinceMs('1')).toBe(100);
   });
 
-  test('is over when the target is seen again', () => {
+  test('ends when a listing shows the target again', () => {
     const bench = new PolicyBench({ collectors: at(target) });
     for (const [seenAtMs, version] of [
       [100, oldVersion],
@@ -200,7 +200,7 @@ describe('U8: drift', () => {
     expect(bench.memberIndex.driftingSinceMs('1')).toBe(300);
   });
 
-  test('is over when an attempt is open', () => {
+  test('ends when an attempt is open', () => {
     const bench = new PolicyBench({ collectors: at(target) });
     bench.listing.show(100, at(oldVersion));
     bench.sync();
@@ -208,14 +208,14 @@ describe('U8: drift', () => {
     expect(bench.memberIndex.driftingSinceMs('1')).toBeUndefined();
   });
 
-  test('a collector that never was at the target does not drift', () => {
+  test('does not apply to a collector that never was at the target', () => {
     const bench = new PolicyBench({ collectors: at(oldVersion) });
     bench.listing.show(100, at('19.150-1'));
     bench.sync();
     expect(bench.memberIndex.counts).toEqual(counts({ pending: 1 }));
   });
 
-  test('U6: a collector that failed, arrived after all and left again drifts, and is not retried at once', () => {
+  test('U6: applies to a collector that failed, reached the target later and left it, which is not retried at once', () => {
     const bench = new PolicyBench({ collectors: at(oldVersion), entries: [endedEntry('timedOut')] });
     bench.listing.show(100, at(target));
     bench.sync();
@@ -226,7 +226,7 @@ describe('U8: drift', () => {
   });
 });
 
-test('U13: it claims who is new without a look at the rest', () => {
+test('U13: new collectors are claimed without examining the others', () => {
   const bench = new PolicyBench({ collectors: fleetOf(1) });
   bench.listing.show(10, fleetOf(2));
   bench.claimNew();
@@ -234,7 +234,7 @@ test('U13: it claims who is new without a look at the rest', () => {
   expect(bench.memberIndex.counts).toEqual(counts({ pending: 2 }));
 });
 
-describe('the order of who is pending', () => {
+describe('the order of pending collectors', () => {
   const versions = ['19.20-1', '19.9-1', '19.20-1', '19.9-1', '19.100-1'];
   const names = ['e', 'd', 'c', 'b', 'a'];
   const fleet = fleetOf(5, (index) => ({ collectorVersion: versions[index], name: names[index] as string }));
@@ -248,7 +248,7 @@ describe('the order of who is pending', () => {
     expect([...bench.memberIndex.pending()]).toEqual(ids);
   });
 
-  test('U9: follows the list when places change', () => {
+  test('U9: follows the list when positions change', () => {
     const bench = new PolicyBench({ collectors: fleetOf(3) });
     expect([...bench.memberIndex.pending()]).toEqual(['1', '2', '3']);
     bench.listing.show(10, [...fleetOf(3)].reverse());
@@ -256,13 +256,13 @@ describe('the order of who is pending', () => {
     expect([...bench.memberIndex.pending()]).toEqual(['3', '2', '1']);
   });
 
-  test('a collector that has no place comes last', () => {
+  test('puts collectors without a position last', () => {
     const bench = new PolicyBench({ collectors: fleetOf(3) });
     bench.listing.rows.endSweep(new Set(['2', '3']));
     expect([...bench.freshMembers().index.pending()]).toEqual(['2', '3', '1']);
   });
 
-  test('leaves out who began, and brings back who was withdrawn, first', () => {
+  test('omits started collectors, and puts withdrawn ones first', () => {
     const bench = new PolicyBench({ collectors: fleetOf(4) });
     expect([...bench.memberIndex.pending()]).toHaveLength(4);
     apply(
@@ -335,7 +335,7 @@ describe('after any history', () => {
     if (what === 'rank') ownership.introduce(claimant(uid, { priority: 1 }));
   }
 
-  test('counts, versions, lists and order are those of everybody looked at anew', () => {
+  test('counts, versions, lists and order equal those of an index built anew', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
         const bench = new PolicyBench({ spec: { selector: { matchNames: ['web-*'] } } });

@@ -43,7 +43,7 @@ test.each<[string, Condition[], string]>([
   ],
   ['observing', [condition('Ready', 'False', 'Observing')], 'state="NotReady",reason="Observing"'],
   ['paused', [condition('Ready', 'Unknown', 'Paused')], 'state="Unknown",reason="Paused"'],
-])('one that is %s has one series that says so', async (_, conditions, labels) => {
+])('a policy that is %s has one series with this state', async (_, conditions, labels) => {
   const { measure, series } = measured();
   measure(condition('Ready', 'False', 'Progressing'), condition('Reconciling', 'True', 'Progressing'));
   measure(...conditions);
@@ -51,7 +51,7 @@ test.each<[string, Condition[], string]>([
   expect(await series('logfleet_policy_state')).toEqual([`logfleet_policy_state{${labels}} 1`]);
 });
 
-test('collectors are counted by where they stand, and all is forgotten with the policy', async () => {
+test('collectors are counted by state, and all series are removed with the policy', async () => {
   const { measure, forget, series } = measured();
   measure(condition('Ready', 'True', 'AllUpdated'));
   expect(await series('logfleet_policy_collectors')).toContain('logfleet_policy_collectors{state="failed"} 1');
@@ -61,7 +61,7 @@ test('collectors are counted by where they stand, and all is forgotten with the 
   expect(await series('logfleet_policy_state')).toEqual([]);
 });
 
-test('a policy that nobody has looked at has none', async () => {
+test('a policy without a status has no series', async () => {
   const { measureNothing, series } = measured();
   measureNothing();
   expect([...(await series('logfleet_policy_collectors')), ...(await series('logfleet_policy_state'))]).toEqual([]);

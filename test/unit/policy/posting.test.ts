@@ -35,8 +35,8 @@ function world() {
   return { clock, service, problems, posting, state };
 }
 
-describe('U3: what becomes of a POST', () => {
-  test('202 is accepted, with its id', async () => {
+describe('U3: the outcome of a POST', () => {
+  test('202 is accepted, with the id of the task', async () => {
     const { service, posting, state } = world();
     posting.post(service, batch([intended('1')]));
     expect(service.posts[0]?.asked).toEqual({ collectorId: '1', toVersion: target });
@@ -73,7 +73,7 @@ describe('U3: what becomes of a POST', () => {
     expect(posting.inFlight.size).toBe(0);
   });
 
-  test('U11: a refusal carries its code and message', async () => {
+  test('U11: a refusal contains its code and message', async () => {
     const { service, posting } = world();
     posting.post(service, batch([intended('1')]));
     service.posts[0]?.send();
@@ -99,7 +99,7 @@ describe('U3: what becomes of a POST', () => {
     expect(problems).toHaveLength(count);
   });
 
-  test('what fails before the write was never sent', async () => {
+  test('an error before the write means that nothing was sent', async () => {
     const { service, posting } = world();
     posting.post(service, batch([intended('1')]));
     service.posts[0]?.fail(new Error('?'));
@@ -107,7 +107,7 @@ describe('U3: what becomes of a POST', () => {
     expect(posting.received.get('1')?.outcome).toEqual({ kind: 'notSent' });
   });
 
-  test('an outcome stays until a written decision took it in', async () => {
+  test('an outcome is kept until a written decision has used it', async () => {
     const { service, posting } = world();
     posting.post(service, batch(several(2)));
     service.posts[0]?.send();
@@ -122,8 +122,8 @@ describe('U3: what becomes of a POST', () => {
   });
 });
 
-describe('U2: right before the write', () => {
-  test('what is no longer wanted is withdrawn as never sent', async () => {
+describe('U2: the check right before the write', () => {
+  test('withdraws an attempt that is no longer wanted, as never sent', async () => {
     const { service, posting, state, problems } = world();
     posting.post(service, batch([intended('1')]));
     state.wanted = false;
@@ -133,7 +133,7 @@ describe('U2: right before the write', () => {
     expect(problems).toEqual([]);
   });
 
-  test('what was written ahead for an older text of the policy is withdrawn, whatever was decided since', async () => {
+  test('withdraws an attempt that was written ahead for an older spec, whatever was decided since', async () => {
     const { service, posting, state } = world();
     posting.post(service, batch([intended('1')]));
     state.generation = 4;
@@ -144,14 +144,14 @@ describe('U2: right before the write', () => {
     expect([...posting.received.values()].map(({ outcome }) => outcome.kind)).toEqual(['notSent', 'accepted']);
   });
 
-  test('no one is reported of room that nobody waits for', () => {
+  test('free room is not reported if nothing waits for it', () => {
     const { service, posting, state } = world();
     posting.post(service, { ...batch(several(1)), moreWait: false });
     service.posts[0]?.send();
     expect(state.rooms).toBe(0);
   });
 
-  test('what waited for longer than 5 s is withdrawn', async () => {
+  test('withdraws an attempt that has waited for 5 s', async () => {
     const { clock, service, posting } = world();
     posting.post(service, batch([intended('1')]));
     await clock.advance(settings.intentLifeMs - 1);
@@ -161,7 +161,7 @@ describe('U2: right before the write', () => {
     expect(posting.inFlight.size).toBe(0);
   });
 
-  test('what was written by then is not', async () => {
+  test('keeps an attempt that was written within 5 s', async () => {
     const { clock, service, posting } = world();
     posting.post(service, batch([intended('1')]));
     await clock.advance(settings.intentLifeMs - 1);
@@ -173,7 +173,7 @@ describe('U2: right before the write', () => {
     expect(posting.received.get('1')?.outcome.kind).toBe('accepted');
   });
 
-  test('what took too long to be written down is withdrawn, a probe as well', async () => {
+  test('withdraws an attempt or probe whose ledger write took too long', async () => {
     const { clock, service, posting } = world();
     await clock.advance(settings.intentLifeMs + 4_000);
     posting.post(service, batch([intended('1')]));
@@ -183,7 +183,7 @@ describe('U2: right before the write', () => {
     expect([...posting.received.values()].map(({ outcome }) => outcome.kind)).toEqual(['notSent', 'notSent']);
   });
 
-  test('a redirected POST is checked again', async () => {
+  test('is repeated for a redirected POST', async () => {
     const { service, posting, state } = world();
     posting.post(service, batch([intended('1')]));
     service.posts[0]?.send();
@@ -195,7 +195,7 @@ describe('U2: right before the write', () => {
 });
 
 describe('U2: batches', () => {
-  test('of twenty at most, and the next once most of them have been sent', () => {
+  test('have at most twenty attempts, and the next one starts when most of them were sent', () => {
     const { service, posting, state } = world();
     expect(posting.room()).toBe(20);
     posting.post(service, batch(several(20)));
@@ -208,7 +208,7 @@ describe('U2: batches', () => {
     expect(state.rooms).toBe(1);
   });
 
-  test('those sent and not answered yet take no room', () => {
+  test('have room again for attempts that were sent and not answered yet', () => {
     const { service, posting } = world();
     posting.post(service, batch(several(20)));
     for (const call of service.posts) call.send();
@@ -216,7 +216,7 @@ describe('U2: batches', () => {
     expect(posting.inFlight.size).toBe(20);
   });
 
-  test('are halved by each that waited too long, down to one', async () => {
+  test('are halved by each attempt that waited too long, down to one', async () => {
     const { clock, service, posting } = world();
     posting.post(service, batch(several(2)));
     await clock.advance(settings.intentLifeMs);
@@ -226,7 +226,7 @@ describe('U2: batches', () => {
     expect(posting.room()).toBe(1);
   });
 
-  test('grow by one with each that was sent in time, up to twenty again', async () => {
+  test('grow by one with each attempt that was sent in time, up to twenty again', async () => {
     const { clock, service, posting } = world();
     posting.post(service, batch(several(1)));
     await clock.advance(settings.intentLifeMs);
@@ -239,7 +239,7 @@ describe('U2: batches', () => {
     expect(posting.room()).toBe(20);
   });
 
-  test('a write that is repeated counts once', () => {
+  test('count a write that is repeated once', () => {
     const { service, posting } = world();
     posting.post(service, batch(several(1)));
     service.posts[0]?.send();
@@ -248,7 +248,7 @@ describe('U2: batches', () => {
   });
 });
 
-test('U13: what is known not to be in flight: it waits, or was withdrawn, and is no probe', async () => {
+test('U13: attempts that wait or were withdrawn are known not to be in flight, except probes', async () => {
   const { service, posting, state } = world();
   const probe = entry({ collectorId: '4', open: attempt({ state: 'intended', probe: true }) });
   posting.post(service, batch([...several(3), probe]));
@@ -260,7 +260,7 @@ test('U13: what is known not to be in flight: it waits, or was withdrawn, and is
   expect([...posting.neverSent()]).toEqual(['3', '2']);
 });
 
-test('once closed, nothing is sent or received of any more', async () => {
+test('after the close, nothing is sent and no outcome is kept', async () => {
   const { service, posting, state, problems } = world();
   posting.post(service, batch(several(2)));
   service.posts[0]?.send();

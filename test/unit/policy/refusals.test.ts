@@ -30,13 +30,13 @@ describe('a first attempt', () => {
     expect(after?.ending).toMatchObject({ kind, message: `refused: ${code}`, sinceMs: 10 });
   });
 
-  test('U10: collector.in.upgrading adopts what somebody else started, and counts as no attempt', () => {
+  test('U10: collector.in.upgrading adopts the upgrade of another tool, which does not count as an attempt', () => {
     const after = refuse(before, 'collector.in.upgrading', 10);
     expect(after).toMatchObject({ used: 0, ending: undefined });
     expect(after?.open).toMatchObject({ state: 'adopted', ours: false, sinceMs: 10, taskId: undefined });
   });
 
-  test('U11: not.alive remembers the newest sign of life known then', () => {
+  test('U11: not.alive stores the newest sign of life at that time', () => {
     const after = refuse(before, 'collector.not.alive', 10, { row: row(oldVersion, 1, { lastSeenAliveMs: 4_711 }) });
     expect(after?.ending?.lastSeenAliveMs).toBe(4_711);
   });
@@ -51,11 +51,11 @@ describe('a retry', () => {
   const failed = endedEntry('failed', {}, { used: 1 });
   const before = { ...failed, used: 2, open: attempt({ state: 'intended', number: 2 }) };
 
-  test('U11: a refusal leaves the attempts used before', () => {
+  test('U11: a refusal does not change the number of used attempts', () => {
     expect(refuse(before, 'collector.not.alive', 10)).toMatchObject({ used: 1, ending: { kind: 'offline' } });
   });
 
-  test('U10: an adoption leaves the failure of before', () => {
+  test('U10: an adoption does not change the earlier failure', () => {
     const after = refuse(before, 'collector.in.upgrading', 10);
     expect(after).toMatchObject({ used: 1, ending: failed.ending, open: { state: 'adopted', ours: false } });
   });
@@ -64,7 +64,7 @@ describe('a retry', () => {
 describe('the correction of a drift', () => {
   const before = endedEntry('updated', {}, { drifts: 1, open: attempt({ state: 'intended' }) });
 
-  test('U8, U10: does not count as a drift when somebody else upgrades the collector already', () => {
+  test('U8, U10: does not count as a drift if another tool upgrades the collector already', () => {
     const after = refuse(before, 'collector.in.upgrading', 10);
     expect(after).toMatchObject({ drifts: 0, open: { state: 'adopted', ours: false } });
   });
@@ -74,17 +74,17 @@ describe('a probe', () => {
   const before = openEntry({ state: 'intended', probe: true, sinceMs: 5_000 }, { used: 1 });
   const nowMs = 5_000 + graceMs + 100;
 
-  test('U3: in.upgrading adopts our own attempt', () => {
+  test('U3: in.upgrading adopts the own attempt', () => {
     const after = refuse(before, 'collector.in.upgrading', nowMs);
     expect(after).toMatchObject({ used: 1, ending: undefined });
     expect(after?.open).toMatchObject({ state: 'adopted', ours: true, sinceMs: nowMs });
   });
 
-  test('U3: collector.invalid ends it, and the attempt stays used', () => {
+  test('U3: collector.invalid ends the attempt, which stays used', () => {
     expect(refuse(before, 'collector.invalid', nowMs)).toMatchObject({ used: 1, ending: { kind: 'invalid' } });
   });
 
-  test('U11: type.invalid ends it', () => {
+  test('U11: type.invalid ends the attempt', () => {
     expect(refuse(before, 'collector.type.invalid', nowMs)).toMatchObject({ used: 1, ending: { kind: 'refused' } });
   });
 
@@ -103,7 +103,7 @@ describe('a probe', () => {
     },
   );
 
-  test('U3: after version.invalid the next one waits for a listing sent G after this', () => {
+  test('U3: after version.invalid the next probe waits for a listing sent G after the refusal', () => {
     const { open } = refuse(before, 'collector.version.invalid', nowMs) as Entry;
     if (!open) throw new Error('it is open');
     expect(evidenceFromMs(open, settings)).toBe(nowMs + graceMs);
@@ -111,14 +111,14 @@ describe('a probe', () => {
     expect(probeIsDue(open, row(oldVersion, nowMs + graceMs), settings)).toBe(true);
   });
 
-  test('U7: after version.invalid a listing at the target shows that the attempt had succeeded', () => {
+  test('U7: after version.invalid a listing at the target shows that the attempt has succeeded', () => {
     const after = refuse(before, 'collector.version.invalid', nowMs) as Entry;
     const laterMs = nowMs + graceMs;
     const judged = settleEntry(after, evidence({ row: row(target, laterMs) }), moment(laterMs), settings);
     expect(judged?.ending?.kind).toBe('updated');
   });
 
-  test('U11: after not.alive nothing is posted until the collector was seen alive since', () => {
+  test('U11: after not.alive nothing is posted until a newer sign of life', () => {
     const known = row(oldVersion, nowMs, { lastSeenAliveMs: 100 });
     const { open } = refuse(before, 'collector.not.alive', nowMs, { row: known }) as Entry;
     if (!open) throw new Error('it is open');
@@ -128,12 +128,12 @@ describe('a probe', () => {
     expect(probeIsDue(open, row(oldVersion, laterMs, { lastSeenAliveMs: 101 }), settings)).toBe(true);
   });
 
-  test('U5: a withdrawn one does not put off the time by which it is judged', () => {
+  test('U5: a withdrawn probe does not delay the judgement of its attempt', () => {
     const after = settleEntry(before, evidence({ posted: { kind: 'notSent' } }), moment(nowMs), settings);
     expect(after?.open).toMatchObject({ state: 'unknown', sinceMs: 5_000 });
   });
 
-  test('U5: one without an answer leaves the attempt as old as it was, and waits for another look', () => {
+  test('U5: a probe without an answer does not change the age of its attempt, and waits for another listing', () => {
     const posted = { kind: 'unknown', message: 'reset' } as const;
     const after = settleEntry(before, evidence({ posted }), moment(nowMs), settings);
     expect(after?.open).toMatchObject({ state: 'unknown', sinceMs: before.open?.sinceMs, probedAtMs: nowMs });

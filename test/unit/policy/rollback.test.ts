@@ -47,7 +47,7 @@ const updated = (more: Partial<Ending> = {}, rest: Partial<Entry> = {}) => ended
 const backAfter = (kind: EndingKind, rest: Partial<Entry> = {}) =>
   endedEntry(kind, { toVersion: oldVersion }, { back: true, ...rest });
 
-describe('where each stands', () => {
+describe('the state of each collector in a rollback', () => {
   test.each<[string, Entry, Partial<Collector> | undefined, Place]>([
     ['was brought to the target', updated(), {}, 'candidates'],
     ['died there, and runs again', endedEntry('died'), {}, 'candidates'],
@@ -84,13 +84,13 @@ describe('where each stands', () => {
     expect(placeOf(rolledBack(known, row))).toBe(place);
   });
 
-  test('U13: a collector that belongs to another policy by now is that one’s', () => {
+  test('U13: a collector that belongs to another policy now is not rolled back', () => {
     const bench = rolledBack(updated());
     bench.ownership.unclaim('policy-a', '1');
     expect(placeOf(bench)).toBe('nowhere');
   });
 
-  test('U13: nor is who another policy waits for, once what was in flight has ended', () => {
+  test('U13: a collector that another policy waits for is not rolled back again after the attempt in flight', () => {
     const withdrawn = openEntry(
       { toVersion: oldVersion, number: 1, state: 'intended' },
       { back: true, ending: updated().ending },
@@ -102,11 +102,11 @@ describe('where each stands', () => {
     expect(decided(bench, { nowMs, posted }).post).toEqual([]);
   });
 
-  test('a collector that is gone from the service is nobody to take back', () => {
+  test('a collector that the service no longer lists is not rolled back', () => {
     expect(placeOf(rolledBack(updated(), null))).toBe('nowhere');
   });
 
-  test('U7: a collector that is at the only build, which no list shows, is rolled back by what is on record', () => {
+  test('U7: a collector at the only build, which no list shows, is rolled back to its recorded version', () => {
     const bench = rolledBack(updated(), null);
     bench.listing.isObservable = false;
     bench.rebuild();
@@ -125,26 +125,29 @@ describe('where each stands', () => {
       endedEntry('failed', { toVersion: oldVersion }, { back: true }),
       'disk full; no list shows the collector, so the rollback cannot be retried',
     ],
-  ])('a collector that is at the only build, which no list shows, and %s, stays and is named', (_, known, why) => {
-    const bench = rolledBack(known, null);
-    bench.listing.isObservable = false;
-    bench.rebuild();
-    expect(placeOf(bench)).toBe('left');
-    const { post, health, settled, figures } = decided(bench, { nowMs });
-    expect(post).toEqual([]);
-    expect(health.reason).toBe('RolledBack');
-    expect(settled).toBe(true);
-    expect(figures().failureReasons).toMatchObject([{ reason: `not rolled back: ${why}` }]);
-    bench.listing.isObservable = true;
-    bench.listing.show(
-      nowMs,
-      fleetOf(1, () => ({ collectorVersion: target, lastSeenAliveMs: 1 })),
-    );
-    bench.sync();
-    expect(placeOf(bench)).toBe('candidates');
-  });
+  ])(
+    'a collector at the only build, which no list shows, and that %s, keeps its version and is reported',
+    (_, known, why) => {
+      const bench = rolledBack(known, null);
+      bench.listing.isObservable = false;
+      bench.rebuild();
+      expect(placeOf(bench)).toBe('left');
+      const { post, health, settled, figures } = decided(bench, { nowMs });
+      expect(post).toEqual([]);
+      expect(health.reason).toBe('RolledBack');
+      expect(settled).toBe(true);
+      expect(figures().failureReasons).toMatchObject([{ reason: `not rolled back: ${why}` }]);
+      bench.listing.isObservable = true;
+      bench.listing.show(
+        nowMs,
+        fleetOf(1, () => ({ collectorVersion: target, lastSeenAliveMs: 1 })),
+      );
+      bench.sync();
+      expect(placeOf(bench)).toBe('candidates');
+    },
+  );
 
-  test('U5: a collector that is at the only build, and of whose way back nothing was heard, is not forgotten', () => {
+  test('U5: a collector at the only build whose rollback has an unknown outcome is not forgotten', () => {
     const { openLimitMs } = settings;
     const unheard = openEntry({ toVersion: oldVersion, state: 'unknown' }, { back: true, ending: updated().ending });
     const bench = rolledBack(unheard, null);
@@ -167,7 +170,7 @@ describe('where each stands', () => {
   });
 });
 
-describe('what is started', () => {
+describe('attempts of a rollback', () => {
   const posts = (bench: PolicyBench, seen: Seen = {}) =>
     decided(bench, { nowMs, ...seen }).post.map(({ collectorId, open, used, back }) => [
       collectorId,
@@ -176,17 +179,17 @@ describe('what is started', () => {
       back,
     ]);
 
-  test('U14: an attempt to the version that it had, counted from 1', () => {
+  test('U14: go to the former version of the collector, and are counted from 1', () => {
     expect(posts(rolledBack(updated({}, { used: 3 })))).toEqual([['1', oldVersion, 1, true]]);
     expect(posts(rolledBack(backAfter('failed', { used: 1 })))).toEqual([['1', oldVersion, 2, true]]);
   });
 
-  test('without leave for downgrades, and although the target is offered no longer', () => {
+  test('need no allowDowngrade, and no offer of the target', () => {
     expect(posts(rolledBack(updated()), { notOffered: 'It offers 1.' })).toHaveLength(1);
     expect(rolledBack(updated()).spec.allowDowngrade).toBe(false);
   });
 
-  test('U8: a collector that seems to be back is looked at first: the list may lag', () => {
+  test('U8: wait for a listing if the collector seems to run the former version, because the list may be outdated', () => {
     const bench = rolledBack(updated({ sinceMs: nowMs - 1_000 }), { collectorVersion: oldVersion }, nowMs - 500);
     const { post, requeueAfterMs, health } = decided(bench, { nowMs });
     expect(post).toEqual([]);
@@ -195,13 +198,13 @@ describe('what is started', () => {
     expect(posts(rolledBack(updated({ sinceMs: nowMs - 1_000 }), {}, nowMs - 2_000))).toHaveLength(1);
   });
 
-  test('nobody towards the target, not even on trial', () => {
+  test('never go to the target, not even as probes', () => {
     const unknown = openEntry({ state: 'unknown' });
     expect(posts(rolledBack(unknown, { collectorVersion: oldVersion }))).toEqual([]);
     expect(posts(rolledBack(endedEntry('failed'), { collectorVersion: oldVersion }))).toEqual([]);
   });
 
-  test('U3: on trial, who is on the rollback with an unknown outcome', () => {
+  test('U3: are probed if their outcome is unknown', () => {
     const unknown = openEntry({ state: 'unknown', toVersion: oldVersion }, { back: true });
     const bench = rolledBack(unknown);
     const { post } = decided(bench, { nowMs: graceMs });
@@ -226,11 +229,11 @@ describe('what is started', () => {
       },
     ],
     ['only observing', { policy: { spec: { mode: 'Observe' } } }],
-  ])('nobody while %s', (_, seen) => {
+  ])('do not start while %s', (_, seen) => {
     expect(posts(rolledBack(updated()), seen)).toEqual([]);
   });
 
-  test('R8: where windows go by the collectors’ zones, who has none that can be read stays, and is named', () => {
+  test('R8: do not start for a collector without a readable time zone if windows use the zones of collectors, which is reported', () => {
     const windows = [{ schedule: '0 1 * * *', duration: '4h', timeZoneSource: 'Collector' }] as const;
     const maintenance = { windows: [...windows], cutoff: '30m', exclusions: [] };
     const { health, figures } = decided(rolledBack(updated(), { timeZone: 'Mars/Phobos' }), {
@@ -255,7 +258,7 @@ describe('what is started', () => {
     ]);
   });
 
-  test('no more at once than the policy allows', () => {
+  test('are limited by maxInProgress of the policy', () => {
     const strategy = { maxInProgress: 2, order: 'Name' } as const;
     const entries = ['1', '2', '3', '4'].map((collectorId) => ({ ...updated(), collectorId }));
     const collectors = fleetOf(4, () => ({ collectorVersion: target }));
@@ -263,7 +266,7 @@ describe('what is started', () => {
     expect(posts(bench).map(([id]) => id)).toEqual(['1', '2']);
   });
 
-  test('R7: in no stages, also who has failed on its way: neither their places nor their approvals count', () => {
+  test('R7: ignore stages, their limits and their approvals, also after a failed attempt', () => {
     const canary = {
       name: 'canary',
       size: '100%',
@@ -288,7 +291,7 @@ describe('what is started', () => {
     }
   });
 
-  test('no failure counts on the rollback: it is stopped already', () => {
+  test('do not count as failures, because the rollout is already stopped', () => {
     const failing = openEntry({ toVersion: oldVersion }, { back: true });
     const reading = {
       id: '77',
@@ -305,7 +308,7 @@ describe('what is started', () => {
   });
 });
 
-describe('what people read', () => {
+describe('the message of a rollback', () => {
   const health = (...entries: readonly Entry[]) => {
     const numbered = entries.map((one, index) => ({ ...one, collectorId: String(index + 1) }));
     const collectors = fleetOf(entries.length, () => ({ collectorVersion: target }));
@@ -343,7 +346,7 @@ describe('what people read', () => {
     expect(decided(rolledBack(backAfter('updated')), observe).health.reason).toBe('RolledBack');
   });
 
-  test('U14: a collector that could not be rolled back is named, with the words of the service', () => {
+  test('U14: names collectors that could not be rolled back, with the reason of the service', () => {
     const failed = endedEntry('failed', { toVersion: oldVersion, message: 'disk full' }, { back: true, used: 3 });
     const entries = [failed, updated({}, { before: undefined })].map((one, at) => ({
       ...one,

@@ -20,7 +20,7 @@ test('the first rollout of a policy', () => {
   expect(nextRollout(undefined, undefined, beginning)).toEqual(header({ attempts: 0 }));
 });
 
-test('U1: with a lost ledger, rollouts are counted on from what the status shows', () => {
+test('U1: after the loss of the ledger, continues the numbers of rollouts in the status', () => {
   const status = { rollout: { id: '7-19.1-1', startTime: '2026-11-01T00:00:00Z' } };
   expect(nextRollout(undefined, status, beginning)).toMatchObject({
     rolloutId: `8-${target}`,
@@ -28,7 +28,7 @@ test('U1: with a lost ledger, rollouts are counted on from what the status shows
   });
 });
 
-test('U1: also when the last rollout had ended, so that only the history shows it', () => {
+test('U1: also if the last rollout has ended and only the history shows it', () => {
   const startTime = '2026-11-01T00:00:00Z';
   const record = {
     targetVersion: '19.1-1',
@@ -47,7 +47,7 @@ test('U1: also when the last rollout had ended, so that only the history shows i
   expect(nextRollout(undefined, status, beginning).rolloutNumber).toBe(13);
 });
 
-test('U1: an id that is none counts for nothing', () => {
+test('U1: ignores an invalid id', () => {
   const status = { rollout: { id: 'x', startTime: '2026-11-01T00:00:00Z' } };
   expect(nextRollout(undefined, status, beginning).rolloutNumber).toBe(1);
 });
@@ -58,7 +58,7 @@ describe('a new target', () => {
     expect(nextRollout(before, undefined, later).selection).toBe(before.selection);
   });
 
-  test('in mid-rollout, the one before is superseded, with what it came to', () => {
+  test('during a rollout supersedes that rollout, whose result is recorded', () => {
     const before = header({ attempts: 40, startedAtMs: epochMs });
     const next = nextRollout(before, undefined, { ...later, counts: counts({ updated: 30, failed: 2 }) });
     expect(next).toMatchObject({
@@ -82,19 +82,19 @@ describe('a new target', () => {
     ]);
   });
 
-  test('a stopped rollout is recorded as stopped', () => {
+  test('after a stop records the rollout as stopped', () => {
     const before = header({ stop: { kind: 'failures', message: 'x', atMs: 1 } });
     const next = nextRollout(before, undefined, { ...later, counts: counts({ updated: 3, failed: 1 }) });
     expect(next.history).toMatchObject([{ outcome: 'Stopped', updated: 3, failed: 1 }]);
   });
 
-  test('after a completed one, the history stays as it was', () => {
+  test('after a completed rollout does not change the history', () => {
     const before = header({ completedAtMs: epochMs + 1, history: [ended(`1-${target}`)] });
     expect(nextRollout(before, undefined, later).history).toBe(before.history);
   });
 });
 
-describe('a target that comes back (R6)', () => {
+describe('a target that returns (R6)', () => {
   const one = (number: number, of: string, more: Partial<RolloutHistory> = {}): RolloutHistory => ({
     ...ended(`${number}-${of}`),
     targetVersion: of,
@@ -154,7 +154,7 @@ describe('the completion (R5)', () => {
   const complete = header({ ...before, completedAtMs: epochMs });
   const fresh = { tally: { number: 4, finished: 0, failed: 0 }, stages: [{ tally: { finished: 0, failed: 0 } }] };
 
-  test('is recorded when all stages have ended, and begins the next tally', () => {
+  test('is recorded when all stages have ended, and starts a new tally', () => {
     const after = headerAfter(before, { ...progress, isUpdated: true, isOver: true });
     expect(after).toMatchObject({ completedAtMs: epochMs + 9, history: [{ outcome: 'Completed' }], ...fresh });
   });
@@ -172,7 +172,7 @@ describe('the completion (R5)', () => {
     expect(headerAfter(known, { ...progress, isUpdated: true, isOver: true, ...more })).toBe(known);
   });
 
-  test('begins the next tally each time that all late joiners are at the target', () => {
+  test('starts a new tally each time all late joiners are at the target', () => {
     expect(headerAfter(complete, { ...progress, isUpdated: true, isOver: true })).toMatchObject(fresh);
     expect(headerAfter(complete, { ...progress, isUpdated: false, isOver: true })).toBe(complete);
     const failed = { ...progress, counts: counts({ updated: 1, failed: 1 }), isUpdated: true, isOver: true };

@@ -75,7 +75,7 @@ const rolloutId = `1-${target}`;
 describe('a stage starts', () => {
   const two: Setting = { fleet: ['old', 'old', 'old'] };
 
-  test('with the members that it chooses then, in the first decision in which something may start', () => {
+  test('with members that it chooses in the first decision in which an upgrade may start', () => {
     expect(decision(two)).toMatchObject({ started: ['1', '2'], post: [] });
     expect(namesOf(decision(two))).toEqual(['canary']);
   });
@@ -104,7 +104,7 @@ describe('a stage starts', () => {
     }
   });
 
-  test('only when it has a member: it then waits for a person', () => {
+  test('only with members: otherwise it waits for a person', () => {
     const empty = stage('empty', { selector: { matchNames: ['none'] } });
     const setting: Setting = { fleet: ['old'], stages: [empty, rest] };
     const { state, health, settled } = decision(setting);
@@ -117,20 +117,20 @@ describe('a stage starts', () => {
     expect(skipped.header.stages?.[0]).toMatchObject({ members: 0, endedAtMs: epochMs + nowMs });
   });
 
-  test('and ends at once, as the last without list, when earlier stages have all collectors', () => {
+  test('and ends at once if it is a last stage without list, and earlier stages have all collectors', () => {
     const done = decision({ fleet: ['there', 'there'], started: {} });
     expect(namesOf(done)).toEqual(['canary', 'rest']);
     expect(done.header.completedAtMs).toBe(epochMs + nowMs);
   });
 
-  test('with its limits frozen: another text changes only the stages that have not started', () => {
+  test('with frozen limits: an edit changes only stages that have not started', () => {
     const started = { maxFailures: 0, maxInProgress: 1 };
     const stages = [{ ...canary, maxFailures: 5, maxInProgress: 9, soakDuration: '0s' }, rest];
     const { header } = decision({ fleet: ['upgraded', 'old', 'old'], started, stages });
     expect(header.stages?.[0]).toMatchObject({ maxFailures: 0, maxInProgress: 1, soakMs: hourMs });
   });
 
-  test('and runs to its end when it is deleted from the spec', () => {
+  test('and continues to its end when it is deleted from the spec', () => {
     const { gate } = decision({ fleet: ['upgraded', 'inFlight', 'old'], started: {}, stages: [rest] }).state;
     expect(gate?.waitsFor).toBe('the end of stage canary');
     const over = decision({
@@ -142,7 +142,7 @@ describe('a stage starts', () => {
   });
 });
 
-describe('a stage under way', () => {
+describe('an active stage', () => {
   test.each<[string, Setting, string | undefined]>([
     ['waits for its members', { fleet: ['upgraded', 'old', 'old'], started: {} }, 'the end of stage canary'],
     [
@@ -214,13 +214,13 @@ describe('a stage under way', () => {
     expect(decision(setting).state.gate?.waitsFor).toBe(waitsFor);
   });
 
-  test('keeps the start of its soak, whatever comes later', () => {
+  test('keeps the start of its soak in all cases', () => {
     const started = { updatedAtMs: epochMs + hourMs + 1 };
     const { header } = decision({ fleet: ['upgraded', 'inFlight', 'old'], started });
     expect(header.stages?.[0]?.updatedAtMs).toBe(started.updatedAtMs);
   });
 
-  test('leaves a member that comes back in its soak to the last stage', () => {
+  test('leaves a member that returns during its soak to the last stage', () => {
     const soaking = { fleet: ['upgraded', 'old', 'old'], started: { updatedAtMs: epochMs + hourMs + 1 } } as const;
     expect(decision(soaking).post).toEqual([]);
     const ended = stageRecord('canary', { updatedAtMs: epochMs, endedAtMs: epochMs });
@@ -245,7 +245,7 @@ describe('an inconclusive stage', () => {
     expect(health.message).toContain('logfleet approve --stage canary');
   });
 
-  test('stops the rollout also when its members are gone at the end of the soak', () => {
+  test('stops the rollout also when its members are no longer listed at the end of the soak', () => {
     const started = { upgraded: true, updatedAtMs: epochMs } as const;
     expect(decision({ fleet: ['gone', 'gone', 'there'], started }).header.stop?.kind).toBe('inconclusive');
   });
@@ -270,21 +270,21 @@ describe('an inconclusive stage', () => {
     expect(new Set(again.started)).toEqual(new Set(['1', '2', '3']));
   });
 
-  test('does not wait for an approval as an empty stage in the decision that applies the retry', () => {
+  test('does not wait for approval like an empty stage in the decision that applies the retry', () => {
     const seen = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
     const { state, health } = decision({ ...stopped, fleet: ['failed', 'failed', 'old'], seen });
     expect(state.gate).toBeUndefined();
     expect(health.reason).toBe('RollingOut');
   });
 
-  test('ends as it is after an approval', () => {
+  test('ends without members at the target after an approval', () => {
     const { header } = decision({ ...stopped, seen: approved(`${rolloutId}/canary`) });
     expect(header.stop).toBeUndefined();
     expect(header.stages?.map(({ name }) => name)).toEqual(['canary', 'rest']);
     expect(header.stages?.[0]?.endedAtMs).toBe(epochMs + nowMs);
   });
 
-  test('does not end by the approval with which it started', () => {
+  test('is not ended by the approval with which it started', () => {
     const header = { approved: ['canary'] };
     const seen = approved(`${rolloutId}/canary`);
     const first = decision({ fleet: ['failed', 'failed', 'old'], started: failures, header, seen });
@@ -308,12 +308,12 @@ describe('failures', () => {
     expect(decision({ ...setting, spec: spec(action) }).header.stop?.kind).toBe(kind);
   });
 
-  test('of a rollout that was complete stop it, and are never rolled back', () => {
+  test('of a completed rollout stop it, without a rollback', () => {
     const header = { ...one, completedAtMs: epochMs };
     expect(decision({ ...setting, header, spec: spec('Rollback') }).header.stop?.kind).toBe('failures');
   });
 
-  test('with action Continue keep the rollout from its completion, and are reported', () => {
+  test('with action Continue are reported and keep the rollout from its completion', () => {
     const ended = { updatedAtMs: epochMs, endedAtMs: epochMs };
     const fleet = ['upgraded', 'failed'] as const;
     const { header, health } = decision({
@@ -328,7 +328,7 @@ describe('failures', () => {
   });
 });
 
-test('a rollout whose other stages are deleted goes on without stages, and completes with the last collector', () => {
+test('a rollout whose remaining stages are deleted continues without stages, and completes with the last collector', () => {
   const ended = { updatedAtMs: epochMs, endedAtMs: epochMs };
   const goesOn = decision({ fleet: ['there', 'there', 'old'], started: ended, stages: [] });
   expect(goesOn.header.completedAtMs).toBeUndefined();
@@ -338,27 +338,27 @@ test('a rollout whose other stages are deleted goes on without stages, and compl
 });
 
 describe('late joiners', () => {
-  test('of an ended stage are limited by the policy, no longer by maxInProgress of the stage', () => {
+  test('of an ended stage are limited by maxInProgress of the policy, not of the stage', () => {
     const record = stageRecord('rest', { maxInProgress: 1, updatedAtMs: epochMs, endedAtMs: epochMs });
     const header = { stages: [record], completedAtMs: epochMs };
     const { post } = decision({ fleet: ['there', 'old', 'old', 'old'], stages: [rest], header });
     expect(post.map(({ collectorId }) => collectorId)).toEqual(['2', '3', '4']);
   });
 
-  test('of a last stage without list are upgraded in its soak, which goes on', () => {
+  test('of a last stage without list are upgraded during its soak, which continues', () => {
     const record = stageRecord('rest', { soakMs: hourMs, upgraded: true, updatedAtMs: epochMs + hourMs + 1 });
     const { post, header } = decision({ fleet: ['upgraded', 'old'], stages: [rest], header: { stages: [record] } });
     expect(post.map(({ collectorId }) => collectorId)).toEqual(['2']);
     expect(header.stages?.[0]).toEqual(record);
   });
 
-  test('do not keep that stage from its end', () => {
+  test('of a last stage do not delay its end', () => {
     const record = stageRecord('rest', { soakMs: hourMs, upgraded: true, updatedAtMs: epochMs });
     const { header } = decision({ fleet: ['upgraded', 'inFlight'], stages: [rest], header: { stages: [record] } });
     expect(header.completedAtMs).toBe(epochMs + nowMs);
   });
 
-  test('are skipped where the last stage has a list', () => {
+  test('are skipped if the last stage has a list', () => {
     const ended = { updatedAtMs: epochMs, endedAtMs: epochMs };
     const { post, figures } = decision({ fleet: ['there', 'there', 'old'], started: ended, stages: [canary] });
     expect(post).toEqual([]);

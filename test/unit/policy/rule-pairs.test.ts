@@ -50,8 +50,8 @@ function expectHeld(by: Blocker, inForce: InForce): void {
   expect(told).toMatch(blockers[by]);
 }
 
-describe('each alone', () => {
-  test('none: web-9 is started', () => {
+describe('each rule alone', () => {
+  test('no rule: web-9 is upgraded', () => {
     expect(outcome({ holds: [] }).posted).toBe(target);
   });
 
@@ -224,14 +224,14 @@ const backPairs = meeting.filter(([one, other]) => isBlocker(one) && other === '
 const retryPairs = meeting.filter(([, other]) => other === "person's retry");
 const agePairs = meeting.filter(([, other]) => other === 'age of the build');
 
-test('the matrix names every pair, once', () => {
+test('the tables contain each pair of rules once', () => {
   expect(pairs).toHaveLength((rules.length * (rules.length - 1)) / 2);
   expect(new Set(pairs.map(nameOf)).size).toBe(pairs.length);
   const rows = [...blockerPairs, ...backPairs, ...retryPairs, ...agePairs].map(nameOf);
   expect([...rows, ...Object.keys(apart), ...inTimeAlone].sort()).toEqual(pairs.map(nameOf).sort());
 });
 
-describe('two that keep web-9 from being started', () => {
+describe('two rules that forbid the upgrade of web-9', () => {
   test.each(rowsOf(blockerPairs))('%s', (_, first, second) => {
     const [one, other] = [first as Blocker, second as Blocker];
     const { posted, told } = outcome({ holds: [one, other] });
@@ -264,12 +264,12 @@ const holdsBack: readonly Blocker[] = [
 ];
 
 describe('a rollback', () => {
-  test('takes web-9 back', () => {
+  test('returns web-9 to its former version', () => {
     expect(outcome({ holds: ['rollback'] }).posted).toBe(formerTarget);
     expect(outcome({ holds: [], over: ['rollback'] }).posted).toBeUndefined();
   });
 
-  test('takes nobody back who may be there already before a look at it', () => {
+  test('does not start for a collector that may run its former version already, before a listing', () => {
     const sinceMs = nowMs - 2_000;
     const known = { ...endedEntry('updated', { sinceMs }, { before: formerTarget }), collectorId: '9' };
     const backAt = (collectorVersion: string) => {
@@ -305,7 +305,7 @@ describe("a person's retry", () => {
     expectHeld(first as Blocker, { holds: [first], over: [retry] });
   });
 
-  test("rollback × person's retry: it ends that", () => {
+  test("rollback × person's retry: the retry ends the rollback", () => {
     expect(outcome({ holds: ['rollback', "person's retry"] }).posted).toBeUndefined();
     expect(outcome({ holds: ['rollback'], over: ["person's retry"] }).posted).toBe(formerTarget);
   });
@@ -319,8 +319,8 @@ describe("a person's retry", () => {
   });
 });
 
-describe('the age of a build: while a newer one is too young, the rollout of the one before goes by its rules', () => {
-  test('alone: web-9 is started towards the one before, and towards the newer one once that is old enough', () => {
+describe('the age of a build: while a newer build is too young, the rollout to the older build follows its rules', () => {
+  test('alone: web-9 is upgraded to the older build, and to the newer one when that build is old enough', () => {
     expect(outcome({ holds: ['age of the build'] }).posted).toBe(target);
     expect(outcome({ holds: [], over: ['age of the build'] }).posted).toBe(newerVersion);
   });
@@ -334,7 +334,7 @@ describe('the age of a build: while a newer one is too young, the rollout of the
     expect(outcome({ holds: [], over: [one, age] }).posted).toBe(newerVersion);
   });
 
-  test('rollback × age of the build: the rollout of either is rolled back', () => {
+  test('rollback × age of the build: rollouts to both builds are rolled back', () => {
     for (const [inForce, version] of [
       [{ holds: ['rollback', 'age of the build'] }, target],
       [{ holds: ['rollback'], over: ['age of the build'] }, newerVersion],
@@ -345,12 +345,12 @@ describe('the age of a build: while a newer one is too young, the rollout of the
     expect(outcome({ holds: ['age of the build'], over: ['rollback'] }).posted).toBeUndefined();
   });
 
-  test("person's retry × age of the build: it continues towards the one before", () => {
+  test("person's retry × age of the build: the rollout to the older build continues", () => {
     expect(outcome({ holds: ['failure stop', "person's retry", 'age of the build'] }).posted).toBe(target);
     expectHeld('failure stop', { holds: ['failure stop', 'age of the build'], over: ["person's retry"] });
   });
 });
 
-describe('cannot meet', () => {
+describe('rules that exclude each other', () => {
   test.each(Object.entries(apart))('%s: one of them rules the other out', (_, show) => show());
 });

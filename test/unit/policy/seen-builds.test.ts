@@ -17,8 +17,8 @@ function watcher(store = new MemoryLedgerStore(), isCandidate: (version: string)
   return { store, look };
 }
 
-describe('U1: what cannot be observed again is written down before it counts', () => {
-  test('once a build is new, and not again', async () => {
+describe('U1: the time of a build is stored before it counts', () => {
+  test('once for a new build, and not again', async () => {
     const { store, look } = watcher();
     expect(await look(100, ['19.1-1'])).toEqual({ '19.1-1': 100 });
     expect(await look(200, ['19.1-1'])).toEqual({ '19.1-1': 100 });
@@ -26,14 +26,14 @@ describe('U1: what cannot be observed again is written down before it counts', (
     expect(store.writes).toEqual(['builds', 'builds']);
   });
 
-  test('the next process counts on', async () => {
+  test('and is used by the next process', async () => {
     const { store, look } = watcher();
     await look(100, ['19.1-1']);
     expect(await watcher(store).look(900, ['19.1-1'])).toEqual({ '19.1-1': 100 });
     expect(store.writes).toEqual(['builds']);
   });
 
-  test('a write that fails tells no age, and what stands there is read again', async () => {
+  test('and does not count if the write fails; the stored record is then read again', async () => {
     const { store, look } = watcher();
     await look(100, ['19.1-1']);
     store.beforeWrite = () => {
@@ -44,7 +44,7 @@ describe('U1: what cannot be observed again is written down before it counts', (
     expect(await look(300, ['19.1-1', '19.2-1'])).toEqual({ '19.1-1': 100, '19.2-1': 300 });
   });
 
-  test('of two writers the second reads what the first wrote', async () => {
+  test('and the second of two writers reads the record of the first', async () => {
     const first = watcher();
     const second = watcher(first.store);
     await first.look(100, ['19.1-1']);
@@ -59,15 +59,15 @@ describe('U1: what cannot be observed again is written down before it counts', (
   });
 });
 
-describe('an age begins again', () => {
-  test('when a list leaves the build out and a later one has it again', async () => {
+describe('the age of a build starts again', () => {
+  test('when a list omits the build and a later list has it again', async () => {
     const { look } = watcher();
     await look(100, ['19.2-1', '19.1-1']);
     expect(await look(200, ['19.2-1'])).toEqual({ '19.2-1': 100 });
     expect(await look(300, ['19.2-1', '19.1-1'])).toEqual({ '19.2-1': 100, '19.1-1': 300 });
   });
 
-  test('not by an empty list, which says nothing about builds', async () => {
+  test('not after an empty list, which says nothing about builds', async () => {
     const { store, look } = watcher();
     await look(100, ['19.1-1']);
     await look(200, []);
@@ -83,7 +83,7 @@ describe('an age begins again', () => {
     expect(await look(300, ['19.1-1'], 'a')).toEqual({ '19.1-1': 300 });
   });
 
-  test('when the clock says that it was seen in the future', async () => {
+  test('when its stored time is in the future', async () => {
     const { store, look } = watcher();
     await look(900, ['19.1-1']);
     expect(await look(500, ['19.1-1'])).toEqual({ '19.1-1': 500 });
@@ -97,7 +97,7 @@ describe('an age begins again', () => {
     ['is no object', '7'],
     ['has ages that are none', '{"format":1,"service":"a","seen":[["19.1-1","100"]]}'],
     ['has no ages', '{"format":1,"service":"a"}'],
-  ])('when the shard %s, and is written over', async (_, content) => {
+  ])('when the shard %s, and the shard is overwritten', async (_, content) => {
     const { store, look } = watcher();
     await look(100, ['19.1-1']);
     if (content === undefined) store.shards.delete('builds');
@@ -108,7 +108,7 @@ describe('an age begins again', () => {
   });
 });
 
-test('the 100 newest are kept: the latest, then those that may be chosen, then the others', async () => {
+test('the 100 newest builds are kept: first the latest, then candidates of the channel, then the others', async () => {
   const { look } = watcher(new MemoryLedgerStore(), (version) => version.startsWith('18.'));
   const others = Array.from({ length: 150 }, (_, index) => `19.${index}-1`);
   const kept = Object.keys(await look(100, ['17.1-1', ...others, '18.1-1', '18.2-1', 'nightly']));

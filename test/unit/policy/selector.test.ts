@@ -19,7 +19,7 @@ const bare = collector('2', { name: 'bare', collectorVersion: undefined, alive: 
 const matches = (selector: CollectorSelector, one: Collector = web, exclude?: readonly CollectorSelector[]) =>
   compileSelection(selector, exclude)(one);
 
-describe('members are ANDed', () => {
+describe('members of a selector are combined with AND', () => {
   test.each<[string, CollectorSelector, boolean]>([
     ['{} is everybody', {}, true],
     ['an empty list of names asks nothing', { matchNames: [] }, true],
@@ -79,14 +79,14 @@ describe('expressions', () => {
     expect(matches(selector, bare)).toBe(absent);
   });
 
-  test('a version that cannot be read is neither older nor newer', () => {
+  test('a version that cannot be parsed is neither older nor newer', () => {
     const odd = collector('3', { collectorVersion: 'nightly' });
     for (const operator of ['Lt', 'Lte', 'Gt', 'Gte'] as const) {
       expect(matches(on('collectorVersion', operator, ['19.1-1']), odd)).toBe(false);
     }
   });
 
-  test('all must hold', () => {
+  test('all expressions must hold', () => {
     const both = (version: string): CollectorSelector => ({
       matchExpressions: [
         { key: 'osName', operator: 'Exists' },
@@ -110,7 +110,7 @@ describe('exclusions', () => {
     expect(matches({}, web, exclude)).toBe(holds);
   });
 
-  test('do not bring in who was not selected', () => {
+  test('do not select collectors that the selector does not match', () => {
     expect(matches({ matchNames: ['db-*'] }, web, [{ matchNames: ['app-*'] }])).toBe(false);
   });
 });
@@ -146,12 +146,12 @@ describe('globs', () => {
     expect(matchesGlob(pattern, text)).toBe(holds);
   });
 
-  test('no pattern makes them slow', () => {
+  test('no pattern takes long', () => {
     const pattern = `${'*a'.repeat(100)}*b`;
     expect(matchesGlob(pattern, 'a'.repeat(256))).toBe(false);
   });
 
-  test('say the same as a plain definition of what a glob is', () => {
+  test('equal a simple definition of globs', () => {
     const plain = ([sign, ...pattern]: readonly string[], [letter, ...text]: readonly string[]): boolean => {
       if (sign === undefined) return letter === undefined;
       if (sign !== '*') return (sign === '?' ? letter !== undefined : letter === sign) && plain(pattern, text);

@@ -16,7 +16,7 @@ function found(reason: string): Health {
   return { ready: 'False', reason, message: '', reconciling: true, stalled: false };
 }
 
-describe('before the fleet is read', () => {
+describe('before the fleet was read', () => {
   const unanswered = { target, sameService: true, answered: false };
 
   test.each(['LedgerMissing', 'LedgerNotInstalled', 'LedgerUnreadable', 'ManifestUnusable', 'SecretNotFound'])(
@@ -40,7 +40,7 @@ describe('before all policies have claimed their collectors', () => {
     ['AllUpdated', 'ServiceUnavailable', false],
     ['ServiceUnavailable', 'AllUpdated', false],
     ['VersionNotOffered', 'AllUpdated', false],
-  ])('%s stays where %s is found: %s', (shown, reason, stays) => {
+  ])('%s stays if %s is found: %s', (shown, reason, stays) => {
     expect(staysUntilClaimed(shows(shown), found(reason), target)).toBe(stays);
     expect(staysUntilClaimed(shows(shown), found(reason), '19.999-9')).toBe(false);
   });

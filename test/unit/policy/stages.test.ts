@@ -43,7 +43,7 @@ describe('a stage with a size', () => {
     expect(chosen(stage({ size: '10%' }), all(90), 100)).toHaveLength(10);
   });
 
-  test('takes collectors that can be upgraded before those at the target, and those that do not run last', () => {
+  test('takes first collectors that can be upgraded, then those at the target, and offline ones last', () => {
     const candidates = [...all(20, 'updated'), candidate('a'), candidate('b', 'failed')];
     expect(new Set(chosen(stage({ size: 2 }), candidates))).toEqual(new Set(['a', 'b']));
     expect(chosen(stage({ size: 3 }), candidates)).toHaveLength(3);
@@ -51,7 +51,7 @@ describe('a stage with a size', () => {
     expect(chosen(stage({ size: 1 }), waiting, 21, { offlinePolicy: 'Wait' })).toEqual(['a']);
   });
 
-  test('takes those at the target like all others in an unproven rollout, where they soak', () => {
+  test('takes collectors at the target like all others in an unproven rollout, in which they soak', () => {
     const unproven = (of: readonly StageCandidate[]) =>
       idsOf(chooseMembers(stage({ size: 3 }), of, spec(), { selected: 20, unproven: true }, 0));
     const fresh = unproven(all(20));
@@ -59,7 +59,7 @@ describe('a stage with a size', () => {
     expect(unproven(upgraded)).toEqual(fresh);
   });
 
-  test('chooses by the ids alone, whatever the order of the collectors', () => {
+  test('chooses by ids only, whatever the order of the collectors', () => {
     const order = fc.shuffledSubarray(ids(50), { minLength: 50 });
     const expected = chosen(stage({ size: 7 }), all(50));
     fc.assert(
@@ -76,20 +76,20 @@ describe('a stage with a size', () => {
   });
 });
 
-describe('whatever the stage', () => {
+describe('for any stage', () => {
   test.each(['foreign', 'newer', 'skipped'] as const)('a collector that is %s is never chosen', (memberState) => {
     for (const of of [stage({ size: 5 }), stage({ selector: {} }), stage()])
       expect(chosen(of, all(2, memberState))).toEqual([]);
   });
 
-  test('an offline collector is chosen only where the policy waits for it, and a dead one likewise', () => {
+  test('an offline or dead collector is chosen only if the policy waits for it', () => {
     const away = [candidate('1', 'offline', { alive: false }), candidate('2', 'updated', { alive: false })];
     expect(chosen(stage(), away)).toEqual([]);
     expect(chosen(stage(), away, 2, { offlinePolicy: 'Wait' })).toEqual(['1', '2']);
   });
 });
 
-test('a stage with a selector takes all that match it', () => {
+test('a stage with a selector takes all collectors that match it', () => {
   const candidates = [candidate('1', 'pending', { osName: 'Linux' }), candidate('2'), candidate('3', 'updated')];
   const linux = stage({ selector: { matchFields: { osName: 'Linux' } } });
   expect(chosen(linux, candidates)).toEqual(['1']);
@@ -97,7 +97,7 @@ test('a stage with a selector takes all that match it', () => {
   expect(chosen(stage(), candidates)).toEqual(['1', '2', '3']);
 });
 
-test('whether a stage has a member is known without a walk over the whole fleet', () => {
+test('one matching collector is enough to know that a stage has a member', () => {
   const read: string[] = [];
   function* fleet() {
     for (const one of [candidate('1', 'skipped'), ...all(1_000)]) {
@@ -110,7 +110,7 @@ test('whether a stage has a member is known without a walk over the whole fleet'
   expect(hasMember(stage({ selector: { matchNames: ['none'] } }), fleet(), spec())).toBe(false);
 });
 
-test('the stages to come are those of the spec that have not started, whatever their places', () => {
+test('the waiting stages are those of the spec that have not started, in any order', () => {
   const stages = ['a', 'b', 'c'].map((name) => ({ ...stage({ size: 1 }), name }));
   const strategy = { maxInProgress: 1, order: 'Name' as const, stages };
   const started = [stageRecord('b'), stageRecord('gone')];
@@ -128,7 +128,7 @@ test.each([
   expect(shareOf(share, of)).toBe(expected);
 });
 
-test('the order of ids spreads neighbours', () => {
+test('collectors with similar ids are spread over the order', () => {
   const sorted = ids(1_000).sort((left, right) => stageOrder(left) - stageOrder(right));
   expect(new Set(sorted.slice(0, 10).map((id) => Math.floor(Number(id) / 100))).size).toBeGreaterThan(3);
 });

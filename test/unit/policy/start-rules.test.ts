@@ -44,8 +44,8 @@ const known = (observation = quiet, stop?: RolloutStop, parts?: PolicyParts): Kn
   now: moment(0),
 });
 
-describe('of all collectors', () => {
-  test('any may start where nothing is in the way', () => {
+describe('for all collectors', () => {
+  test('any collector may start if no rule forbids it', () => {
     expect(refusalOfAll(known())).toBeUndefined();
   });
 
@@ -67,7 +67,7 @@ describe('of all collectors', () => {
   );
 });
 
-describe('of all collectors, by what the rollout and the calendar say', () => {
+describe('rules about the rollout and the calendar', () => {
   const noon = 12 * 60 * 60_000;
   const stopped = (kind: RolloutStop['kind']): RolloutStop => ({ kind, message: 'x', atMs: 1 });
 
@@ -77,7 +77,7 @@ describe('of all collectors, by what the rollout and the calendar say', () => {
     });
   });
 
-  test('a rollback continues, also where the target is offered no longer', () => {
+  test('a rollback continues although the target is not offered any more', () => {
     expect(refusalOfAll(known({ ...quiet, notOffered: 'x' }, stopped('rollback')))).toBeUndefined();
   });
 
@@ -90,12 +90,12 @@ describe('of all collectors, by what the rollout and the calendar say', () => {
     expect(refusalOfAll(known(seen, stopped('abort'), paused))?.waitsFor).toBe('the end of the pause by spec.paused');
   });
 
-  test('the kill switch is reported before all else', () => {
+  test('the kill switch is reported first', () => {
     const seen = { ...quiet, pausedForAll: 'the ConfigMap', problem } as Observation;
     expect(refusalOfAll(known(seen, undefined, { spec: { paused: true } }))?.waitsFor).toContain('the ConfigMap');
   });
 
-  test('a window that is closed is reported last, with when it opens', () => {
+  test('a closed window is reported last, with the time at which it opens', () => {
     expect(refusalOfAll({ ...known(), calendar: closed })).toMatchObject({
       waitsFor: 'the maintenance window that opens 2026-11-01T12:00:00Z',
       reason: 'WaitingForWindow',
@@ -111,13 +111,13 @@ describe('of all collectors, by what the rollout and the calendar say', () => {
     [noon, true],
     [noon + 90 * 60_000 - 1, true],
     [noon + 90 * 60_000, false],
-  ])('a window lets continue at %d ms of the day: %s', (atMs, mayStart) => {
+  ])('a window allows starts again at %d ms of the day: %s', (atMs, mayStart) => {
     const refusal = refusalOfAll({ ...known(), calendar: closed, now: moment(atMs) });
     expect(refusal === undefined).toBe(mayStart);
   });
 });
 
-describe('of one collector', () => {
+describe('for one collector', () => {
   const { graceMs, driftConfirmMs } = settings;
   const failed: Candidate = { id: '1', because: 'failed', ending: ending('failed', { sinceMs: 0 }), used: 1 };
   const backOffMs = 5 * 60_000;
@@ -227,7 +227,7 @@ describe('of one collector', () => {
     const soaking = { ...canary, updatedAtMs: 1 };
     const ended = { ...soaking, endedAtMs: 2 };
 
-    test('a collector of a later stage waits for what the gate says, until when', () => {
+    test('a collector of a later stage waits for the reason of the stage, until its end', () => {
       expect(refusalOf(second, staged([canary]))).toEqual(refusal);
       expect(refusalOf(first, staged([canary]))).toBeUndefined();
     });
@@ -250,7 +250,7 @@ describe('of one collector', () => {
       expect(refusalOf(retry, staged([soaking], after))?.waitsFor).toMatch(/a listing/);
     });
 
-    test('after a retry that takes back the stages, a failed member waits until its stage starts again', () => {
+    test('after a retry that starts the stages again, a failed member waits until its stage starts', () => {
       const { state } = staged([canary]);
       const taken = { ...state, header: { ...state.header, stages: [] }, gate: undefined };
       const retry: Candidate = { ...failed, used: 0 };
@@ -259,7 +259,7 @@ describe('of one collector', () => {
       });
     });
 
-    test('a collector that is rolled back waits for no stage, nor for its limit', () => {
+    test('a rollback waits neither for a stage nor for the limit of a stage', () => {
       const rollback = { candidates: [], there: [], underWay: 0, rolledBack: 0, left: [], offline: 0 };
       const { state } = staged([canary]);
       const stageLimit = () => ({ name: 'canary', open: 1, most: 1 });
@@ -267,7 +267,7 @@ describe('of one collector', () => {
       expect(refusalOf({ id: '2', because: 'rollback' }, among)).toBeUndefined();
     });
 
-    test('a place of its own stage: those after it wait as well where that is under way', () => {
+    test('the limit of an active stage also holds back later collectors of the stage', () => {
       const stageLimit = () => ({ name: 'rest', open: 1, most: 1 });
       const waitsFor = 'a running upgrade to end: stage rest allows at most 1 at once';
       const records = [ended, stageRecord('rest')];
@@ -276,7 +276,7 @@ describe('of one collector', () => {
     });
   });
 
-  test('its own window, where it goes by its own zone', () => {
+  test('windows in the time zone of each collector', () => {
     const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' as const }];
     const calendar = new MaintenanceCalendar({ cutoff: '30m', windows, exclusions: [] });
     const collectors = fleetOf(2, (index) => ({ timeZone: index === 0 ? 'Asia/Tokyo' : 'UTC' }));
@@ -289,13 +289,13 @@ describe('of one collector', () => {
     });
   });
 
-  test('whom a person has tried again waits for no back-off, but for a look (U6)', () => {
+  test('after a person retried it, a collector waits for no back-off, but for a listing (U6)', () => {
     const again: Candidate = { ...failed, used: 0 };
     expect(refusalOf(again, line(graceMs, graceMs))).toBeUndefined();
     expect(refusalOf(again, line(graceMs - 1, 0))).toMatchObject({ untilMs: graceMs });
   });
 
-  test('U8: a collector that seems to be back already is looked at before it is rolled back', () => {
+  test('U8: a collector that seems to run its former version waits for a listing before its rollback', () => {
     const back: Candidate = { id: '1', because: 'rollback' };
     const entries = [endedEntry('updated', { sinceMs: 1_000 })];
     const pending = new PolicyBench({ collectors: fleetOf(2), entries }).pending();

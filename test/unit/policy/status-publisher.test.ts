@@ -57,7 +57,7 @@ function world() {
   return { clock, written, events, state, publisher, publish, last };
 }
 
-test('U1: what somebody has put in its place, as a restore does, is written over again', async () => {
+test('U1: a status that was replaced by another writer, such as a restore, is written again', async () => {
   const { publish, written } = world();
   await publish(done, '2/2');
   const restored = { ...policy(), status: { summary: { updated: '1/2' } } };
@@ -68,8 +68,8 @@ test('U1: what somebody has put in its place, as a restore does, is written over
   expect(written).toHaveLength(2);
 });
 
-describe('a status is written at once', () => {
-  test('when there is none', async () => {
+describe('a status is written immediately', () => {
+  test('when the resource has none', async () => {
     const { publish, written, last } = world();
     expect(await publish(rolling, '0/10')).toBe(Infinity);
     expect(written).toHaveLength(1);
@@ -90,7 +90,7 @@ describe('a status is written at once', () => {
     expect(written).toHaveLength(2);
   });
 
-  test('when an overlap came or went', async () => {
+  test('when an overlap begins or ends', async () => {
     const { publish, written, clock } = world();
     await publish(rolling, '0/10');
     const { conditions } = describeVerdict({}, rolling, { winner: 'a/b', collectors: 1 }, 3, isoTime(clock.now()));
@@ -100,7 +100,7 @@ describe('a status is written at once', () => {
 });
 
 describe('figures are written at most once in ten seconds', () => {
-  test('and those held back are due when these are over', async () => {
+  test('and later figures are due after these ten seconds', async () => {
     const { clock, publish, written, last } = world();
     await publish(rolling, '0/10');
     await clock.advance(4_000);
@@ -113,7 +113,7 @@ describe('figures are written at most once in ten seconds', () => {
     expect(last()?.summary?.updated).toBe('2/10');
   });
 
-  test('also where the words of the verdict repeat them', async () => {
+  test('also if the message of the verdict repeats them', async () => {
     const { clock, publish, written } = world();
     await publish(rolling, '0/10');
     await clock.advance(1_000);
@@ -121,7 +121,7 @@ describe('figures are written at most once in ten seconds', () => {
     expect(written).toHaveLength(1);
   });
 
-  test('but at once where nobody comes back for them', async () => {
+  test('but immediately when the process shuts down', async () => {
     const { publisher, publish, state, last } = world();
     await publish(rolling, '0/10');
     await publish(rolling, '1/10');
@@ -132,7 +132,7 @@ describe('figures are written at most once in ten seconds', () => {
     expect(last()?.summary?.updated).toBe('1/10');
   });
 
-  test('and are not even made before', async () => {
+  test('and are not computed earlier', async () => {
     const { publisher, publish } = world();
     await publish(rolling, '0/10');
     let made = 0;
@@ -143,7 +143,7 @@ describe('figures are written at most once in ten seconds', () => {
 });
 
 describe('nothing is written', () => {
-  test('when nothing changed, however late', async () => {
+  test('when nothing changed, after any time', async () => {
     const { clock, publish, written } = world();
     await publish(rolling, '0/10');
     await clock.advance(60 * 60_000);
@@ -151,7 +151,7 @@ describe('nothing is written', () => {
     expect(written).toHaveLength(1);
   });
 
-  describe('when only the estimated end moved a little', () => {
+  describe('when only the estimated end changed a little', () => {
     const minuteMs = 60_000;
 
     /** Publishes a status with an estimated end of the rollout, and then a status whose estimated end is later by `byMs`. */
@@ -177,13 +177,13 @@ describe('nothing is written', () => {
       expect(await shifted(leftMs, byMs)).toMatchObject({ writes });
     });
 
-    test('but it goes with whatever else is written', async () => {
+    test('but a small change is written together with others', async () => {
       const { writes, end, moved } = await shifted(5 * minuteMs, 1_000, '1/10');
       expect([writes, end]).toEqual([2, moved]);
     });
   });
 
-  test('when the resource says it already, as after a restart', async () => {
+  test('when the resource already has this status, as after a restart', async () => {
     const before = world();
     await before.publish(rolling, '0/10');
     const { summary, ...essentials } = before.last() ?? {};
@@ -213,7 +213,7 @@ describe('a write that fails', () => {
     expect(events).toEqual([{ type: 'Normal', reason: 'RollingOut' }]);
   });
 
-  test('otherwise may have had its effect: what the cache shows counts again', async () => {
+  test('otherwise may have had its effect, so the cached status counts again', async () => {
     const { publish, written, state, last } = world();
     await publish(rolling, '0/10');
     state.error = error('host.unreachable');
@@ -224,7 +224,7 @@ describe('a write that fails', () => {
     expect(written).toHaveLength(2);
   });
 
-  test('otherwise is a failure of the reconcile', async () => {
+  test('otherwise is an error of the reconcile', async () => {
     const { publish, state } = world();
     state.error = error('host.unreachable');
     await expect(publish(rolling, '0/10')).rejects.toMatchObject({ code: 'host.unreachable' });
@@ -232,7 +232,7 @@ describe('a write that fails', () => {
 });
 
 describe('events', () => {
-  test('tell of transitions only', async () => {
+  test('report only transitions', async () => {
     const { publish, events, clock } = world();
     await publish(rolling, '0/10');
     await clock.advance(statusIntervalMs);
@@ -267,8 +267,8 @@ describe('events', () => {
   });
 });
 
-describe('the verdict alone', () => {
-  test('leaves the figures as they were', async () => {
+describe('a verdict without figures', () => {
+  test('leaves the figures unchanged', async () => {
     const { publish, publisher, last, clock } = world();
     await publish(rolling, '3/10');
     await clock.advance(1_000);
@@ -284,14 +284,14 @@ describe('the verdict alone', () => {
     ]);
   });
 
-  test('stands where there was no status', async () => {
+  test('is written if there was no status', async () => {
     const { publisher, last } = world();
     await publisher.publishHealth(policy({ metadata: { generation: 7 } }), stuck, 'x');
     expect(last()).toMatchObject({ observedGeneration: 7, targetVersion: 'x', summary: { state: 'Forbidden' } });
   });
 });
 
-test('the newest status is what was written last, whatever the cache says', async () => {
+test('the newest status is the one written last, whatever the cache contains', async () => {
   const { publish, publisher } = world();
   const stale = policy({ status: { targetVersion: 'old' } });
   expect(publisher.latest(stale)).toBe(stale);

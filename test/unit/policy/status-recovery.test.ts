@@ -29,12 +29,12 @@ const sample = (more: Partial<TaskSample> = {}): TaskSample => ({
   ...more,
 });
 
-test('U1: without a status there is nothing to take over', () => {
+test('U1: without a status there is nothing to restore', () => {
   expect(adoptFromStatus(undefined, new Ledger(header()), 5)).toEqual([]);
   expect(adoptFromStatus({}, new Ledger(header()), 5)).toEqual([]);
 });
 
-test('U1: a running task that the ledger does not know is taken for running, from the takeover on', () => {
+test('U1: a running task that is missing in the ledger counts as running from the takeover on', () => {
   const [change] = adoptFromStatus({ tasks: [sample()] }, new Ledger(header()), 5);
   expect(change).toEqual({
     collectorId: '1',
@@ -60,19 +60,19 @@ test('U1: a running task that the ledger does not know is taken for running, fro
   });
 });
 
-test('U1: one without an id has an unknown outcome', () => {
+test('U1: a running task without an id has an unknown outcome', () => {
   const { id: _, ...nameless } = sample({ state: 'Starting' });
   const [change] = adoptFromStatus({ tasks: [nameless] }, new Ledger(header()), 5);
   expect(change?.entry?.open).toMatchObject({ state: 'unknown', taskId: undefined });
 });
 
-test('U10: what somebody else began is taken over as that, and counts as no attempt', () => {
+test('U10: an upgrade of another tool stays adopted, and does not count as an attempt', () => {
   const { id: _, ...adopted } = sample({ state: 'Adopted' });
   const [change] = adoptFromStatus({ tasks: [adopted] }, new Ledger(header()), 5);
   expect(change?.entry).toMatchObject({ used: 0, open: { state: 'adopted', ours: false } });
 });
 
-test('U1: one that began after all that the ledger tells is running, and counts beside those before it', () => {
+test('U1: a task that began after all attempts in the ledger is running, and counts in addition', () => {
   const known = endedEntry('failed', {}, { used: 1 });
   const endedAtMs = known.ending?.endedAtMs ?? 0;
   const later = sample({ startTime: new Date(endedAtMs + 1_000).toISOString() });
@@ -82,7 +82,7 @@ test('U1: one that began after all that the ledger tells is running, and counts 
   expect(adoptFromStatus({ tasks: [earlier] }, new Ledger(header(), [known]), 5)).toEqual([]);
 });
 
-test('U1: what ended in the status is not taken over', () => {
+test('U1: an ended task in the status is ignored', () => {
   const tasks = [sample({ state: 'Succeeded', endTime: '2026-11-01T00:03:00Z' })];
   expect(adoptFromStatus({ tasks }, new Ledger(header()), 5)).toEqual([]);
 });
@@ -90,11 +90,11 @@ test('U1: what ended in the status is not taken over', () => {
 test.each([
   ['open', openEntry()],
   ['ended', endedEntry('failed', { endedAtMs: Date.UTC(2026, 10, 1, 0, 5) })],
-])('U1: where the ledger knows the attempt as %s, it is right', (_, known) => {
+])('U1: if the ledger has the attempt as %s, the ledger counts', (_, known) => {
   expect(adoptFromStatus({ tasks: [sample()] }, new Ledger(header(), [known]), 5)).toEqual([]);
 });
 
-describe('U1: a stop that status shows and the ledger does not know', () => {
+describe('U1: a stop that the status shows and the ledger lacks', () => {
   const time = '2026-11-01T00:00:00Z';
   const stoppedBy = (reason: StoppedRollout['reason']): StoppedRollout => ({ reason, time, message: 'Too many.' });
   const statusOf = (number: number, stopped?: StoppedRollout): CollectorVersionPolicyStatus => ({
@@ -112,7 +112,7 @@ describe('U1: a stop that status shows and the ledger does not know', () => {
     expect(stop).toEqual({ kind, message: 'Too many.', atMs: epochMs });
   });
 
-  test('with the stage that it was stopped in', () => {
+  test('keeps the stage in which the rollout stopped', () => {
     const { stop } = adoptCourse(policy({ status: statusOf(1, { ...failed, stage: 'canary' }) }), header());
     expect(stop?.stage).toBe('canary');
   });
@@ -123,17 +123,17 @@ describe('U1: a stop that status shows and the ledger does not know', () => {
     ['of another rollout', statusOf(2, failed), {}],
     ['that the ledger knows', statusOf(1, failed), { stop: { kind: 'abort', message: 'x', atMs: 5 } }],
     ['that a person has lifted since', statusOf(1, failed), { handled: { liftedAtMs: epochMs + 900 } }],
-  ])('nothing is taken over %s', (_, status, known) => {
+  ])('is not restored %s', (_, status, known) => {
     const before = header(known);
     expect(adoptCourse(policy(status ? { status } : {}), before)).toBe(before);
   });
 
-  test('a stop after one that was lifted is another', () => {
+  test('that follows one that was ended is restored', () => {
     const before = header({ handled: { liftedAtMs: epochMs - 1 } });
     expect(adoptCourse(policy({ status: statusOf(1, failed) }), before).stop).toBeDefined();
   });
 
-  test('what annotations ask for by then is not heard again', () => {
+  test('makes annotations of that time ineffective', () => {
     const values = { [annotations.retry]: `1-${target}/a`, [annotations.abort]: `1-${target}/b` };
     const { handled } = adoptCourse(
       policy({ status: statusOf(1, failed), metadata: { annotations: values } }),
@@ -142,7 +142,7 @@ describe('U1: a stop that status shows and the ledger does not know', () => {
     expect(handled).toEqual({ retry: `1-${target}/a`, abort: `1-${target}/b` });
   });
 
-  describe('where the ledger was lost, or is of before', () => {
+  describe('if the ledger was lost, or is older', () => {
     const begun = header({ rolloutId: `4-${target}`, rolloutNumber: 4 });
 
     test.each([
@@ -156,12 +156,12 @@ describe('U1: a stop that status shows and the ledger does not know', () => {
       ['the ledger knew that rollout: this is the next one', statusOf(3, failed), header({ rolloutNumber: 3 })],
       ['it went to another target', { ...statusOf(3, failed), targetVersion: newerVersion }, undefined],
       ['it went on', statusOf(3), undefined],
-    ])('nothing is taken over where %s', (_, status, before) => {
+    ])('nothing is restored if %s', (_, status, before) => {
       expect(adoptLostCourse(policy({ status }), before, begun)).toBe(begun);
     });
   });
 
-  describe('of rollouts that have ended', () => {
+  describe('ended rollouts in the history', () => {
     const shown = (id: string, outcome: 'Stopped' | 'Superseded' | 'Completed', failed = 0) =>
       ({ id, targetVersion: target, startTime: time, completionTime: time, outcome, updated: 3, failed }) as const;
     const ids = (known: Parameters<typeof shownHistory>[1]) =>

@@ -11,11 +11,11 @@ const build = (version: string, latest = false): Build => ({ version, latest });
 const builds = [build('19.1-1'), build('19.2-1', true), build('19.3-1')];
 const noPast: TargetPast = { current: undefined, seenSinceMs: new Map(), wallMs: 0 };
 
-test('a version that is offered', () => {
+test('an offered version is the target', () => {
   expect(resolveTarget({ version: '19.1-1' }, builds, noPast)).toEqual({ kind: 'offered', version: '19.1-1' });
 });
 
-test('a version that is not offered: the message names those that are, and what to write', () => {
+test('a version that is not offered: the message lists the offered ones, and says what to write', () => {
   expect(resolveTarget({ version: '18.1-1' }, builds, noPast)).toEqual({
     kind: 'notOffered',
     wanted: '18.1-1',
@@ -29,7 +29,7 @@ test('a service without builds', () => {
   expect(verdict.kind === 'notOffered' && verdict.message).toContain('It offers no builds at all.');
 });
 
-test('a message names ten builds and counts the rest', () => {
+test('a message lists ten builds and counts the others', () => {
   const many = Array.from({ length: 13 }, (_, index) => build(`19.${index}-1`));
   const verdict = resolveTarget({ version: '18.1-1' }, many, noPast);
   expect(verdict.kind === 'notOffered' && verdict.message).toContain('19.8-1, 19.9-1 and 3 more.');
@@ -38,7 +38,7 @@ test('a message names ten builds and counts the rest', () => {
 describe('a channel', () => {
   const versions = ['9.9-9', '19.9-1', '19.10-1', '19.10-2', '20.1-1'];
 
-  test('without a pattern is what the service calls its latest, not the highest', () => {
+  test('without a pattern is the build that the service marks as latest, not the highest', () => {
     expect(resolveTarget({ channel: 'Latest' }, builds, noPast)).toEqual({ kind: 'offered', version: '19.2-1' });
   });
 
@@ -49,13 +49,13 @@ describe('a channel', () => {
     ['19.?-1', '19.9-1'],
     ['?.*', '9.9-9'],
     ['19.9-1', '19.9-1'],
-  ])('with the pattern %s is %s: the newest by version that matches', (versionPattern, version) => {
+  ])('with the pattern %s is %s: the newest version that matches', (versionPattern, version) => {
     const target: Target = { channel: 'Latest', versionPattern };
     const shuffled = versions.toReversed().map((one) => build(one, one === '9.9-9'));
     expect(resolveTarget(target, shuffled, noPast)).toEqual({ kind: 'offered', version });
   });
 
-  test('with a pattern never is a build whose version cannot be read', () => {
+  test('with a pattern never chooses a version that cannot be parsed', () => {
     const target: Target = { channel: 'Latest', versionPattern: '*' };
     expect(resolveTarget(target, [build('nightly', true), build('19.1-1')], noPast)).toMatchObject({
       version: '19.1-1',
@@ -89,7 +89,7 @@ describe('a channel', () => {
   });
 });
 
-describe('minAge, with hours of age behind each build', () => {
+describe('minAge, with the age in hours after each build', () => {
   const hourMs = 3_600_000;
   const wallMs = Date.UTC(2026, 10, 21, 12);
   const any = { channel: 'Latest', versionPattern: '19.*', minAge: '10h' } as const;
@@ -183,7 +183,7 @@ describe('minAge, with hours of age behind each build', () => {
     expect(verdict(target, offered, current)).toEqual([wanted, nextBuild]);
   });
 
-  test('a collector that is too young is named with the time, and with what to write', () => {
+  test('a build that is too young is named with its time, and with what to write', () => {
     const past = { current: undefined, seenSinceMs: new Map([['19.3-1', wallMs - 4 * hourMs]]), wallMs };
     expect(resolveTarget(any, [build('19.3-1')], past)).toMatchObject({
       kind: 'tooYoung',

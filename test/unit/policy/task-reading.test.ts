@@ -20,7 +20,7 @@ function world() {
   return { clock, service, problems, tasks, news: () => news, answered: () => answered };
 }
 
-test('a reading is kept until a decision took it in', async () => {
+test('a status is kept until a decision has used it', async () => {
   const { service, tasks, news, answered } = world();
   tasks.read(service, '1', '77');
   expect(service.taskReads[0]?.asked).toBe('77');
@@ -33,7 +33,7 @@ test('a reading is kept until a decision took it in', async () => {
   expect(tasks.readings.size).toBe(0);
 });
 
-test('what came in after the decision is not taken for what it knew', async () => {
+test('a status that arrives after the decision is kept for the next one', async () => {
   const { service, tasks } = world();
   tasks.read(service, '1', '77');
   service.taskReads[0]?.answer(task());
@@ -46,7 +46,7 @@ test('what came in after the decision is not taken for what it knew', async () =
   expect(tasks.readings.get('1')).toMatchObject({ status: 'succeeded' });
 });
 
-test('how often and when it was read is counted, whatever came of it', async () => {
+test('the number and times of reads are counted, for any result', async () => {
   const { clock, service, tasks, problems } = world();
   await clock.advance(100);
   tasks.read(service, '1', '77');
@@ -60,7 +60,7 @@ test('how often and when it was read is counted, whatever came of it', async () 
   expect(problems).toHaveLength(1);
 });
 
-test('U5: a task that is not found counts as read, and is no problem', async () => {
+test('U5: a task that is not found counts as read, without a problem', async () => {
   const { service, tasks, problems } = world();
   tasks.read(service, '1', '77');
   service.taskReads[0]?.fail(serviceError({ status: 404 }));
@@ -70,7 +70,7 @@ test('U5: a task that is not found counts as read, and is no problem', async () 
   expect(problems).toEqual([]);
 });
 
-test('a failure is a problem, and no reading', async () => {
+test('a failed read is a problem, and no status', async () => {
   const { service, tasks, problems, news, answered } = world();
   tasks.read(service, '1', '77');
   service.taskReads[0]?.fail(serviceError({ status: 401 }));
@@ -81,7 +81,7 @@ test('a failure is a problem, and no reading', async () => {
   expect(news()).toBe(1);
 });
 
-test('one read of a collector at a time, and eight in all', async () => {
+test('one read of a collector at a time, and eight in total', async () => {
   const { service, tasks } = world();
   tasks.read(service, '1', '77');
   tasks.read(service, '1', '77');
@@ -94,7 +94,7 @@ test('one read of a collector at a time, and eight in all', async () => {
   expect(service.taskReads).toHaveLength(9);
 });
 
-test('an attempt that ended is forgotten, with what was read of it', async () => {
+test('the reads of an ended attempt are forgotten', async () => {
   const { service, tasks } = world();
   tasks.read(service, '1', '77');
   service.taskReads[0]?.answer(task());
@@ -104,7 +104,7 @@ test('an attempt that ended is forgotten, with what was read of it', async () =>
   expect(tasks.reads.get('1')).toBeUndefined();
 });
 
-test('U4: what comes in late of an attempt that ended does not judge the next one', async () => {
+test('U4: a late answer about an ended attempt does not judge the next attempt', async () => {
   const { service, tasks } = world();
   tasks.read(service, '1', '77');
   tasks.forget('1');
@@ -118,7 +118,7 @@ test('U4: what comes in late of an attempt that ended does not judge the next on
   expect(tasks.reads.get('1')?.count).toBe(1);
 });
 
-test('U3: a ledger that is read anew keeps the readings of tasks that it has open, and forgets the rest', async () => {
+test('U3: after a new read of the ledger, results of its open tasks are kept, and others are forgotten', async () => {
   const { service, tasks } = world();
   tasks.read(service, '1', '77');
   tasks.read(service, '2', '78');
@@ -130,7 +130,7 @@ test('U3: a ledger that is read anew keeps the readings of tasks that it has ope
   expect(tasks.reads.get('2')).toBeUndefined();
 });
 
-test('U3: a ledger that is read anew with another task of a collector takes no answer about the former one', async () => {
+test('U3: after a new read of the ledger with another task, an answer about the former task is ignored', async () => {
   const { service, tasks } = world();
   tasks.read(service, '1', '77');
   tasks.keepOnly((_, taskId) => taskId === '78');
@@ -139,7 +139,7 @@ test('U3: a ledger that is read anew with another task of a collector takes no a
   expect(tasks.readings.size).toBe(0);
 });
 
-test('once closed, nothing is heard of any more', async () => {
+test('after the close, answers are ignored', async () => {
   const { service, tasks, problems, news } = world();
   tasks.read(service, '1', '77');
   tasks.close();

@@ -33,14 +33,14 @@ describe('the estimated end', () => {
   const endOf = (seen: Seen, of = bench()) =>
     decided(of, { nowMs, ...seen }).figures().rollout?.estimatedCompletionTime;
 
-  test('is the present plus 28 collectors at two in six minutes', () => {
+  test('is the present plus the time for 28 collectors at two in six minutes', () => {
     expect(Date.parse(endOf({}) ?? '')).toBe(wallMs + 84 * minuteMs);
   });
 
   test.each([
     ['stays while it lies ahead', 60_000, true],
     ['is shown no more once it has passed', -1, false],
-  ])('H1: that of another process %s', (_, aheadMs, isShown) => {
+  ])('H1: of another process %s', (_, aheadMs, isShown) => {
     const end = new Date(wallMs + aheadMs).toISOString();
     const of = bench({ collectors: fleetOf(30), entries: [openEntry()], header: { attempts: 1 } });
     const rollout = { id: of.ledger.header.rolloutId, startTime: end, estimatedCompletionTime: end };

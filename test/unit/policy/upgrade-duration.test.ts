@@ -15,20 +15,20 @@ function learnt(...looks: readonly (readonly [number, number])[]): number | unde
   return duration.typicalMs;
 }
 
-test('before the first one has ended, nothing is known', () => {
+test('is unknown before the first end', () => {
   expect(learnt()).toBeUndefined();
 });
 
-test('the first end is the estimate', () => {
+test('is the first observed end', () => {
   expect(learnt([90_000, 80_000])).toBe(90_000);
 });
 
-describe('afterwards', () => {
-  test('an earlier end brings it down a little', () => {
+describe('later observations', () => {
+  test('of an earlier end reduce the estimate a little', () => {
     expect(learnt([100_000, 0], [50_000, 0])).toBe(99_000);
   });
 
-  test('one that was seen going on beyond it brings it up', () => {
+  test('of an upgrade that takes longer increase the estimate', () => {
     expect(learnt([100_000, 0], [150_000, 110_000])).toBe(105_000);
     expect(learnt([100_000, 0], [150_000, 100_000])).toBe(105_000);
   });
@@ -41,14 +41,14 @@ describe('afterwards', () => {
     expect(learnt([100_000, 0], look)).toBe(100_000);
   });
 
-  test('it is never longer than the time-out of section 8', () => {
+  test('the estimate is never longer than the time-out of section 8', () => {
     expect(learnt([120 * minuteMs, 0])).toBe(30 * minuteMs);
     const looks = Array.from({ length: 500 }, () => [120 * minuteMs, 119 * minuteMs] as const);
     expect(learnt([minuteMs, 0], ...looks)).toBe(30 * minuteMs);
   });
 });
 
-test('it settles where nearly all have ended, whatever it began with', () => {
+test('the estimate converges to the time at which nearly all upgrades have ended, from any start', () => {
   fc.assert(
     fc.property(fc.integer(), fc.integer({ min: 1_000, max: 20 * minuteMs }), (seed, firstMs) => {
       const random = seededRandom(seed);
