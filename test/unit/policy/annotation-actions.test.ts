@@ -44,9 +44,9 @@ describe('approve', () => {
 
   test.each([
     ['of another rollout', `2-${target}/rest`],
-    ['of the rollout before, towards the same version', `0-${target}/rest`],
-    ['of no stage that there is', `${rolloutId}/beta`],
-    ['of no stage at all', rolloutId],
+    ['of the former rollout to the same version', `0-${target}/rest`],
+    ['of a stage that does not exist', `${rolloutId}/beta`],
+    ['without a stage', rolloutId],
     ['of nothing', ''],
     ['approved before', `${rolloutId}/rest`],
   ])('a value %s does nothing', (what, value) => {
@@ -59,7 +59,7 @@ describe.each([
   ['retry', annotations.retry, 'Retry'],
   ['abort', annotations.abort, 'Abort'],
 ] as const)('%s', (name, annotation, action) => {
-  test.each([rolloutId, `${rolloutId}/2026-11-01T00:00:00Z`])('%s is heard once', (value) => {
+  test.each([rolloutId, `${rolloutId}/2026-11-01T00:00:00Z`])('%s has an effect once', (value) => {
     const first = heed({ [annotation]: value });
     expect(first.header).toMatchObject({ handled: { [name]: value }, actions: [{ action }] });
     const again = heed({ [annotation]: value }, first.header);
@@ -72,7 +72,7 @@ describe.each([
     expect(header.actions).toMatchObject([{ action }]);
   });
 
-  test.each([`2-${target}`, `0-${target}/x`, '', 'yes', `${rolloutId}x`])('%s is about nothing here', (value) => {
+  test.each([`2-${target}`, `0-${target}/x`, '', 'yes', `${rolloutId}x`])('%s has no effect', (value) => {
     expect(heed({ [annotation]: value }, { stop }).header).toEqual(header({ stop }));
   });
 });

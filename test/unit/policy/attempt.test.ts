@@ -140,7 +140,7 @@ describe('an accepted attempt', () => {
     expect(settle(before, read({ status: 'failed', ...more }), 5_000)).toBe(before);
   });
 
-  test.each(['077', 'task-77'])('U4: an id in another form (%s) says nothing against it', (id) => {
+  test.each(['077', 'task-77'])('U4: an id in another form (%s) does not contradict it', (id) => {
     expect(settle(before, read({ status: 'succeeded', id }), 5_000)?.ending?.kind).toBe('updated');
   });
 
@@ -299,7 +299,7 @@ describe('U3: a probe is due', () => {
 
   test.each([
     ['with a listing sent G later at the old version', unknown, row(oldVersion, from), true],
-    ['with such a listing at a version of somebody else', unknown, row(newerVersion, from), true],
+    ['with such a listing at the version of another tool', unknown, row(newerVersion, from), true],
     ['not with a listing sent earlier', unknown, row(oldVersion, from - 1), false],
     ['not at the target', unknown, row(target, from), false],
     ['not without a row', unknown, undefined, false],

@@ -107,8 +107,8 @@ describe('the estimated duration of upgrades is learned', () => {
 
   test.each<[string, PolicyBench, Partial<Parameters<typeof task>[0]>]>([
     ['a failure', one(), { status: 'failed' }],
-    ['one that goes on', one(), { status: 'progressing' }],
-    ['one whose beginning was not seen', one({ needsGrace: true }), { status: 'succeeded' }],
+    ['an upgrade in progress', one(), { status: 'progressing' }],
+    ['an upgrade whose start is unknown', one({ needsGrace: true }), { status: 'succeeded' }],
   ])('not from %s', (_, bench, more) => {
     const tasks = new Map([['1', task(more)]]);
     expect(decided(bench, { tasks, reads: new Map([['1', read]]), nowMs: 62_000 }).durations).toEqual([]);

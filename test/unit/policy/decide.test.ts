@@ -54,9 +54,13 @@ describe('no upgrade starts, and upgrades in flight continue to their end', () =
     ['paused by the annotation', { policy: { metadata: { annotations: paused } } }, 'Paused'],
     ['only observing', { policy: { spec: { mode: 'Observe' } } }, 'Observing'],
     ['a target that is not offered', { notOffered: 'It offers 1.' }, 'VersionNotOffered'],
-    ['U11: a problem that a person has to mend', { problem: problem('stall') }, 'Forbidden'],
+    ['U11: a problem that a person must correct', { problem: problem('stall') }, 'Forbidden'],
     ['a problem that may pass', { problem: problem('backoff') }, 'Forbidden'],
-    ['U13: held until others have claimed', { heldBy: 'policy a/b to claim its collectors first' }, 'RollingOut'],
+    [
+      'U13: waiting until other policies have claimed',
+      { heldBy: 'policy a/b to claim its collectors first' },
+      'RollingOut',
+    ],
     ['U1: a full ledger', { ledgerFull: true }, 'LedgerFull'],
     ['deleted', { policy: { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } } }, 'RollingOut'],
     ['U2: no room in the batch', { room: 0 }, 'RollingOut'],
@@ -273,7 +277,7 @@ describe('whether a run on a directory may end', () => {
     ['a problem for a person, whatever is in flight', inFlight(), { problem: problem('stall') }, true],
     ['a problem that may pass', pending(), { problem: problem('backoff') }, false],
     [
-      'failed for good',
+      'a collector with exhausted retries',
       new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed', {}, { used: 9 })] }),
       {},
       true,
@@ -384,7 +388,7 @@ test('the start of a stage is written before its members are upgraded', () => {
 });
 
 test.each<[string, Seen]>([
-  ['what another policy of the service has still to claim', { heldBy: 'policy logging/other to claim its collectors' }],
+  ['a policy of the service that has not claimed yet', { heldBy: 'policy logging/other to claim its collectors' }],
   ['spec.mode Observe', { policy: { spec: { mode: 'Observe' } } }],
 ])('R3: a rollout is not complete before the soak of its last stage, even if no upgrade may start: %s', (_, seen) => {
   const strategy = { maxInProgress: 1_000, order: 'Name', stages: [{ name: 'all', soakDuration: '1h' }] } as const;

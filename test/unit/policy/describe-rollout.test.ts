@@ -43,10 +43,10 @@ describe('stages', () => {
   const asked = { ...rest, approval: 'Required' } as const;
 
   test.each<[string, Setting, readonly [StageStatus['state'], StageStatus['state']]]>([
-    ['as it begins', {}, ['Progressing', 'Pending']],
+    ['that starts', {}, ['Progressing', 'Pending']],
     ['under way', { first: 'inProgress', header: { stages: [record()] } }, ['Progressing', 'Pending']],
     [
-      'in its soak',
+      'that soaks',
       { first: 'updated', header: { stages: [record({ updatedAtMs: epochMs })] } },
       ['Soaking', 'Pending'],
     ],
@@ -62,12 +62,12 @@ describe('stages', () => {
       ['Completed', 'Progressing'],
     ],
     [
-      'that has no member',
+      'without members',
       { stages: [{ ...canary, name: 'empty', selector: { matchNames: ['none'] } }, rest] },
       ['AwaitingApproval', 'Pending'],
     ],
     ['in which it was stopped', { first: 'failed', header: { stages: [record()], stop } }, ['Stopped', 'Pending']],
-    ['while nothing is started at all', { seen: { policy: { spec: { mode: 'Observe' } } } }, ['Pending', 'Pending']],
+    ['while no upgrade may start', { seen: { policy: { spec: { mode: 'Observe' } } } }, ['Pending', 'Pending']],
   ])('%s', (_, setting, states) => {
     expect(told(setting).stages.map(({ state }) => state)).toEqual(states);
   });
@@ -172,7 +172,7 @@ describe('the next window', () => {
   const noon = { schedule: '0 12 * * *', duration: '2h', timeZone: 'UTC' };
 
   test.each<[string, object, object | undefined]>([
-    ['is none where there are no windows', { windows: [] }, undefined],
+    ['is absent without windows', { windows: [] }, undefined],
     [
       'is the one that opens next',
       { windows: [noon] },

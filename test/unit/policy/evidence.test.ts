@@ -68,19 +68,19 @@ describe('an upgraded collector', () => {
   });
 
   test.each<[string, Entry, Shown]>([
-    ['after its stage has ended', updated, { alive: false, header: over }],
-    ['in a rollout without stages', updated, { alive: false, header: { tally } }],
-    ['U10: by somebody else', endedEntry('updated', {}, { ...counted, used: 0 }), { alive: false }],
-    ['and is on its way again', openEntry({}, counted), { version: oldVersion, alive: false }],
-    ['and died before it was seen there', updated, { version: oldVersion, alive: false }],
-    ['and whose death was forgiven', { ...updated, forgiven: true }, { alive: false }],
+    ['that dies after its stage has ended', updated, { alive: false, header: over }],
+    ['that dies in a rollout without stages', updated, { alive: false, header: { tally } }],
+    ['U10: that another tool upgraded', endedEntry('updated', {}, { ...counted, used: 0 }), { alive: false }],
+    ['that is being upgraded again', openEntry({}, counted), { version: oldVersion, alive: false }],
+    ['that died before a listing showed it at the target', updated, { version: oldVersion, alive: false }],
+    ['whose death was forgiven', { ...updated, forgiven: true }, { alive: false }],
   ])('%s: no failure', (_, known, shown) => {
     expect(settled(known, shown).tally).toEqual([3, 2]);
   });
 
   test.each([
-    ['that runs again', endedEntry('died', {}, counted)],
-    ['that came back by itself', endedEntry('left', {}, counted)],
+    ['that is alive again', endedEntry('died', {}, counted)],
+    ['that returned to the target without logfleet', endedEntry('left', {}, counted)],
     ['U6: that reached the target after it had timed out', endedEntry('timedOut', {}, counted)],
     ['U6: that reached the target after it had failed', endedEntry('failed', {}, counted)],
   ])('%s is updated, and its failure leaves the tally', (_, known) => {
@@ -174,14 +174,14 @@ describe('a retry by a person', () => {
     expect(header.stages?.[0]?.tally).toEqual({ finished: 0, failed: 0 });
   });
 
-  test.each(['failed', 'timedOut'] as const)('a collector that %s has all attempts again', (kind) => {
+  test.each(['failed', 'timedOut'] as const)('gives a collector that %s all attempts again', (kind) => {
     const known = endedEntry(kind, {}, { ...counted, used: 3 });
     expect(settled(known, { version: oldVersion }, retry).entry).toMatchObject({ used: 0, ending: { kind } });
   });
 
   test.each<[string, Entry]>([
-    ['who failed once before it arrived', endedEntry('updated', {}, { ...counted, used: 1 })],
-    ['who arrived, and died', endedEntry('died', {}, { ...counted, used: 2 })],
+    ['that failed once before it reached the target', endedEntry('updated', {}, { ...counted, used: 1 })],
+    ['that reached the target and died', endedEntry('died', {}, { ...counted, used: 2 })],
   ])('U14: keeps the collector (%s) as upgraded by this rollout, so that it can be rolled back', (_, known) => {
     expect(settled(known, { alive: known.ending?.kind !== 'died' }, retry).entry).toMatchObject({
       used: 1,
@@ -213,7 +213,7 @@ describe('a retry by a person', () => {
     expect(shown(settings.graceMs)).toBe('CollectorsRefused');
   });
 
-  test.each(['refused', 'invalid'] as const)('who was %s is asked for again, as if for the first time', (kind) => {
+  test.each(['refused', 'invalid'] as const)('lets a %s upgrade be requested again as a first attempt', (kind) => {
     const known = endedEntry(kind, {}, { used: 0 });
     expect(settled(known, { version: oldVersion }, retry).entry).toBeUndefined();
     expect(settled({ ...known, used: 2 }, { version: oldVersion }, retry).entry).toBeUndefined();

@@ -215,15 +215,15 @@ describe('the first situation in the order of precedence decides', () => {
       { problem: problem('backoff'), fleet: fleet({ pending: 1 }) },
       'Unauthorized',
     ],
-    ['nobody matched, before a full ledger', { fleet: fleet({}), ledgerFull: true }, 'NoCollectorsMatched'],
+    ['no matching collector, before a full ledger', { fleet: fleet({}), ledgerFull: true }, 'NoCollectorsMatched'],
     [
       'a full ledger, before observing',
       { ledgerFull: true, spec: spec({ mode: 'Observe' }), fleet: fleet({ pending: 1 }) },
       'LedgerFull',
     ],
     ['observing, before rolling', { spec: spec({ mode: 'Observe' }), fleet: fleet({ pending: 1 }) }, 'Observing'],
-    ['newer ones, before failed ones', { fleet: fleet({ newer: 1, failed: 1 }) }, 'DowngradeNotAllowed'],
-    ['failed ones, before ready', { fleet: fleet({ updated: 9, failed: 1 }) }, 'CollectorsFailed'],
+    ['newer collectors, before failed ones', { fleet: fleet({ newer: 1, failed: 1 }) }, 'DowngradeNotAllowed'],
+    ['failed collectors, before ready', { fleet: fleet({ updated: 9, failed: 1 }) }, 'CollectorsFailed'],
   ])('%s', (_, more, reason) => {
     expect(healthOf(input(more)).reason).toBe(reason);
   });

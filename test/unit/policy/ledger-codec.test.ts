@@ -165,17 +165,17 @@ describe('U1: an unreadable ledger stalls the policy, and does not count as empt
 
   test.each<[string, string]>([
     ['nothing', ''],
-    ['half of it', whole.slice(0, whole.length / 2)],
+    ['a truncated text', whole.slice(0, whole.length / 2)],
     ['a page of HTML', '<html></html>'],
     ['null', 'null'],
     ['a list', '[]'],
     ['another format', whole.replace('"format":4', '"format":5')],
     ['no format', '{}'],
-    ['a format and nothing else', '{"format":4}'],
+    ['only a format', '{"format":4}'],
     ['no open attempts', JSON.stringify({ ...JSON.parse(whole), open: undefined })],
     ['no header', JSON.stringify({ ...JSON.parse(whole), header: undefined })],
-    ['lines that are none', JSON.stringify({ ...JSON.parse(whole), ended: [7] })],
-    ['open lines that are none', JSON.stringify({ ...JSON.parse(whole), open: [[['1', null, 1, 0]]] })],
+    ['invalid lines', JSON.stringify({ ...JSON.parse(whole), ended: [7] })],
+    ['invalid lines of open attempts', JSON.stringify({ ...JSON.parse(whole), open: [[['1', null, 1, 0]]] })],
     ['an ending of an unknown kind', whole.replace(/\[1,(\d{10},"77")/, '[42,$1')],
   ])('%s', (_, text) => {
     let thrown: unknown;

@@ -127,9 +127,9 @@ describe('several windows', () => {
   const evening = { schedule: '0 20 * * *', duration: '2h' };
   const later = { schedule: '0 22 * * *', duration: '2h' };
   test.each([
-    ['that follow each other at once', [evening, later], '2026-11-21T00:00'],
+    ['that follow each other immediately', [evening, later], '2026-11-21T00:00'],
     ['that overlap', [evening, { schedule: '0 21 * * *', duration: '2h' }], '2026-11-20T23:00'],
-    ['within each other', [{ schedule: '0 21 * * *', duration: '10m' }, evening], '2026-11-20T22:00'],
+    ['of which one contains the other', [{ schedule: '0 21 * * *', duration: '10m' }, evening], '2026-11-20T22:00'],
     ['apart', [evening, { schedule: '1 22 * * *', duration: '2h' }], '2026-11-20T22:00'],
   ])('%s are open until %s', (_, all, endsAt) => {
     expect(span(windows(...all).nextWindow(at('2026-11-20T21:30Z'), []))).toEqual(['2026-11-20T20:00', endsAt]);
@@ -260,7 +260,7 @@ describe('windows in the time zones of collectors', () => {
     expect(shown(own.verdict(now, 'UTC'))).toBe('closed until 2026-11-20T22:00');
   });
 
-  test.each([undefined, '', 'Mars/Olympus'])('are open for no collector whose zone is %j', (zone) => {
+  test.each([undefined, '', 'Mars/Olympus'])('are closed for a collector with the zone %j', (zone) => {
     expect(own.verdict(now, zone)).toEqual({ kind: 'zoneUnreadable' });
   });
 

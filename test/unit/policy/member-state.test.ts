@@ -47,22 +47,22 @@ describe('each state of a member', () => {
     ['without a row or an entry', { row: undefined }, 'pending'],
     ['at the target', { row: row(target, 0) }, 'updated'],
     ['with an open attempt', { entry: openEntry() }, 'inProgress'],
-    ['U13: in flight without our ledger knowing', { busyElsewhere: true }, 'inProgress'],
+    ['U13: in flight, but missing in the ledger', { busyElsewhere: true }, 'inProgress'],
     ['at a newer version', { row: row(newerVersion, 0) }, 'newer'],
     ['not alive', { row: offlineRow() }, 'offline'],
     ['hosted', { row: hosted }, 'skipped'],
-    ['at a version that cannot be read', { row: unreadable }, 'skipped'],
+    ['at a version that cannot be parsed', { row: unreadable }, 'skipped'],
     ['of another policy', { owned: false }, 'foreign'],
     ['of another policy until its upgrade has ended', { owned: false, awaited: true }, 'inProgress'],
     ['failed with attempts left', { entry: endedEntry('failed', {}, { used: 2 }) }, 'retrying'],
     ['timed out with attempts left', { entry: endedEntry('timedOut', {}, { used: 1 }) }, 'retrying'],
     ['failed without attempts left', { entry: endedEntry('failed', {}, { used: 3 }) }, 'failed'],
     ['timed out without attempts left', { entry: endedEntry('timedOut', {}, { used: 3 }) }, 'failed'],
-    ['U8: away from the target again', { drifted: true }, 'drifting'],
+    ['U8: no longer at the target', { drifted: true }, 'drifting'],
     ['U11: refused', { entry: endedEntry('refused') }, 'skipped'],
-    ['U11: not known to the service', { entry: endedEntry('invalid') }, 'skipped'],
+    ['U11: unknown to the service', { entry: endedEntry('invalid') }, 'skipped'],
     ['U7: not observable', { entry: endedEntry('unobservable') }, 'skipped'],
-    ['an adoption that is over', { entry: entry({ used: 0 }) }, 'pending'],
+    ['an adoption that has ended', { entry: entry({ used: 0 }) }, 'pending'],
   ])('%s', (_, more, memberState) => {
     expect(memberStateOf(input(more), context())).toBe(memberState);
   });
@@ -77,7 +77,7 @@ describe('U7, U8: an attempt that succeeded', () => {
     ['is drifting by a listing sent G later', row(oldVersion, 1_000 + graceMs), 'drifting'],
     ['is updated by a listing at the target', row(target, 1_000 + graceMs), 'updated'],
     ['is newer by a listing sent G later at a newer version', row(newerVersion, 1_000 + graceMs), 'newer'],
-    ['is offline where it drifted and is silent', row(oldVersion, 1_000 + graceMs, { alive: false }), 'offline'],
+    ['is offline when it has drifted and is silent', row(oldVersion, 1_000 + graceMs, { alive: false }), 'offline'],
   ])('%s', (_, shown, memberState) => {
     expect(memberStateOf(input({ row: shown, entry: updated }), context())).toBe(memberState);
   });
@@ -123,9 +123,9 @@ describe('U11: a collector refused as offline', () => {
 
   test.each<[string, Row, string]>([
     ['stays offline with the same sign of life', seen(500), 'offline'],
-    ['stays offline with an older one', seen(400), 'offline'],
-    ['stays offline without one', seen(undefined), 'offline'],
-    ['may be upgraded after a newer one', seen(501), 'pending'],
+    ['stays offline with an older sign of life', seen(400), 'offline'],
+    ['stays offline without a sign of life', seen(undefined), 'offline'],
+    ['may be upgraded after a newer sign of life', seen(501), 'pending'],
   ])('%s', (_, shown, memberState) => {
     expect(memberStateOf(input({ row: shown, entry: refused }), context())).toBe(memberState);
   });
@@ -138,9 +138,9 @@ describe('U11: a collector refused as offline', () => {
 
 describe('U7: a collector that no listing shows, at a service with a single build', () => {
   test.each<[string, MemberInput['entry'], string]>([
-    ['failed with attempts left: waits for nothing', endedEntry('timedOut', {}, { used: 1 }), 'skipped'],
-    ['refused as not running: waits for nothing', endedEntry('offline', {}, { used: 0 }), 'skipped'],
-    ['failed for good: stays failed', endedEntry('timedOut', {}, { used: 3 }), 'failed'],
+    ['failed with attempts left: is skipped', endedEntry('timedOut', {}, { used: 1 }), 'skipped'],
+    ['refused as offline: is skipped', endedEntry('offline', {}, { used: 0 }), 'skipped'],
+    ['failed with exhausted retries: stays failed', endedEntry('timedOut', {}, { used: 3 }), 'failed'],
     ['upgraded: stays updated', endedEntry('updated'), 'updated'],
     ['in flight: stays in flight', openEntry(), 'inProgress'],
   ])('%s', (_, known, memberState) => {
@@ -154,7 +154,7 @@ describe('the first of two reasons decides', () => {
   const everything = { row: offlineRow(newerVersion), drifted: true, busyElsewhere: true, owned: false };
 
   test.each<[string, Partial<MemberInput>, string]>([
-    ['inProgress before foreign and all else', { ...everything, entry: openEntry() }, 'inProgress'],
+    ['inProgress before foreign and all others', { ...everything, entry: openEntry() }, 'inProgress'],
     ['inProgress before updated', { row: row(target, 0), entry: openEntry() }, 'inProgress'],
     ['awaited before updated', { row: row(target, 0), owned: false, awaited: true }, 'inProgress'],
     ['foreign before updated', { row: row(target, 0), owned: false }, 'foreign'],
@@ -211,12 +211,12 @@ describe('reasons of skipped collectors', () => {
   test.each<[string, Partial<MemberInput>, string | undefined]>([
     ['hosted', { row: hosted }, 'HostedCollector'],
     ['an unreadable version', { row: unreadable }, 'VersionUnreadable'],
-    ['no version at all', { row: row('', 0) }, 'VersionUnreadable'],
+    ['no version', { row: row('', 0) }, 'VersionUnreadable'],
     ['not observable', { entry: endedEntry('unobservable') }, 'VersionNotObservable'],
     ['refused', { entry: endedEntry('refused') }, 'RefusedByService'],
     ['invalid', { entry: endedEntry('invalid') }, 'NotPermitted'],
     ['contested without an entry of an upgrade', { drifted: true, entry: entry({ drifts: 1 }) }, 'Contested'],
-    ['the service before the row', { row: hosted, entry: endedEntry('refused') }, 'RefusedByService'],
+    ['a refusal of the service before the row', { row: hosted, entry: endedEntry('refused') }, 'RefusedByService'],
     ['hosted before its version', { row: hosted }, 'HostedCollector'],
     ['pending', {}, undefined],
     ['a first drift', { drifted: true, entry: entry({ drifts: 0 }) }, undefined],
@@ -229,24 +229,24 @@ describe('reasons of skipped collectors', () => {
 
 describe('stages and windows', () => {
   test.each<[string, Partial<MemberInput>, string, string | undefined]>([
-    ['whom no stage has is left alone', { unstaged: true }, 'skipped', 'NoStage'],
-    ['although it does not run', { unstaged: true, row: offlineRow() }, 'skipped', 'NoStage'],
-    ['whose zone cannot be read is left alone', { zoneless: true }, 'skipped', 'TimeZoneUnreadable'],
-    ['the stage is told first', { unstaged: true, zoneless: true }, 'skipped', 'NoStage'],
+    ['a collector in no stage is skipped', { unstaged: true }, 'skipped', 'NoStage'],
+    ['also if it is offline', { unstaged: true, row: offlineRow() }, 'skipped', 'NoStage'],
+    ['a collector without a readable time zone is skipped', { zoneless: true }, 'skipped', 'TimeZoneUnreadable'],
+    ['the reason about the stage takes precedence', { unstaged: true, zoneless: true }, 'skipped', 'NoStage'],
     [
-      'who is at the target needs neither',
+      'a collector at the target needs neither a stage nor a time zone',
       { unstaged: true, zoneless: true, row: row(target, 0) },
       'updated',
       undefined,
     ],
-    ['who was started goes on', { unstaged: true, zoneless: true, entry: openEntry() }, 'inProgress', undefined],
+    ['an upgrade in flight continues', { unstaged: true, zoneless: true, entry: openEntry() }, 'inProgress', undefined],
     [
-      'who has failed is retried',
+      'a failed collector is retried',
       { unstaged: true, zoneless: true, entry: endedEntry('failed', {}, { used: 1 }) },
       'skipped',
       'NoStage',
     ],
-    ['who is hosted is that first', { unstaged: true, row: hosted }, 'skipped', 'HostedCollector'],
+    ['a hosted collector is skipped as hosted', { unstaged: true, row: hosted }, 'skipped', 'HostedCollector'],
   ])('%s', (_, more, memberState, reason) => {
     expect(memberStateOf(input(more), context())).toBe(memberState);
     if (memberState !== 'inProgress')
@@ -258,9 +258,13 @@ describe('a collector that dies after it reached the target', () => {
   const died = endedEntry('died', { sinceMs: 1_000 });
 
   test.each<[string, Row | undefined, string]>([
-    ['is failed, whatever attempts are left', row(target, 2_000, { alive: false }), 'failed'],
-    ['is updated once it runs again', row(target, 2_000, { alive: true }), 'updated'],
-    ['is failed elsewhere, too: what killed it would kill it again', row(oldVersion, 2_000), 'failed'],
+    ['is failed, with any number of attempts left', row(target, 2_000, { alive: false }), 'failed'],
+    ['is updated once it is alive again', row(target, 2_000, { alive: true }), 'updated'],
+    [
+      'is also failed at another version, because another upgrade could kill it again',
+      row(oldVersion, 2_000),
+      'failed',
+    ],
   ])('%s', (_, shown, memberState) => {
     expect(memberStateOf(input({ row: shown, entry: died }), context({ retryLimit: 10 }))).toBe(memberState);
   });
@@ -285,9 +289,9 @@ describe('a collector that leaves the target during a soak', () => {
 
   test.each<[string, Row | undefined, Partial<MemberInput>, string]>([
     ['drifts', row(oldVersion, 2_000), {}, 'drifting'],
-    ['is updated once it is back', row(target, 2_000), {}, 'updated'],
-    ['is contested the second time', row(oldVersion, 2_000), { entry: { ...left, drifts: 1 } }, 'skipped'],
-    ['is offline where it does not run', row(oldVersion, 2_000, { alive: false }), {}, 'offline'],
+    ['is updated once it is at the target again', row(target, 2_000), {}, 'updated'],
+    ['is contested after the second time', row(oldVersion, 2_000), { entry: { ...left, drifts: 1 } }, 'skipped'],
+    ['is offline if it is not alive', row(oldVersion, 2_000, { alive: false }), {}, 'offline'],
   ])('%s', (_, shown, more, memberState) => {
     expect(memberStateOf(input({ row: shown, entry: left, ...more }), context())).toBe(memberState);
   });
@@ -297,16 +301,16 @@ describe('U6: a collector that is no longer failed', () => {
   const at = (version: string, alive = true) => row(version, 2_000, { alive });
 
   test.each<[string, Row, MemberInput['entry'], boolean]>([
-    ['timed out, and arrived', at(target), endedEntry('timedOut', { sinceMs: 1_000 }), true],
-    ['failed, and arrived', at(target), endedEntry('failed', { sinceMs: 1_000 }), true],
-    ['failed, by a row of before', row(target, 500), endedEntry('failed', { sinceMs: 1_000 }), false],
-    ['failed, and is where it was', at(oldVersion), endedEntry('failed', { sinceMs: 1_000 }), false],
-    ['died, and runs', at(target), endedEntry('died', { sinceMs: 1_000 }), true],
-    ['died, and does not run', at(target, false), endedEntry('died', { sinceMs: 1_000 }), false],
-    ['left, and came back', at(target), endedEntry('left', { sinceMs: 1_000 }), true],
-    ['was updated: it has never failed', at(target), endedEntry('updated', { sinceMs: 1_000 }), false],
-    ['is tried again', at(target), { ...endedEntry('failed'), ...openEntry() }, false],
-    ['failed on the way back', at(target), endedEntry('failed', { sinceMs: 1_000 }, { back: true }), false],
+    ['timed out, and reached the target', at(target), endedEntry('timedOut', { sinceMs: 1_000 }), true],
+    ['failed, and reached the target', at(target), endedEntry('failed', { sinceMs: 1_000 }), true],
+    ['failed, with a row from before', row(target, 500), endedEntry('failed', { sinceMs: 1_000 }), false],
+    ['failed, and is at the former version', at(oldVersion), endedEntry('failed', { sinceMs: 1_000 }), false],
+    ['died, and is alive again', at(target), endedEntry('died', { sinceMs: 1_000 }), true],
+    ['died, and is not alive', at(target, false), endedEntry('died', { sinceMs: 1_000 }), false],
+    ['left the target, and returned', at(target), endedEntry('left', { sinceMs: 1_000 }), true],
+    ['was updated and has never failed', at(target), endedEntry('updated', { sinceMs: 1_000 }), false],
+    ['is retried', at(target), { ...endedEntry('failed'), ...openEntry() }, false],
+    ['failed in a rollback', at(target), endedEntry('failed', { sinceMs: 1_000 }, { back: true }), false],
   ])('%s: %s', (_, shown, known, expected) => {
     expect(isMended({ row: shown, entry: known }, context())).toBe(expected);
   });
@@ -316,19 +320,23 @@ describe('during a rollback', () => {
   const back = (more: object = {}) => endedEntry('updated', { toVersion: oldVersion, ...more }, { back: true });
 
   test.each<[string, Partial<MemberInput>, string]>([
-    ['who is back waits for what comes next', { row: row(oldVersion, 2_000), entry: back() }, 'pending'],
-    ['also where lists lag', { row: row(target, 2_000), entry: back() }, 'pending'],
     [
-      'who is on the way is in upgrade',
+      'a collector at its former version waits for the next rollout',
+      { row: row(oldVersion, 2_000), entry: back() },
+      'pending',
+    ],
+    ['also if lists are outdated', { row: row(target, 2_000), entry: back() }, 'pending'],
+    [
+      'a collector whose rollback is in flight is in progress',
       { row: row(target, 2_000), entry: openEntry({}, { back: true }) },
       'inProgress',
     ],
     [
-      'who could not be taken back is at the target',
+      'a collector that could not be rolled back is at the target',
       { row: row(target, 2_000), entry: endedEntry('failed', {}, { back: true }) },
       'updated',
     ],
-    ['who belongs to others is theirs', { row: row(target, 2_000), entry: back(), owned: false }, 'foreign'],
+    ['a collector of another policy is foreign', { row: row(target, 2_000), entry: back(), owned: false }, 'foreign'],
   ])('%s', (_, more, memberState) => {
     expect(memberStateOf(input(more), context())).toBe(memberState);
   });

@@ -93,9 +93,9 @@ describe('members', () => {
 
     test.each<[string, Entry, object, Partial<Collector>, readonly [boolean, boolean]]>([
       ['goes', endedEntry('failed'), others, {}, [false, false]],
-      ['stays for as long as its attempt is open', openEntry(), others, {}, [true, false]],
+      ['stays while its attempt is open', openEntry(), others, {}, [true, false]],
       [
-        'is not who was left out by its new version alone',
+        'stays if only its new version excludes it',
         endedEntry('updated'),
         older,
         { collectorVersion: target },

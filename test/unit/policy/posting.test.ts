@@ -53,16 +53,16 @@ describe('U3: the outcome of a POST', () => {
     ['5xx', serviceError({ status: 503, effect: 'unknown' }), 'unknown'],
     ['a time-out or a reset', serviceError({ effect: 'unknown' }), 'unknown'],
     ['400 with a code', serviceError({ status: 400, serviceCode: 'collector.not.alive' }), 'refused'],
-    ['400 with a code that nobody knows', serviceError({ status: 400, serviceCode: 'something.new' }), 'refused'],
-    ['400 without a code, as of a proxy', serviceError({ status: 400 }), 'notSent'],
+    ['400 with an unknown code', serviceError({ status: 400, serviceCode: 'something.new' }), 'refused'],
+    ['400 without a code, as from a proxy', serviceError({ status: 400 }), 'notSent'],
     ['another 4xx with a code of 7.5', serviceError({ status: 422, serviceCode: 'collector.type.invalid' }), 'refused'],
     ['another 4xx with any other code', serviceError({ status: 422, serviceCode: 'something.new' }), 'notSent'],
-    ['400 whose effect is not known', serviceError({ status: 400, effect: 'unknown' }), 'unknown'],
+    ['400 with an unknown effect', serviceError({ status: 400, effect: 'unknown' }), 'unknown'],
     ['401', serviceError({ status: 401 }), 'notSent'],
     ['403', serviceError({ status: 403 }), 'notSent'],
     ['415', serviceError({ status: 415 }), 'notSent'],
     ['429', serviceError({ status: 429 }), 'notSent'],
-    ['what nobody foresaw, after the write', new Error('?'), 'unknown'],
+    ['an unexpected error after the write', new Error('?'), 'unknown'],
   ])('U11: %s', async (_, error, kind) => {
     const { service, posting } = world();
     posting.post(service, batch([intended('1')]));
@@ -87,9 +87,9 @@ describe('U3: the outcome of a POST', () => {
   });
 
   test.each([
-    ['401 is a problem of the whole policy', serviceError({ status: 401 }), 1],
+    ['401 is a problem of the policy', serviceError({ status: 401 }), 1],
     ['5xx, too', serviceError({ status: 503, effect: 'unknown' }), 1],
-    ['a refusal is one of its collector', serviceError({ status: 400, serviceCode: 'collector.invalid' }), 0],
+    ['a refusal is a problem of the collector', serviceError({ status: 400, serviceCode: 'collector.invalid' }), 0],
   ])('U11: %s', async (_, error, count) => {
     const { service, posting, problems } = world();
     posting.post(service, batch([intended('1')]));

@@ -88,10 +88,13 @@ describe('a probe', () => {
     expect(refuse(before, 'collector.type.invalid', nowMs)).toMatchObject({ used: 1, ending: { kind: 'refused' } });
   });
 
-  test.each(['collector.version.invalid', 'collector.not.alive'])('%s tells nothing about what it asked', (code) => {
-    const after = refuse(before, code, nowMs);
-    expect(after).toMatchObject({ used: 1, ending: undefined, open: { state: 'unknown' } });
-  });
+  test.each(['collector.version.invalid', 'collector.not.alive'])(
+    '%s does not show the outcome of the attempt',
+    (code) => {
+      const after = refuse(before, code, nowMs);
+      expect(after).toMatchObject({ used: 1, ending: undefined, open: { state: 'unknown' } });
+    },
+  );
 
   test.each(['collector.version.invalid', 'collector.not.alive'])(
     'U5: %s does not put off the time by which it is judged',

@@ -106,10 +106,10 @@ describe('a target that returns (R6)', () => {
     nextRollout(header({ rolloutNumber: 5, target, history }), undefined, later);
 
   test.each<[string, Partial<RolloutHistory>, Partial<LedgerHeader>]>([
-    ['that was complete begins as any other', { outcome: 'Completed' }, {}],
+    ['that was completed begins as any other', { outcome: 'Completed' }, {}],
     ['that was superseded is unproven', {}, { unproven: true }],
     [
-      'that had been rolled back is stopped, and takes nobody back',
+      'that was rolled back is stopped, and rolls nothing back',
       { outcome: 'RolledBack', stop: { kind: 'rollback', message: 'x', atMs: epochMs + 5 } },
       {
         unproven: true,
@@ -121,17 +121,17 @@ describe('a target that returns (R6)', () => {
       },
     ],
     [
-      'that had taken its stop over itself tells of where that was',
+      'that inherited its stop keeps the stage of that stop',
       { outcome: 'Stopped', stop: { kind: 'failures', message: 'x', atMs: epochMs } },
       { unproven: true, stop: { kind: 'failures', message: 'x', atMs: epochMs } },
     ],
     [
-      'that status alone tells of as aborted stays so',
+      'that only the status shows as aborted stays aborted',
       { outcome: 'Aborted', endedAtMs: 7 },
       { unproven: true, stop: expect.objectContaining({ kind: 'abort', atMs: 7 }) },
     ],
     [
-      'that was stopped for those that came late to it is so still, and need not soak',
+      'that was stopped because of late joiners stays stopped, and needs no soak',
       { outcome: 'Completed', stop: { kind: 'failures', message: 'x', atMs: epochMs + 5, stage: 'rest' } },
       {
         stop: expect.objectContaining({
@@ -165,9 +165,9 @@ describe('the completion (R5)', () => {
   });
 
   test.each<[string, LedgerHeader, Partial<Progress>]>([
-    ['while a stage is under way', before, { isOver: false }],
+    ['while a stage is active', before, { isOver: false }],
     ['while no collector is at the target', before, { counts: counts({ offline: 3 }) }],
-    ['in a rollout that is stopped', { ...before, stop: { kind: 'abort', message: 'x', atMs: 1 } }, {}],
+    ['in a stopped rollout', { ...before, stop: { kind: 'abort', message: 'x', atMs: 1 } }, {}],
   ])('is not recorded %s', (_, known, more) => {
     expect(headerAfter(known, { ...progress, isUpdated: true, isOver: true, ...more })).toBe(known);
   });

@@ -82,8 +82,8 @@ describe('a stage starts', () => {
 
   test.each<[string, Seen]>([
     ['the policy is paused', { policy: { spec: { paused: true } } }],
-    ['it only observes', { policy: { spec: { mode: 'Observe' } } }],
-    ['others have still to claim', { heldBy: 'policy a/b to claim its collectors first' }],
+    ['mode is Observe', { policy: { spec: { mode: 'Observe' } } }],
+    ['other policies have not claimed yet', { heldBy: 'policy a/b to claim its collectors first' }],
     ['the build is not offered', { notOffered: 'It offers none.' }],
   ])('not while %s', (_, seen) => {
     expect(namesOf(decision({ ...two, seen }))).toEqual([]);
@@ -151,7 +151,7 @@ describe('an active stage', () => {
       'the end of stage canary',
     ],
     [
-      'waits for offline members where the policy waits for them',
+      'waits for offline members with offlinePolicy Wait',
       { fleet: ['upgraded', 'away', 'old'], started: {}, spec: { offlinePolicy: 'Wait' } },
       'the end of stage canary, of which 1 collector must come back online',
     ],
@@ -161,17 +161,17 @@ describe('an active stage', () => {
       'the end of the soak of stage canary',
     ],
     [
-      'does not wait for members that are gone',
+      'does not wait for members that are no longer listed',
       { fleet: ['upgraded', 'gone', 'old'], started: {} },
       'the end of the soak of stage canary',
     ],
     [
-      'soaks from the moment when its last member reached the target',
+      'soaks from the time at which its last member reached the target',
       { fleet: ['upgraded', 'upgraded', 'old'], started: { updatedAtMs: epochMs + hourMs + 1 } },
       'the end of the soak of stage canary',
     ],
     [
-      'soaks on beside a member that comes back in the soak',
+      'continues its soak when a member returns',
       { fleet: ['upgraded', 'old', 'old'], started: { updatedAtMs: epochMs + hourMs + 1 } },
       'the end of the soak of stage canary',
     ],
@@ -181,32 +181,32 @@ describe('an active stage', () => {
       'a listing of stage canary after its soak',
     ],
     [
-      'has ended after that',
+      'has ended after that listing',
       { fleet: ['upgraded', 'upgraded', 'old'], started: { updatedAtMs: epochMs }, sweptMs: hourMs },
       undefined,
     ],
     [
-      'does not soak when the rollout upgraded nothing in it',
+      'does not soak if the rollout upgraded none of its members',
       { fleet: ['there', 'there', 'old'], started: {} },
       undefined,
     ],
     [
-      'soaks then all the same in an unproven rollout',
+      'soaks in an unproven rollout even then',
       { fleet: ['there', 'there', 'old'], started: {}, header: { unproven: true } },
       'the end of the soak of stage canary',
     ],
     [
-      'is held by a failed member, where no tolerance is set',
+      'is held by a failed member without a tolerance',
       { fleet: ['upgraded', 'failed', 'old'], started: {} },
       'a person to examine 1 collector of stage canary that failed or died, because no maxFailures is set',
     ],
     [
-      'is held by a dead member, where no tolerance is set',
+      'is held by a dead member without a tolerance',
       { fleet: ['upgraded', 'dead', 'old'], started: { updatedAtMs: epochMs } },
       'a person to examine 1 collector of stage canary that failed or died, because no maxFailures is set',
     ],
     [
-      'goes on without failed members within its tolerance',
+      'continues without failed members within its tolerance',
       { fleet: ['upgraded', 'failed', 'old'], started: { maxFailures: 1, updatedAtMs: epochMs } },
       undefined,
     ],
@@ -235,7 +235,7 @@ describe('an inconclusive stage', () => {
 
   test.each<[string, readonly Shown[], string]>([
     ['whose members failed', ['failed', 'failed', 'there'], '2 of its members are still listed'],
-    ['whose members are gone', ['gone', 'gone', 'there'], 'its members are no longer listed'],
+    ['whose members are no longer listed', ['gone', 'gone', 'there'], 'its members are no longer listed'],
     ['whose members are offline', ['away', 'away', 'there'], '2 of its members are still listed'],
   ])('%s stops the rollout', (_, fleet, listed) => {
     const { header, health } = decision({ fleet, started: failures });

@@ -94,9 +94,9 @@ describe('the age of a build starts again', () => {
     ['is gone', undefined],
     ['is no JSON', '{'],
     ['is of another format', '{"format":2,"service":"a","seen":[["19.1-1",100]]}'],
-    ['is no object', '7'],
-    ['has ages that are none', '{"format":1,"service":"a","seen":[["19.1-1","100"]]}'],
-    ['has no ages', '{"format":1,"service":"a"}'],
+    ['is not an object', '7'],
+    ['has invalid times', '{"format":1,"service":"a","seen":[["19.1-1","100"]]}'],
+    ['has no times', '{"format":1,"service":"a"}'],
   ])('when the shard %s, and the shard is overwritten', async (_, content) => {
     const { store, look } = watcher();
     await look(100, ['19.1-1']);

@@ -21,8 +21,8 @@ const matches = (selector: CollectorSelector, one: Collector = web, exclude?: re
 
 describe('members of a selector are combined with AND', () => {
   test.each<[string, CollectorSelector, boolean]>([
-    ['{} is everybody', {}, true],
-    ['an empty list of names asks nothing', { matchNames: [] }, true],
+    ['{} matches every collector', {}, true],
+    ['an empty list of names has no effect', { matchNames: [] }, true],
     ['a name', { matchNames: ['web-1'] }, true],
     ['one of several globs', { matchNames: ['db-*', 'web-*'] }, true],
     ['none of several globs', { matchNames: ['db-*', 'app-*'] }, false],
@@ -36,7 +36,7 @@ describe('members of a selector are combined with AND', () => {
     ['name but not field', { matchNames: ['web-*'], matchFields: { osName: 'Windows' } }, false],
     ['field but not name', { matchNames: ['db-*'], matchFields: { osName: 'Linux' } }, false],
     [
-      'all but an expression',
+      'all but one expression',
       {
         matchNames: ['web-*'],
         matchFields: { osName: 'Linux' },
@@ -72,8 +72,8 @@ describe('expressions', () => {
     ['Gte at', on('collectorVersion', 'Gte', ['19.253-26']), true, false],
     ['Gte above', on('collectorVersion', 'Gte', ['19.253-27']), false, false],
     ['versions order as numbers', on('collectorVersion', 'Gt', ['19.99-999']), true, false],
-    ['a bound that is no version', on('collectorVersion', 'Gt', ['latest']), false, false],
-    ['no bound at all', on('collectorVersion', 'Lt'), false, false],
+    ['an invalid version as bound', on('collectorVersion', 'Gt', ['latest']), false, false],
+    ['no bound', on('collectorVersion', 'Lt'), false, false],
   ])('%s', (_, selector, present, absent) => {
     expect(matches(selector)).toBe(present);
     expect(matches(selector, bare)).toBe(absent);
@@ -102,10 +102,10 @@ describe('exclusions', () => {
   test.each<[string, readonly CollectorSelector[] | undefined, boolean]>([
     ['none', undefined, true],
     ['an empty list', [], true],
-    ['one that matches', [{ matchNames: ['web-*'] }], false],
-    ['one that does not', [{ matchNames: ['db-*'] }], true],
-    ['any of several', [{ matchNames: ['db-*'] }, { matchFields: { osName: 'Linux' } }], false],
-    ['half of one', [{ matchNames: ['web-*'], matchFields: { osName: 'Windows' } }], true],
+    ['a matching selector', [{ matchNames: ['web-*'] }], false],
+    ['a selector that does not match', [{ matchNames: ['db-*'] }], true],
+    ['one of several matching selectors', [{ matchNames: ['db-*'] }, { matchFields: { osName: 'Linux' } }], false],
+    ['a selector that matches in part', [{ matchNames: ['web-*'], matchFields: { osName: 'Windows' } }], true],
   ])('%s', (_, exclude, holds) => {
     expect(matches({}, web, exclude)).toBe(holds);
   });

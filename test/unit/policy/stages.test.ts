@@ -31,8 +31,8 @@ const chosen = (of: Stage, candidates: readonly StageCandidate[], selected = can
 
 describe('a stage with a size', () => {
   test.each<[string, Stage, number, number]>([
-    ['takes that many', stage({ size: 3 }), 10, 3],
-    ['takes all where there are fewer', stage({ size: 3 }), 2, 2],
+    ['takes this number', stage({ size: 3 }), 10, 3],
+    ['takes all if there are fewer', stage({ size: 3 }), 2, 2],
     ['takes a percentage of the selected collectors, rounded up', stage({ size: '10%' }), 101, 11],
     ['takes at least one', stage({ size: '1%' }), 5, 1],
   ])('%s', (_, of, count, expected) => {

@@ -142,46 +142,46 @@ describe('for one collector', () => {
   const oneOpen = () => new PolicyBench({ collectors: fleetOf(2), entries: [openEntry()] }).pending();
 
   test.each<[string, Candidate, AdmissionState, object | undefined]>([
-    ['none, where nothing is in the way', { id: '1', because: 'pending' }, line(0, 0), undefined],
+    ['nothing if no rule applies', { id: '1', because: 'pending' }, line(0, 0), undefined],
     [
-      'a POST on its way, which is over in a moment',
+      'a POST on its way, for a short time',
       { id: '1', because: 'pending' },
       line(0, 0, { seen: { inFlight: new Set(['1']) } }),
       { waitsFor: undefined },
     ],
     [
-      'the back-off, until when',
+      'the end of the back-off',
       failed,
       line(backOffMs - 1, 0),
       { waitsFor: 'the back-off after a failed upgrade', untilMs: backOffMs },
     ],
     [
-      'U6: then a look, since when',
+      'U6: then a listing, sent after a time',
       failed,
       line(backOffMs, graceMs - 1),
       { waitsFor: 'a listing that confirms the version after the failed upgrade', unseenSinceMs: graceMs },
     ],
-    ['none, once it was looked at', failed, line(backOffMs, graceMs), undefined],
+    ['nothing after that listing', failed, line(backOffMs, graceMs), undefined],
     [
-      'U8: a second look, until when',
+      'U8: the time of the second listing',
       { id: '1', because: 'drifted', sinceMs: 10 },
       line(20, 10),
       { waitsFor: 'a second listing that confirms the drift', untilMs: 10 + driftConfirmMs },
     ],
     [
-      'a place, for all who come later',
+      'room in maxInProgress, like all later collectors',
       { id: '2', because: 'pending' },
       line(0, 0, { seen: { policy: { spec: one } }, pending: oneOpen() }),
       { waitsFor: 'a running upgrade to end: strategy.maxInProgress allows at most 1 at once', forAll: true },
     ],
     [
-      'U1: room in the ledger, for all who come later',
+      'U1: room in the ledger, like all later collectors',
       { id: '2', because: 'pending' },
       line(0, 0, { settings: { ...settings, maxOpen: 1 }, pending: oneOpen() }),
       { waitsFor: 'a running upgrade to end: a policy may have 1 upgrade in flight at most', forAll: true },
     ],
     [
-      'U2: the batch, which is over in a moment, for all who come later',
+      'U2: room in the batch for a short time, like all later collectors',
       { id: '1', because: 'pending' },
       line(0, 0, { seen: { room: 3 }, batched: 3 }),
       { waitsFor: undefined, forAll: true },

@@ -80,7 +80,7 @@ describe('a status is written immediately', () => {
     ['the verdict changed', done, {}],
     ['the generation changed', rolling, { observedGeneration: 4 }],
     ['the target changed', rolling, { targetVersion: 'x' }],
-    ['a reconcile was asked for', rolling, { lastHandledReconcileAt: 'now' }],
+    ['a listing was requested', rolling, { lastHandledReconcileAt: 'now' }],
     ['another rollout began', rolling, { rollout: { id: '2-x', startTime: '2026-11-01T00:00:00Z' } }],
     ['a rollout ended', rolling, { history: [] }],
   ])('when %s', async (_, health, more) => {
@@ -202,7 +202,7 @@ describe('nothing is written', () => {
 describe('a write that fails', () => {
   const error = (code: string) => new LogfleetError({ code, message: 'no', handling: { kind: 'backoff' } });
 
-  test.each(['host.conflict', 'host.gone'])('with %s is for the host to tell: nothing was written', async (code) => {
+  test.each(['host.conflict', 'host.gone'])('with %s writes nothing, and is left to the host', async (code) => {
     const { publish, written, events, state, last } = world();
     state.error = error(code);
     await publish(rolling, '0/10');
@@ -248,7 +248,7 @@ describe('events', () => {
 
   test.each<[string, Health, readonly string[]]>([
     ['work that has begun', rolling, ['RollingOut']],
-    ['something that does not work', stuck, ['Forbidden']],
+    ['an error', stuck, ['Forbidden']],
     ['nothing to do', done, []],
     ['nothing known yet', { ...rolling, reason: 'Progressing' }, []],
   ])('of a first status: %s (H1)', async (_, health, reasons) => {

@@ -119,10 +119,10 @@ describe('U1: a stop that the status shows and the ledger lacks', () => {
 
   test.each<[string, CollectorVersionPolicyStatus | undefined, Parameters<typeof header>[0]]>([
     ['without a status', undefined, {}],
-    ['that goes on', statusOf(1), {}],
-    ['of another rollout', statusOf(2, failed), {}],
-    ['that the ledger knows', statusOf(1, failed), { stop: { kind: 'abort', message: 'x', atMs: 5 } }],
-    ['that a person has lifted since', statusOf(1, failed), { handled: { liftedAtMs: epochMs + 900 } }],
+    ['while the rollout continues', statusOf(1), {}],
+    ['from another rollout', statusOf(2, failed), {}],
+    ['if the ledger has a stop', statusOf(1, failed), { stop: { kind: 'abort', message: 'x', atMs: 5 } }],
+    ['if a person has ended it since', statusOf(1, failed), { handled: { liftedAtMs: epochMs + 900 } }],
   ])('is not restored %s', (_, status, known) => {
     const before = header(known);
     expect(adoptCourse(policy(status ? { status } : {}), before)).toBe(before);
@@ -153,9 +153,9 @@ describe('U1: a stop that the status shows and the ledger lacks', () => {
     });
 
     test.each<[string, CollectorVersionPolicyStatus, ReturnType<typeof header> | undefined]>([
-      ['the ledger knew that rollout: this is the next one', statusOf(3, failed), header({ rolloutNumber: 3 })],
+      ['the ledger knew that rollout, so this is the next one', statusOf(3, failed), header({ rolloutNumber: 3 })],
       ['it went to another target', { ...statusOf(3, failed), targetVersion: newerVersion }, undefined],
-      ['it went on', statusOf(3), undefined],
+      ['it continued', statusOf(3), undefined],
     ])('nothing is restored if %s', (_, status, before) => {
       expect(adoptLostCourse(policy({ status }), before, begun)).toBe(begun);
     });
@@ -168,10 +168,10 @@ describe('U1: a stop that the status shows and the ledger lacks', () => {
       shownHistory({ history: [shown('4-x', 'Superseded'), shown('3-x', 'Stopped')] }, known).map(({ id }) => id);
 
     test.each<[string, Parameters<typeof header>[0] | undefined, readonly string[]]>([
-      ['all, where the ledger was lost', undefined, ['4-x', '3-x']],
-      ['the later ones, where it is of before', { rolloutId: '3-y', rolloutNumber: 3 }, ['4-x']],
-      ['its own that was stopped', { rolloutId: '3-x', rolloutNumber: 3 }, ['4-x', '3-x']],
-      ['none of those that it knows', { rolloutId: '4-x', rolloutNumber: 4 }, []],
+      ['all are kept if the ledger was lost', undefined, ['4-x', '3-x']],
+      ['later ones are kept if the ledger is older', { rolloutId: '3-y', rolloutNumber: 3 }, ['4-x']],
+      ['the current one is kept if it was stopped', { rolloutId: '3-x', rolloutNumber: 3 }, ['4-x', '3-x']],
+      ['those in the ledger are not repeated', { rolloutId: '4-x', rolloutNumber: 4 }, []],
     ])('%s', (_, known, expected) => {
       expect(ids(known && header(known))).toEqual(expected);
     });

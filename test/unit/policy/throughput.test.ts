@@ -38,8 +38,8 @@ describe('the estimated end', () => {
   });
 
   test.each([
-    ['stays while it lies ahead', 60_000, true],
-    ['is shown no more once it has passed', -1, false],
+    ['stays while it is in the future', 60_000, true],
+    ['is no longer shown once it has passed', -1, false],
   ])('H1: of another process %s', (_, aheadMs, isShown) => {
     const end = new Date(wallMs + aheadMs).toISOString();
     const of = bench({ collectors: fleetOf(30), entries: [openEntry()], header: { attempts: 1 } });
@@ -49,10 +49,10 @@ describe('the estimated end', () => {
 
   const stages = [{ name: 'all', soakDuration: '0s', approval: 'Required' as const }];
   test.each<[string, Seen, PolicyBench]>([
-    ['nothing is left', {}, bench({ collectors: fleetOf(3, () => ({ collectorVersion: target })) })],
+    ['no collector is left', {}, bench({ collectors: fleetOf(3, () => ({ collectorVersion: target })) })],
     ['it is stopped', {}, bench({ header: { stop: { kind: 'failures', message: 'Too many.', atMs: 0 } } })],
     ['it is paused', { pausedForAll: 'somebody' }, bench()],
-    ['a person has to approve a stage', {}, bench({ spec: { strategy: { maxInProgress: 5, order: 'Name', stages } } })],
+    ['a person must approve a stage', {}, bench({ spec: { strategy: { maxInProgress: 5, order: 'Name', stages } } })],
   ])('is absent while %s', (_, seen, of) => {
     expect(endOf(seen, of)).toBeUndefined();
   });

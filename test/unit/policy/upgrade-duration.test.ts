@@ -34,9 +34,9 @@ describe('later observations', () => {
   });
 
   test.each([
-    ['an end beyond it of one that nobody looked at before', [150_000, 0]],
-    ['an end beyond it of one that was seen going on before it', [150_000, 99_999]],
-    ['an end at it', [100_000, 0]],
+    ['a later end without an earlier read', [150_000, 0]],
+    ['a later end with a read before it that showed the upgrade in progress', [150_000, 99_999]],
+    ['an end at the estimate', [100_000, 0]],
   ] as const)('%s says nothing', (_, look) => {
     expect(learnt([100_000, 0], look)).toBe(100_000);
   });

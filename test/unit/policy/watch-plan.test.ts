@@ -210,8 +210,8 @@ describe('U3: an unknown outcome', () => {
   });
 
   test.each([
-    ['has no page', { pageOf: () => undefined }],
-    ['is not on the page where it should be', { pageReadMs: () => 1_000 + graceMs }],
+    ['has no known page', { pageOf: () => undefined }],
+    ['is missing on its page', { pageReadMs: () => 1_000 + graceMs }],
   ])('of a collector that %s needs a sweep', (_, more) => {
     expect(plan(unknown, 1_000 + graceMs, more)).toMatchObject({ pages: new Map(), sweepAfterMs: 1_000 + graceMs });
   });
@@ -249,11 +249,14 @@ describe('U10: an adopted upgrade', () => {
 describe('U5: 35 minutes after the start of an attempt', () => {
   const limitMs = 1_000 + openLimitMs;
 
-  test.each(['accepted', 'unknown', 'adopted'] as const)('%s is judged by a fresh listing', (state) => {
-    const { pages, tasks } = plan([open('10', { state, sinceMs: 1_000 })], limitMs);
-    expect(pages).toEqual(new Map([[1, limitMs]]));
-    expect(tasks).toEqual([]);
-  });
+  test.each(['accepted', 'unknown', 'adopted'] as const)(
+    'an attempt that is %s is judged by a new listing',
+    (state) => {
+      const { pages, tasks } = plan([open('10', { state, sinceMs: 1_000 })], limitMs);
+      expect(pages).toEqual(new Map([[1, limitMs]]));
+      expect(tasks).toEqual([]);
+    },
+  );
 
   test('also if no other read is due earlier', () => {
     const blind = { typicalMs: 40 * minuteMs };
