@@ -16,7 +16,7 @@ function costs({ world }: ExportWorld) {
 }
 
 describe('C1: after a restart, nothing is read, opened or written', () => {
-  test('for a paused export, which goes on when the pause ends', async () => {
+  test('for a paused export, which continues when the pause ends', async () => {
     const world = new ExportWorld();
     world.add({ paused: true });
     const first = world.start();
@@ -31,7 +31,7 @@ describe('C1: after a restart, nothing is read, opened or written', () => {
     expect(await world.untilReason(reasons.exported)).toBe(true);
   });
 
-  test('for a complete export, which is looked at again when a person asks', async () => {
+  test('for a complete export, which is checked when a person requests it', async () => {
     const world = new ExportWorld();
     world.add();
     const first = world.start();
@@ -51,7 +51,7 @@ describe('C1: after a restart, nothing is read, opened or written', () => {
   test.each<[string, (world: ExportWorld) => void]>([
     ['the deadline is raised', (world) => world.patch({ spec: { activeDeadlineSeconds: 86_400 } })],
     ['a person asks', (world) => world.annotate('logfleet.dev/requestedAt', 'now')],
-  ])('for a failed export, which is looked at again when %s', async (_, wake) => {
+  ])('for a failed export, which is checked again when %s', async (_, wake) => {
     const world = new ExportWorld({
       messages: evenly(3_000),
       scenario: { search: { messageLimit: 100, duration: '30s' } },
@@ -88,7 +88,7 @@ describe('C2: a Secret that many resources wait for', () => {
     return world;
   }
 
-  test('is read once in five seconds for all of them, and its creation is noticed by the next read', async () => {
+  test('is read once in five seconds for all of them, and the next read notices its creation', async () => {
     const world = waiting();
     const isWaiting = (name: string) => reasonOf(world, name) === reasons.secretNotFound;
     expect(await world.world.until(() => names.every(isWaiting), minuteMs)).toBe(true);
@@ -105,7 +105,7 @@ describe('C2: a Secret that many resources wait for', () => {
     expect(costs(world).secretReads - after.secretReads).toBeLessThanOrEqual(3);
   });
 
-  test('is read no more once no resource waits for it', async () => {
+  test('is no longer read when no resource waits for it', async () => {
     const world = waiting();
     await world.world.clock.advance(minuteMs);
     for (const name of names)

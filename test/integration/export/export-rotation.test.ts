@@ -34,7 +34,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['a key of the same user', second],
   ['a share of the rate', { requestsPerSecond: base64('3') }],
   ['a host that may be followed to', { allowedHosts: base64('elsewhere.example.com') }],
-])('with %s anew, what runs is read to its end, and its jobs are deleted', async (_, data) => {
+])('with %s changed, running searches are read to their end, and their jobs are deleted', async (_, data) => {
   const world = await searching();
   const own = openJobs(world);
   const done = world.status?.progress?.intervalsDone ?? 0;
@@ -69,7 +69,7 @@ test('searches with a revoked key end, and start again with the new key', async 
 test.each<[string, Readonly<Record<string, string>>, number]>([
   ['another key', second, 1],
   ['a share of the rate', { requestsPerSecond: base64('3') }, 1],
-])('with %s anew, what is being planned is planned to its end', async (_, data, jobs) => {
+])('with %s changed, a running planning continues to its end', async (_, data, jobs) => {
   const world = new ExportWorld({ scenario: { ...scenario, search: { duration: '150s' } } });
   world.add();
   world.start();
@@ -99,7 +99,7 @@ test.each([
   [503, 1],
   [403, 2],
 ])(
-  'a Secret that cannot be read for a while (%i) costs what is being planned only where somebody forbids it',
+  'a Secret that cannot be read for a while (%i) aborts a running planning only if the read is forbidden',
   async (status, jobs) => {
     const world = new ExportWorld({ scenario: { search: { duration: '150s' } } });
     world.add();

@@ -16,7 +16,7 @@ const texts = (count: number) =>
 const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
 
 describe('an export', () => {
-  test('is complete once every row is in files and the manifest stands', async () => {
+  test('is complete when every row is in a file and the manifest exists', async () => {
     const world = new ExportWorld();
     world.add();
     world.start();
@@ -36,7 +36,7 @@ describe('an export', () => {
     expect(world.jobsActive()).toBe(0);
   });
 
-  test('far above what one search returns has every row once', async () => {
+  test('with far more rows than one search returns has every row once', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add();
     world.start();
@@ -53,7 +53,7 @@ describe('an export', () => {
     expect(world.jobsActive()).toBe(0);
   });
 
-  test('of a query that writes over the message time stalls before anything is searched (E9)', async () => {
+  test('of a query that overwrites the message time stalls before any search (E9)', async () => {
     const world = new ExportWorld();
     world.add({ query: '* | parse regex "(?<_messageTime>\\d+)"' });
     world.start();
@@ -62,7 +62,7 @@ describe('an export', () => {
     expect(world.jobsCreated).toBe(0);
   });
 
-  test('of a field that no row has tells it, while it runs and when it is complete', async () => {
+  test('of a field that no row has reports this while it runs and when it is complete', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add({
       output: {
@@ -82,7 +82,7 @@ describe('an export', () => {
     );
   });
 
-  test('of which others have read a part says nothing of fields', async () => {
+  test('that another process has read in part makes no statement about fields', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add({ output: { format: 'NDJSON', compression: 'None', fields: ['_raw', 'srcHost'], maxPartSize: '256Mi' } });
     const first = world.start();
@@ -104,7 +104,7 @@ describe('an export', () => {
     expect(writes.length).toBeLessThan(tookMs / 10_000 + 8);
   });
 
-  test('E3: that lost its status, or was made again, finds its manifest and is complete without a search', async () => {
+  test('E3: that lost its status, or was created again, finds its manifest and is complete without a search', async () => {
     const world = new ExportWorld();
     world.add();
     world.start();
@@ -141,7 +141,7 @@ describe('an export', () => {
     expect(world.store.objects.get(name)).toEqual(byCount);
   });
 
-  test('that is complete is not looked at again by the next process, until a person asks', async () => {
+  test('that is complete is not checked by the next process until a person requests it', async () => {
     const world = new ExportWorld();
     world.add();
     const first = world.start();
@@ -157,7 +157,7 @@ describe('an export', () => {
     expect(world.reason).toBe('Exported');
   });
 
-  test('whose files are gone is exported anew when a person asks', async () => {
+  test('whose files are missing is exported again when a person requests it', async () => {
     const world = new ExportWorld();
     world.add();
     world.start();
@@ -170,7 +170,7 @@ describe('an export', () => {
     expect(world.rows()).toEqual(texts(600));
   });
 
-  test('that is exported anew has all of its time again', async () => {
+  test('that is exported again has its full deadline again', async () => {
     const world = new ExportWorld();
     world.add({ activeDeadlineSeconds: 600 });
     world.start();
@@ -185,7 +185,7 @@ describe('an export', () => {
     expect(world.rows()).toEqual(texts(600));
   });
 
-  test('E14: goes on from what is committed when another process takes over', async () => {
+  test('E14: continues from the committed intervals when another process takes over', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add();
     const first = world.start();
@@ -198,7 +198,7 @@ describe('an export', () => {
     expect(world.jobsCreated - jobsCreated).toBeLessThan(20);
   });
 
-  test('is ended when its resource is deleted, and its jobs with it', async () => {
+  test('ends when its resource is deleted, and its jobs are deleted', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add();
     world.start();
@@ -218,7 +218,7 @@ describe('a pause', () => {
       (world, paused) => world.annotate(annotations.paused, paused ? 'true' : null),
       'the annotation logfleet.dev/paused',
     ],
-  ])('%s lets what runs end, begins nothing, and goes on', async (_, pause, by) => {
+  ])('%s lets running searches end and starts none, and the export continues afterwards', async (_, pause, by) => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add();
     world.start();
@@ -238,7 +238,7 @@ describe('a pause', () => {
     expect(world.rows()).toEqual(texts(3_000));
   });
 
-  test('of everything holds exports, too', async () => {
+  test('of all resources also pauses exports', async () => {
     const world = new ExportWorld();
     const settings = '/api/v1/namespaces/logfleet-system/configmaps';
     world.world.api.create(settings, {
@@ -256,7 +256,7 @@ describe('a pause', () => {
 });
 
 describe('limits', () => {
-  test('a deadline that is over fails the export, which goes on once it is raised', async () => {
+  test('a deadline that has passed fails the export, which continues when the deadline is raised', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add({ activeDeadlineSeconds: 120 });
     world.start();
@@ -274,7 +274,7 @@ describe('limits', () => {
     expect(world.rows()).toEqual(texts(3_000));
   });
 
-  test('a deadline fails an export that cannot read what stands at its destination, until it can', async () => {
+  test('a deadline fails an export that cannot read its destination, until it can', async () => {
     const world = new ExportWorld();
     let isAway = true;
     world.onOpen = (destination) => {
@@ -292,7 +292,7 @@ describe('limits', () => {
     expect(world.condition('Failed')).toBeUndefined();
   });
 
-  test('as many messages as may be fail the export, with all kept that was found', async () => {
+  test('maxMessages fails the export, and keeps all rows found so far', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add({ limits: { maxMessages: 1_000 } });
     world.start();
@@ -304,7 +304,7 @@ describe('limits', () => {
     expect(world.rows()).toEqual(texts(3_000));
   });
 
-  test('E11: what is too new is waited for', async () => {
+  test('E11: a range that is too new is waited for', async () => {
     const world = new ExportWorld();
     world.add({ timeRange: { from: String(startMs + hourMs), to: String(startMs + 2 * hourMs) } });
     world.start();
@@ -316,8 +316,8 @@ describe('limits', () => {
   });
 });
 
-describe('what cannot be proven', () => {
-  test('E8: fails the export, until incomplete intervals are kept', async () => {
+describe('an interval that cannot be proven', () => {
+  test('E8: fails the export until incomplete intervals are kept', async () => {
     const world = new ExportWorld({ messages: evenly(600), scenario: slow });
     world.add({ query: '* | limit 500' });
     world.start();
@@ -338,7 +338,7 @@ describe('what cannot be proven', () => {
     });
   });
 
-  test('that was kept is not taken for complete by an export that keeps nothing, until it does, or begins anew', async () => {
+  test('and was kept does not count for an export that keeps no incomplete intervals, until its policy changes or it starts again', async () => {
     const world = new ExportWorld({ messages: evenly(600), scenario: slow });
     world.add({ query: '* | limit 500', incompletePolicy: 'Keep' });
     const removedAndMadeAgain = async () => {
@@ -366,7 +366,7 @@ describe('what cannot be proven', () => {
     expect(world.jobsCreated).toBeGreaterThan(jobsCreated);
   });
 
-  test('that is complete with what was kept is not complete any more for who wants all of it from now on', async () => {
+  test('makes a complete export incomplete when its policy changes to keep none', async () => {
     const world = new ExportWorld({ messages: evenly(600), scenario: slow });
     world.add({ query: '* | limit 500', incompletePolicy: 'Keep' });
     world.start();
@@ -383,7 +383,7 @@ describe('what cannot be proven', () => {
     expect(world.jobsCreated).toBe(jobsCreated);
   });
 
-  test('E5: a search that brings errors proves nothing, and its errors are told', async () => {
+  test('E5: because its search reports errors is not committed, and the errors are reported', async () => {
     const world = new ExportWorld({ scenario: { search: { brokenQuery: 'pendingError' } } });
     world.add({ query: '* | where (' });
     world.start();
@@ -397,7 +397,7 @@ describe('what cannot be proven', () => {
     expect(world.jobsCreated).toBe(jobsCreated);
   });
 
-  test('a query that the service refuses waits for a person without hammering', async () => {
+  test('a query that the service refuses waits for a person, with few requests', async () => {
     const world = new ExportWorld();
     world.add({ query: '* | where (' });
     world.start();
@@ -439,7 +439,7 @@ test('B1: exports and a rollout of one user share one budget', async () => {
 });
 
 describe('the Secret', () => {
-  test('that is missing stalls the export, until it is there', async () => {
+  test('that is missing stalls the export until it exists', async () => {
     const world = new ExportWorld();
     world.add({ credentialsSecretRef: { name: 'other' } });
     world.start();
@@ -449,7 +449,7 @@ describe('the Secret', () => {
     expect(await world.untilReason('Exported', 2 * minuteMs)).toBe(true);
   });
 
-  test('whose key is refused stalls the export without hammering, and is read again', async () => {
+  test('whose key is refused stalls the export with few requests, and is read again', async () => {
     const world = new ExportWorld();
     world.add({ credentialsSecretRef: { name: 'other' } });
     world.world.addSecret('other', { accessKey: 'wrong' });
@@ -464,7 +464,7 @@ describe('the Secret', () => {
     expect(await world.untilReason('Exported', 2 * minuteMs)).toBe(true);
   });
 
-  test('that changes lets what runs end, and the rest goes on with it', async () => {
+  test('that changes lets running searches end, and the other intervals use the new one', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add();
     world.start();
@@ -482,7 +482,7 @@ describe('the destination', () => {
     ['full', 'DestinationFull', false],
     ['away', 'DestinationUnavailable', false],
     ['denied', 'DestinationAccessDenied', true],
-  ])('that is %s is told by a condition, and tried again', async (failure, reason, isStalled) => {
+  ])('that is %s is reported by a condition, and tried again', async (failure, reason, isStalled) => {
     const world = new ExportWorld();
     let isBroken = true;
     world.onOpen = (destination) => {
@@ -509,7 +509,7 @@ describe('the destination', () => {
     );
   });
 
-  test('a store without credentials is refused, since they would be those of the operator', async () => {
+  test('a store without credentials is refused, because the credentials of the operator would be used', async () => {
     const world = new ExportWorld();
     world.add({ destination: { s3: { bucket: 'log-exports', forcePathStyle: false, insecure: false } } });
     world.start();
@@ -519,7 +519,7 @@ describe('the destination', () => {
 });
 
 describe('leadership', () => {
-  test('E14, L1: a process that lost the lease sends nothing more, and its successor goes on', async () => {
+  test('E14, L1: a process that lost the lease sends no request, and the next leader continues', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add();
     const first = world.start({ leaderElection: true });
@@ -535,7 +535,7 @@ describe('leadership', () => {
     expect(world.rows()).toEqual(texts(3_000));
   });
 
-  test('a process that ends closes its jobs before it goes', async () => {
+  test('a process that shuts down closes its jobs first', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add();
     const replica = world.start();
@@ -552,7 +552,7 @@ describe('leadership', () => {
 });
 
 describe('metrics', () => {
-  test('show the progress and state of an export, and nothing of a deleted export', async () => {
+  test('show the progress and state of an export, and are removed with the export', async () => {
     const metrics = new PrometheusMetrics();
     const world = new ExportWorld();
     world.add();
@@ -574,7 +574,7 @@ describe('metrics', () => {
     expect(await lines()).toEqual([]);
   });
 
-  test('are removed for exports and policies once another process leads', async () => {
+  test('are removed for exports and policies when another process leads', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add();
     world.world.addPolicy('production', { target: { version: '19.100-1' } });
@@ -596,8 +596,8 @@ describe('metrics', () => {
   });
 });
 
-describe('the end', () => {
-  test('a resource is removed when it has been over for long enough, and its files stay', async () => {
+describe('the TTL of a finished resource', () => {
+  test('removes the resource when it has passed, and keeps its files', async () => {
     const world = new ExportWorld();
     world.add({ ttlSecondsAfterFinished: 600 });
     world.start();
@@ -609,7 +609,7 @@ describe('the end', () => {
     expect(world.rows()).toEqual(texts(600));
   });
 
-  test('a resource stays if its time is extended meanwhile', async () => {
+  test('does not remove the resource if it is extended before', async () => {
     const world = new ExportWorld();
     world.add({ ttlSecondsAfterFinished: 600 });
     world.start();
@@ -628,7 +628,7 @@ describe('the end', () => {
     expect(world.world.export('audit')).toBeUndefined();
   });
 
-  test('a resource without such a time stays', async () => {
+  test('is optional: without it, the resource stays', async () => {
     const world = new ExportWorld();
     world.add();
     world.start();

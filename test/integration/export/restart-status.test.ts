@@ -74,7 +74,7 @@ describe('H1: after a restart', () => {
     expect(exports.condition('Outage')).toBeUndefined();
   });
 
-  test('an estimated end that has passed meanwhile is shown no more', async () => {
+  test('an estimated end that has passed in the meantime is no longer shown', async () => {
     const exports = new ExportWorld({ messages: evenly(9_000), scenario: slow });
     exports.add();
     exports.start();
@@ -91,7 +91,7 @@ describe('H1: after a restart', () => {
     for (const shownMs of ends) expect(shownMs).toBeGreaterThan(startedMs + minuteMs);
   });
 
-  test('an export that a person has searched anew has ended no more, and is not removed', async () => {
+  test('an export that a person has started again is no longer complete, and is not removed', async () => {
     const exports = new ExportWorld({ scenario: { search: { messageLimit: 200, duration: '10m' } } });
     exports.add({ query: '* | limit 500', ttlSecondsAfterFinished: 600 });
     exports.start();
@@ -106,7 +106,7 @@ describe('H1: after a restart', () => {
     expect(exports.status?.completionTime).toBeUndefined();
   });
 
-  test('the figures of an export under way never go back', async () => {
+  test('the figures of a running export never decrease', async () => {
     const exports = new ExportWorld({ messages: evenly(9_000), scenario: slow });
     exports.add();
     exports.start();

@@ -57,7 +57,7 @@ describe('a volume', () => {
     await expect(new ChoiceWorld().choice().current(resource)).rejects.toMatchObject({ code: 'destination.name' });
   });
 
-  test('that the operator does not have needs a user', async () => {
+  test('that the operator does not have needs a person', async () => {
     const resource = exportOf({ destination: { volume: { name: 'other' } } });
     await expect(new ChoiceWorld().choice().current(resource)).rejects.toMatchObject({
       reason: 'VolumeNotFound',
@@ -67,7 +67,7 @@ describe('a volume', () => {
 });
 
 describe('a store', () => {
-  test('is reached with the Secret of the namespace, and everything that the spec says', async () => {
+  test('is used with the Secret of the namespace and all settings of the spec', async () => {
     const world = new ChoiceWorld();
     const more = {
       ...{
@@ -91,23 +91,23 @@ describe('a store', () => {
   });
 
   test.each<[string, Members | undefined, string]>([
-    ['is not there', undefined, 'SecretNotFound'],
+    ['does not exist', undefined, 'SecretNotFound'],
     ['lacks a key', { accessKeyId: 'id' }, 'SecretIncomplete'],
     ['has an empty key', { accessKeyId: ' ', secretAccessKey: 'key' }, 'SecretIncomplete'],
-  ])('whose Secret %s is a matter for a person', async (_, members, reason) => {
+  ])('whose Secret %s needs a person', async (_, members, reason) => {
     const world = new ChoiceWorld();
     world.members = members;
     await expect(world.choice().current(store())).rejects.toMatchObject({ reason, handling: { kind: 'stall' } });
   });
 
-  test('takes no credentials of the service for its own', async () => {
+  test('does not use the credentials of the service', async () => {
     const world = new ChoiceWorld();
     world.standsIn = true;
     await expect(world.choice().current(store())).rejects.toMatchObject({ reason: 'SecretNotFound' });
     expect(world.reads).toEqual([]);
   });
 
-  test('without a Secret is refused, unless the operator lends its own credentials', async () => {
+  test('without a Secret is refused, unless the operator allows its own credentials', async () => {
     await expect(new ChoiceWorld().choice().current(store({}))).rejects.toMatchObject({
       reason: 'AmbientCredentialsNotAllowed',
     });
@@ -115,7 +115,7 @@ describe('a store', () => {
     expect(settings).toMatchObject({ settings: { credentials: 'ambient' } });
   });
 
-  test('is another one with other credentials, once these are read again', async () => {
+  test('is another destination after its credentials have changed and were read again', async () => {
     const world = new ChoiceWorld();
     const choice = world.choice();
     const { fingerprint } = await choice.current(store());
@@ -130,7 +130,7 @@ describe('a store', () => {
     expect(world.reads).toHaveLength(3);
   });
 
-  test('is the same one where its Secret says the same', async () => {
+  test('is the same destination if its Secret has the same content', async () => {
     const world = new ChoiceWorld();
     const choice = world.choice();
     const before = await choice.current(store());

@@ -51,8 +51,8 @@ function complaints(world: ToyWorld, plan: ExportPlan, { destination, operators 
   return found;
 }
 
-describe('an export covers its range once', () => {
-  test('whatever is there, however it is cut, and whatever goes wrong (E3 to E10)', () => {
+describe('an export has every row of its range once', () => {
+  test('with any rows, limits and failures (E3 to E10)', () => {
     const kinds = fc.subarray(['forcePaused', 'warning', 'silent'] as const, { minLength: 1 });
     const worlds = fc.record({
       seed: fc.nat(),
@@ -92,7 +92,7 @@ describe('an export covers its range once', () => {
     }));
   };
 
-  test('with no more jobs than cuts need, where each millisecond has one row', () => {
+  test('with the smallest number of jobs, if each millisecond has one row', () => {
     const one = world(spread(100), {});
     const plan = { boundariesMs: [0, 100] };
     const outcome = exportAll(one, plan, 1, 1);
@@ -101,7 +101,7 @@ describe('an export covers its range once', () => {
     expect(outcome.operators[0]?.jobs).toBe(12);
   });
 
-  test('where nothing but round counts tells of the limit (E4)', () => {
+  test('if only round counts show the limit (E4)', () => {
     const one = world(spread(25_000), { limit: 10_000, cutKinds: [undefined as never] });
     const plan = { boundariesMs: [0, 25_000] };
     const outcome = exportAll(one, plan, 1, 1);
@@ -109,7 +109,7 @@ describe('an export covers its range once', () => {
     expect(outcome.operators[0]?.jobs).toBe(3);
   });
 
-  test('but for the rows of a millisecond beyond the limit, and says so', () => {
+  test('except the rows of a millisecond beyond the limit, which is reported', () => {
     const rows = makeRows(seededRandom(1), 30, 1).map((row) => ({ ...row, messageTimeMs: 5 }));
     const one = world(rows, {});
     const plan = { boundariesMs: [0, 10] };

@@ -30,7 +30,7 @@ describe('a dense millisecond', () => {
     [31, 10],
     [30, 110],
     [5, 110],
-  ])('is committed whole at a limit of %d, by %d searches more', async (messageLimit, searches) => {
+  ])('is committed completely at a limit of %d, with %d more searches', async (messageLimit, searches) => {
     const world = worldOf(messageLimit);
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({
@@ -146,7 +146,7 @@ describe('a dense millisecond', () => {
       (query: string) => query.replace('matches', 'resembles'),
       'does not support searches by the last digits',
     ],
-    ['means something else by it', (query: string) => query.replace('"*7"', '"*77"'), 'found 273'],
+    ['understands the operator in another way', (query: string) => query.replace('"*7"', '"*77"'), 'found 273'],
   ])('of a service that %s is reported', async (_how, meaning, message) => {
     const world = worldOf(100);
     const { client, budget, clock } = world.simulated;

@@ -41,7 +41,7 @@ function recordsOf(...records: readonly Readonly<Record<string, string>>[]) {
   return records.map((record) => new Map(Object.entries(record)));
 }
 
-describe('a figure as the service writes it', () => {
+describe('a figure in the notation of the service', () => {
   test.each([
     ['0', 0, 0],
     ['59999', 59_999, 0],
@@ -78,10 +78,10 @@ describe('records of a digest', () => {
   });
 
   test.each([
-    ['two of one slice', recordsOf(fields('100', '7'), fields('100', '2'))],
-    ['a number of rows that is rounded', recordsOf(fields('100', '1.0E7'))],
-    ['none of a slice', recordsOf({ _count: '7' })],
-  ])('are none with %s', (_, records) => {
+    ['two records for one slice', recordsOf(fields('100', '7'), fields('100', '2'))],
+    ['a rounded number of rows', recordsOf(fields('100', '1.0E7'))],
+    ['an empty slice', recordsOf({ _count: '7' })],
+  ])('are unknown with %s', (_, records) => {
     expect(digestSlices(records, 100)).toBeUndefined();
   });
 });
@@ -90,7 +90,7 @@ describe('a comparison (E6)', () => {
   const one = [interval({ fromMs: 0, toMs: 100, written: 4 })];
   const compared = (...slices: readonly DigestSlice[]) => compare({ intervals: one, slices });
 
-  test('proves an interval by all figures, and says that its slices are unknown', () => {
+  test('proves an interval by all figures, and reports that its slices are unknown', () => {
     expect(compared(slice(0, 100, 4))).toEqual({
       kind: 'same',
       range: {
@@ -107,26 +107,26 @@ describe('a comparison (E6)', () => {
     ['other bytes', { bytes: { value: 41, reach: 0 } }],
     ['an older row', { oldestMs: { value: -1, reach: 0 } }],
     ['a newer row', { newestMs: { value: 100, reach: 0 } }],
-    ['bytes out of reach', { bytes: { value: 60, reach: 5 } }],
+    ['bytes beyond what a double can hold', { bytes: { value: 60, reach: 5 } }],
   ])('differs by %s', (_, more) => {
     expect(compared(slice(0, 100, 4, more)).kind).toBe('differs');
   });
 
   test.each<[string, Partial<DigestSlice>, readonly string[]]>([
     ['bytes that are rounded', { bytes: { value: 44, reach: 5 } }, ['oldestMs', 'newestMs']],
-    ['bytes that nobody knows', { bytes: undefined }, ['oldestMs', 'newestMs']],
-    ['bytes that are rounded, and equal', { bytes: { value: 40, reach: 5 } }, ['bytes', 'oldestMs', 'newestMs']],
-  ])('is without %s', (_, more, names) => {
+    ['unknown bytes', { bytes: undefined }, ['oldestMs', 'newestMs']],
+    ['rounded bytes that are equal', { bytes: { value: 40, reach: 5 } }, ['bytes', 'oldestMs', 'newestMs']],
+  ])('omits %s', (_, more, names) => {
     expect(compared(slice(0, 100, 4, more))).toMatchObject({ kind: 'same', range: { compared: names } });
   });
 
-  test('of no rows with no rows is proven', () => {
+  test('of no rows with no rows is a proof', () => {
     const none = [interval({ fromMs: 0, toMs: 100, written: 0 }, { figures: { bytes: 0 } })];
     expect(compare({ intervals: none, slices: [] })).toMatchObject({ range: { compared: { length: 3 } } });
     expect(compare({ intervals: none, slices: [slice(0, 100, 1)] }).kind).toBe('differs');
   });
 
-  test('counts rows that the service has more than once as often', () => {
+  test('counts rows that the service stores more than once as often as they are stored', () => {
     const twice = slice(0, 100, 6, { bytes: { value: 60, reach: 0 } });
     expect(compare({ intervals: one, slices: [twice] }, [{ atMs: 5, rows: 2, bytes: 20 }])).toMatchObject({
       kind: 'same',
@@ -175,7 +175,7 @@ describe('a comparison by slices (E6)', () => {
     expect(proven.range).not.toHaveProperty('wholeIntervals');
   });
 
-  test('gives a record explicit figures of shared slices alone', () => {
+  test('has explicit figures in records only for shared slices', () => {
     expect(intervals.map(({ slices }) => slices?.shared)).toEqual([
       [{ fromMs: 200, rows: 1, bytes: 8, oldestMs: 210, newestMs: 210, offsetsMs: 10 }],
       [{ fromMs: 200, rows: 2, bytes: 18, oldestMs: 260, newestMs: 270, offsetsMs: 130 }],
@@ -188,7 +188,7 @@ describe('a comparison by slices (E6)', () => {
     ['the time of the newest row of an earlier slice', at(2, { atMs: 131 }), ['newestMs', 'offsetsMs']],
     ['the newest row of a shared slice', at(5, { atMs: 271 }), ['newestMs', 'offsetsMs']],
     ['the slice of a row', at(1, { atMs: 220 }), ['rows', 'bytes', 'offsetsMs']],
-    ['the slice of a row that was alone in it', at(6, { atMs: 280 }), undefined],
+    ['the slice of a row that is the only one in it', at(6, { atMs: 280 }), undefined],
     ['a row between the oldest and the newest of its slice', at(1, { atMs: 121 }), ['offsetsMs']],
     ['the sizes of two slices', at(1, { size: 7 }).with(3, { atMs: 210, size: 7 }), ['bytes']],
   ])('differs by %s', (_, all, inSlices) => {
@@ -197,7 +197,7 @@ describe('a comparison by slices (E6)', () => {
     if (inSlices) expect(found).toMatchObject({ range: { inSlices } });
   });
 
-  test('takes out the rows that the service has more than once', () => {
+  test('subtracts the rows that the service stores more than once', () => {
     const slices = counted([...rows, rows[1] as Row, rows[1] as Row, rows[4] as Row]);
     expect(compare({ intervals, slices }).kind).toBe('differs');
     const confirmed = [
@@ -213,15 +213,15 @@ describe('a comparison by slices (E6)', () => {
 
   test.each<[string, number, 'same' | 'differs']>([
     ['in reach', 20, 'same'],
-    ['out of reach', 40, 'differs'],
-  ])('leaves out a figure that is rounded, and %s', (_, value, kind) => {
+    ['beyond what a double can hold', 40, 'differs'],
+  ])('omits a figure that is rounded, and %s', (_, value, kind) => {
     const slices = counted(rows).with(0, { ...(counted(rows)[0] as DigestSlice), bytes: { value, reach: 5 } });
     const found = compare({ intervals, slices });
     expect(found.kind).toBe(kind);
     if (kind === 'same') expect(found).toMatchObject({ range: { compared: ['oldestMs', 'newestMs'] } });
   });
 
-  test('is not made where the service begins its slices at other moments', () => {
+  test('is not made if the slices of the service begin at other times', () => {
     const slices = counted(rows.map((row) => ({ ...row, atMs: row.atMs - 50 }))).map((each) => ({
       ...each,
       ...{ fromMs: each.fromMs + 50, toMs: each.toMs + 50 },
@@ -233,7 +233,7 @@ describe('a comparison by slices (E6)', () => {
   });
 });
 
-describe('groups', () => {
+describe('groups of intervals', () => {
   const intervals = [
     interval({ fromMs: 0, toMs: 150, written: 3 }),
     interval({ fromMs: 150, toMs: 200, written: 1 }),
@@ -241,7 +241,7 @@ describe('groups', () => {
     interval({ fromMs: 300, toMs: 400, written: 2 }),
   ];
 
-  test('are intervals that a slice joins', () => {
+  test('share a slice', () => {
     const groups = groupsOf(intervals, [slice(0, 100, 2), slice(100, 200, 2), slice(300, 400, 2)]);
     expect(groups.map((group) => [group.intervals.length, group.slices.length])).toEqual([
       [2, 2],
@@ -250,12 +250,12 @@ describe('groups', () => {
     ]);
   });
 
-  test('have what lies before and behind', () => {
+  test('include the slices before and after', () => {
     const groups = groupsOf(intervals.slice(1, 3), [slice(100, 200, 2), slice(400, 500, 1)]);
     expect(groups.map((group) => group.slices.map(({ fromMs }) => fromMs))).toEqual([[100], [400]]);
   });
 
-  test('that are proven alike are one range', () => {
+  test('with the same proof form one range', () => {
     const ranges = intervals.map((each) => {
       const { fromMs, toMs, written } = each;
       return compare({ intervals: [each], slices: written === 0 ? [] : [slice(fromMs, toMs, written)] });
@@ -267,20 +267,20 @@ describe('groups', () => {
   });
 });
 
-describe('what differs is searched again', () => {
+describe('a range that differs is searched again', () => {
   const one = interval({ fromMs: 0, toMs: 400, written: 5_000 });
   const slices = [0, 100, 200, 300].map((fromMs) => slice(fromMs, fromMs + 100, 3_000));
   const options = { byReceiptTime: false, round: 2 };
 
-  test('as it was where it has all rows', () => {
+  test('unchanged if it has all rows', () => {
     expect(againOf({ intervals: [one], slices: slices.slice(0, 1) }, options)).toEqual([{ fromMs: 0, toMs: 400 }]);
   });
 
-  test('in pieces with fewer rows than were found where it lacks some', () => {
+  test('in segments with fewer rows than the former search found, if rows are missing', () => {
     expect(againOf({ intervals: [one], slices }, options).map(({ fromMs }) => fromMs)).toEqual([0, 100, 200, 300]);
   });
 
-  test('in even pieces of a slice that has too many rows', () => {
+  test('in equal parts of a slice that has too many rows', () => {
     const few = interval({ fromMs: 0, toMs: 400, written: 2_500 });
     const [first] = slices;
     expect(againOf({ intervals: [few], slices: [{ ...(first as DigestSlice), toMs: 400 }] }, options)).toEqual([
@@ -290,7 +290,7 @@ describe('what differs is searched again', () => {
     expect(many.map(({ fromMs, toMs }) => toMs - fromMs)).toEqual([133, 133, 134]);
   });
 
-  test('by halves where it is searched by receipt time', () => {
+  test('in halves in a search by receipt time', () => {
     expect(againOf({ intervals: [one], slices }, { ...options, byReceiptTime: true })).toEqual([
       { fromMs: 0, toMs: 200 },
       { fromMs: 200, toMs: 400 },
@@ -298,14 +298,14 @@ describe('what differs is searched again', () => {
   });
 });
 
-describe('rows that came more than once (E9)', () => {
+describe('rows that pages repeated (E9)', () => {
   const repeated = [
     { id: '-7', atMs: 3, bytes: 10, times: 1 },
     { id: '8', atMs: 4, bytes: 20, times: 2 },
   ];
   const own = { fromMs: 0, toMs: 100, written: 4 };
 
-  test('are asked for where records name all of them', () => {
+  test('are counted by id if records name all of them', () => {
     const named = interval(own, { duplicates: 3, repeated });
     const unnamed = interval(own, { duplicates: 3 });
     expect(repeatedOf({ intervals: [named], slices: [] })).toEqual(repeated);
@@ -315,7 +315,7 @@ describe('rows that came more than once (E9)', () => {
 
   test.each<[string, readonly (readonly [string, string])[], object | undefined]>([
     [
-      'as often as they came',
+      'as often as pages had them',
       [
         ['-7', '2'],
         ['8', '3'],
@@ -326,7 +326,7 @@ describe('rows that came more than once (E9)', () => {
       ],
     ],
     [
-      'once, whatever the pages say',
+      'once, although pages repeated them',
       [
         ['-7', '1'],
         ['8', '1'],
@@ -336,9 +336,9 @@ describe('rows that came more than once (E9)', () => {
         { atMs: 4, rows: 0, bytes: 0 },
       ],
     ],
-    ['one of them not at all', [['8', '3']], undefined],
+    ['one of them is missing', [['8', '3']], undefined],
     [
-      'one of them more often than it came',
+      'one of them more often than pages had it',
       [
         ['-7', '3'],
         ['8', '3'],

@@ -11,8 +11,8 @@ function answers(duplicates: Duplicates, rows: readonly KnownRow[]): boolean[] {
 
 describe.each([
   ['InOrder', () => new InOrder()],
-  ['InOrder that keeps digests alone', () => new InOrder(0)],
-  ['InOrder that keeps digests of what is beyond some bytes', () => new InOrder(60)],
+  ['InOrder that keeps only digests', () => new InOrder(0)],
+  ['InOrder that keeps digests of rows above a size', () => new InOrder(60)],
   ['AnyOrder', () => new AnyOrder()],
 ])('%s (E9)', (_, make) => {
   test('recognizes a repeated row', () => {

@@ -65,103 +65,103 @@ function input(more: Partial<ExportDecideInput> = {}, limits: Partial<ExportLimi
 
 const order = (segment: number, fromMs: number, toMs: number) => ({ segment, fromMs, toMs });
 
-describe('what starts', () => {
+describe('the searches to start', () => {
   test.each<[string, ExportDecideInput, ReturnType<typeof order>[]]>([
-    ['is as much as may run at once', input(), [order(0, 0, 100), order(1, 100, 200)]],
-    ['is not what runs already', input({ running: [search(0, 0, 100)] }), [order(1, 100, 200)]],
-    ['is nothing when as many run', input({ running: [search(0, 0, 100), search(2, 200, 300)] }), []],
+    ['fill parallelism', input(), [order(0, 0, 100), order(1, 100, 200)]],
+    ['are not already running', input({ running: [search(0, 0, 100)] }), [order(1, 100, 200)]],
+    ['are none when parallelism is used up', input({ running: [search(0, 0, 100), search(2, 200, 300)] }), []],
     [
-      'is nothing when more run than now may',
+      'are none when more run than allowed',
       input({ running: [search(0, 0, 100), search(2, 200, 300)] }, { parallelism: 1 }),
       [],
     ],
     [
-      'goes on where the last record begins (E3)',
+      'begin where the last record begins (E3)',
       input({ records: [record(0, 40, 100), record(1, 100, 200)] }),
       [order(0, 0, 40), order(2, 200, 300)],
     ],
     [
-      'is narrower behind a cut without a whole part',
+      'are narrower after a cut without a committed part',
       input({ narrowed: [order(0, 50, 100)] }, { parallelism: 1 }),
       [order(0, 50, 100)],
     ],
     [
-      'is not, once that part is committed',
+      'have the usual size when that part is committed',
       input({ records: [record(0, 50, 100)], narrowed: [order(0, 50, 100)] }, { parallelism: 1 }),
       [order(0, 0, 50)],
     ],
     [
-      'reaches as far as rows were dense, by receipt time',
+      'reach as far as rows were dense, in a search by receipt time',
       input({ byReceiptTime: true, records: [record(0, 90, 100, 50)] }, { parallelism: 1, smallestLimit: 100 }),
       [order(0, 78, 90)],
     ],
     [
-      'reaches over a quiet time in steps',
+      'grow in steps over a time with few rows',
       input({ byReceiptTime: true, records: [record(0, 90, 100, 0)] }, { parallelism: 1 }),
       [order(0, 50, 90)],
     ],
     [
-      'reaches to the end of the segment at most',
+      'reach at most to the end of the segment',
       input({ byReceiptTime: true, records: [record(0, 50, 100, 0)] }, { parallelism: 1 }),
       [order(0, 0, 50)],
     ],
-    ['is nothing that is not settled (E11)', input({ now: { ...now, wallMs: 1_150 } }), [order(0, 0, 100)]],
+    ['are none in a range that is too new (E11)', input({ now: { ...now, wallMs: 1_150 } }), [order(0, 0, 100)]],
     [
-      'is nothing that is not settled by the clock of the service',
+      'are none in a range that is too new by the clock of the service',
       input({ now: { ...now, clockBehindMs: 8_850 } }),
       [order(0, 0, 100)],
     ],
     [
-      'is settled from the first moment on',
+      'include a range as soon as it is settled',
       input({ now: { ...now, wallMs: 1_200 } }),
       [order(0, 0, 100), order(1, 100, 200)],
     ],
     [
-      'is nothing that is delayed',
+      'are none in a delayed interval',
       input({ delays: [{ segment: 0, toMs: 100, untilMs: undefined, message: '' }] }),
       [order(1, 100, 200), order(2, 200, 300)],
     ],
     [
-      'is what was delayed before somebody committed it',
+      'include an interval whose delay ended by a commit of another process',
       input({ records: [record(0, 40, 100)], delays: [{ segment: 0, toMs: 100, untilMs: undefined, message: '' }] }),
       [order(0, 0, 40), order(1, 100, 200)],
     ],
     [
-      'is what was delayed for a time',
+      'include an interval whose delay has passed',
       input({ delays: [{ segment: 0, toMs: 100, untilMs: now.monotonicMs, message: '' }] }, { parallelism: 1 }),
       [order(0, 0, 100)],
     ],
-    ['is nothing while paused', input({}, { isPaused: true }), []],
-    ['is nothing while something fails for all', input({ troubleUntilMs: now.monotonicMs + 1 }), []],
+    ['are none during a pause', input({}, { isPaused: true }), []],
+    ['are none while a failure delays all searches', input({ troubleUntilMs: now.monotonicMs + 1 }), []],
     [
-      'is something once that may be over',
+      'are possible again after that delay',
       input({ troubleUntilMs: now.monotonicMs }, { parallelism: 1 }),
       [order(0, 0, 100)],
     ],
-    ['is nothing with as many messages as may be', input({ records: [record(0, 0, 100)] }, { maxMessages: 5 }), []],
+    ['are none when maxMessages is reached', input({ records: [record(0, 0, 100)] }, { maxMessages: 5 }), []],
     [
-      'is nothing with as many found as may be',
+      'are none when found rows reach maxMessages',
       input({ running: [search(0, 0, 100, { messageCount: 5 })] }, { maxMessages: 5 }),
       [],
     ],
     [
-      'is something with fewer',
+      'are possible with fewer rows',
       input({ records: [record(0, 0, 100)] }, { maxMessages: 6, parallelism: 1 }),
       [order(1, 100, 200)],
     ],
     [
-      'is so much as may bring as many messages as may be, whatever may run at once',
+      'are so few that they cannot exceed maxMessages, whatever parallelism allows',
       input({}, { maxMessages: 101, smallestLimit: 100, parallelism: 3 }),
       [order(0, 0, 100), order(1, 100, 200)],
     ],
-    ['is one where a search may bring as many as may be', input({}, { maxMessages: 1_000 }), [order(0, 0, 100)]],
+    ['are one if a single search may reach maxMessages', input({}, { maxMessages: 1_000 }), [order(0, 0, 100)]],
     [
-      'is nothing while those that search may bring as many as may be',
+      'are none while running searches may reach maxMessages',
       input({ running: [search(0, 0, 100, { messageCount: 5 })] }, { maxMessages: 100, smallestLimit: 100 }),
       [],
     ],
     [
-      'is something once they have found fewer',
+      'are possible when running searches have found fewer rows',
       input(
         { running: [search(0, 0, 100, { messageCount: 99, isSearching: false })] },
         { maxMessages: 100, smallestLimit: 100, parallelism: 3 },
@@ -169,28 +169,28 @@ describe('what starts', () => {
       [order(1, 100, 200)],
     ],
     [
-      'is one while that may bring what the largest before brought, where the service calls nothing a limit',
+      'are one while it may find as many rows as the largest search, if the limit is unknown',
       input({ records: [record(0, 0, 100, 200_000)] }, { maxMessages: 400_000, parallelism: 3 }),
       [order(1, 100, 200)],
     ],
     [
-      'is nothing while the largest found so far may come once more',
+      'are none while the largest search may occur again',
       input(
         { running: [search(0, 0, 100, { messageCount: 200_000 }), search(1, 100, 200)] },
         { maxMessages: 400_000, parallelism: 3 },
       ),
       [],
     ],
-    ['is nothing with as many bytes scanned as may be', input({ scannedBytes: 7 }, { maxBytesScanned: 7 }), []],
-    ['is nothing past the deadline', input({}, { deadlineMs: now.wallMs }), []],
-    ['is nothing where records do not fit', input({ records: [record(0, 0, 50)] }), []],
+    ['are none when maxBytesScanned is reached', input({ scannedBytes: 7 }, { maxBytesScanned: 7 }), []],
+    ['are none after the deadline', input({}, { deadlineMs: now.wallMs }), []],
+    ['are none while records contradict each other', input({ records: [record(0, 0, 50)] }), []],
     [
-      'is nothing when all is covered',
+      'are none when records cover the range',
       input({ records: [record(0, 0, 100), record(1, 100, 200), record(2, 200, 300)] }),
       [],
     ],
     [
-      'takes the place of what is stopped',
+      'replace a stopped search',
       input({ records: [record(0, 40, 100)], running: [search(0, 0, 100)] }, { parallelism: 1 }),
       [order(0, 0, 40)],
     ],
@@ -199,37 +199,37 @@ describe('what starts', () => {
   });
 });
 
-describe('what runs', () => {
+describe('running searches', () => {
   test.each<[string, ExportDecideInput, string[]]>([
     ['goes on', input({ running: [search(0, 0, 100)] }), []],
-    ['goes on while paused', input({ running: [search(0, 0, 100)] }, { isPaused: true }), []],
+    ['continue during a pause', input({ running: [search(0, 0, 100)] }, { isPaused: true }), []],
     [
-      'stops while paused when it has no job yet',
+      'stop during a pause before they have a job',
       input({ running: [search(0, 0, 100, { createdAtMs: undefined })] }, { isPaused: true }),
       ['Paused'],
     ],
     [
-      'stops when somebody else committed it (E3)',
+      'stop when another process committed a part (E3)',
       input({ records: [record(0, 40, 100)], running: [search(0, 0, 100)] }),
       ['Overtaken'],
     ],
     [
-      'stops when somebody else committed all of it',
+      'stop when another process committed the whole interval',
       input({ records: [record(0, 0, 100)], running: [search(0, 0, 100)] }),
       ['Overtaken'],
     ],
     [
-      'stops past the deadline',
+      'stop after the deadline',
       input({ running: [search(0, 0, 100)] }, { deadlineMs: now.wallMs }),
       ['DeadlineExceeded'],
     ],
     [
-      'stops when too much is scanned',
+      'stop when maxBytesScanned is exceeded',
       input({ scannedBytes: 3, running: [search(0, 0, 100, { scannedBytes: 4 })] }, { maxBytesScanned: 7 }),
       ['MaxBytesScanned'],
     ],
     [
-      'is read to its end even so',
+      'are read to the end all the same after the search has ended',
       input({ scannedBytes: 7, running: [search(0, 0, 100, { isSearching: false })] }, { maxBytesScanned: 7 }),
       [],
     ],
@@ -237,7 +237,7 @@ describe('what runs', () => {
     expect(decide(given).stop.map(({ reason }) => reason)).toEqual(expected);
   });
 
-  test('is ended as cut near its eight hours (E13)', () => {
+  test('are ended as cut shortly before eight hours (E13)', () => {
     const old = search(0, 0, 100, { createdAtMs: now.monotonicMs - 8 * hourMs + 60_000 });
     const young = search(1, 100, 200, { createdAtMs: now.monotonicMs - 7 * hourMs });
     const decision = decide(input({ running: [old, young] }));
@@ -247,60 +247,48 @@ describe('what runs', () => {
   });
 });
 
-describe('what it waits for', () => {
+describe('the reason for waiting', () => {
   const delay = (segment: number, untilMs?: number): IntervalDelay => {
     return { segment, toMs: 100 * (segment + 1), untilMs, message: 'differs' };
   };
   const laterMs = now.monotonicMs + 30_000;
   test.each<[string, ExportDecideInput, object | undefined]>([
-    ['is nothing while something starts', input({ delays: [delay(0)] }), undefined],
+    ['is absent while a search starts', input({ delays: [delay(0)] }), undefined],
+    ['is absent while a search runs', input({ running: [search(0, 0, 100)], delays: [delay(1), delay(2)] }), undefined],
     [
-      'is nothing while something runs',
-      input({ running: [search(0, 0, 100)], delays: [delay(1), delay(2)] }),
-      undefined,
-    ],
-    [
-      'is the time to try others again before it is a person',
+      'is a later retry rather than a person',
       input({ delays: [delay(0), delay(1, laterMs), delay(2)] }),
       { kind: 'retry', delays: [delay(1, laterMs)] },
     ],
     [
-      'is for people where nothing else is left',
+      'is a person if no other interval remains',
       input({ records: [record(1, 100, 200)], delays: [delay(0), delay(2)] }),
       { kind: 'people', delays: [delay(0), delay(2)], isRest: true },
     ],
     [
-      'is for people while the rest is to settle',
+      'is a person while the rest is too new',
       input({ records: [record(1, 100, 200)], delays: [delay(0)] }, { settleDelayMs: now.wallMs - 250 }),
       { kind: 'people', delays: [delay(0)], isRest: false },
     ],
+    ['is a later retry', input({ delays: [0, 1, 2].map((segment) => delay(segment, laterMs)) }), { kind: 'retry' }],
+    ['is a range that is too new', input({ now: { ...now, wallMs: 50 } }), { kind: 'settling', untilMs: 1_100 }],
     [
-      'is the time to try again',
-      input({ delays: [0, 1, 2].map((segment) => delay(segment, laterMs)) }),
-      { kind: 'retry' },
-    ],
-    ['is what has to settle', input({ now: { ...now, wallMs: 50 } }), { kind: 'settling', untilMs: 1_100 }],
-    [
-      'is what has to settle by a clock that is behind',
+      'is a range that is too new by a clock that is behind',
       input({ now: { ...now, wallMs: 50, clockBehindMs: 20 } }),
       { kind: 'settling', untilMs: 1_120 },
     ],
-    ['is that it goes on', input({ running: [search(0, 0, 100)] }, { isPaused: true }), { kind: 'paused' }],
-    ['is that trouble passes', input({ troubleUntilMs: laterMs }), { kind: 'trouble' }],
-    ['is more messages', input({ records: [record(0, 0, 100)] }, { maxMessages: 5 }), { kind: 'maxMessages' }],
-    ['is more to scan', input({ scannedBytes: 7 }, { maxBytesScanned: 7 }), { kind: 'maxBytesScanned' }],
+    ['is a pause', input({ running: [search(0, 0, 100)] }, { isPaused: true }), { kind: 'paused' }],
+    ['is a failure that may pass', input({ troubleUntilMs: laterMs }), { kind: 'trouble' }],
+    ['is maxMessages', input({ records: [record(0, 0, 100)] }, { maxMessages: 5 }), { kind: 'maxMessages' }],
+    ['is maxBytesScanned', input({ scannedBytes: 7 }, { maxBytesScanned: 7 }), { kind: 'maxBytesScanned' }],
+    ['is only the deadline after the deadline', input({}, { deadlineMs: 5, isPaused: true }), { kind: 'deadline' }],
     [
-      'is nothing that could come past the deadline',
-      input({}, { deadlineMs: 5, isPaused: true }),
-      { kind: 'deadline' },
-    ],
-    [
-      'is order at the destination',
+      'is a contradiction at the destination',
       input({ records: [record(0, 0, 50)] }),
       { kind: 'disorder', strays: [record(0, 0, 50)] },
     ],
     [
-      'is nothing when all is covered, whatever the limits',
+      'is absent when the range is covered, with any limits',
       input(
         { plan: { boundariesMs: [0, 100] }, records: [record(0, 0, 100)] },
         { maxMessages: 1, deadlineMs: 5, isPaused: true },
@@ -314,18 +302,18 @@ describe('what it waits for', () => {
   });
 
   test.each<[string, ExportDecideInput, number]>([
-    ['when nothing but news changes it', input(), Number.POSITIVE_INFINITY],
-    ['until something has settled', input({ now: { ...now, wallMs: 50 } }), 1_050],
-    ['until it may try again', input({ delays: [delay(0, laterMs)] }), 30_000],
-    ['until trouble may be over', input({ troubleUntilMs: laterMs }), 30_000],
+    ['until a change, if nothing else is due', input(), Number.POSITIVE_INFINITY],
+    ['until a range has settled', input({ now: { ...now, wallMs: 50 } }), 1_050],
+    ['until a retry is due', input({ delays: [delay(0, laterMs)] }), 30_000],
+    ['until the failure may be over', input({ troubleUntilMs: laterMs }), 30_000],
     ['until the deadline', input({}, { deadlineMs: now.wallMs + 7 }), 7],
-  ])('and how long, %s', (_, given, expected) => {
+  ])('lasts %s', (_, given, expected) => {
     expect(decide(given).requeueAfterMs).toBe(expected);
   });
 });
 
-describe('how far it is', () => {
-  test('is the share of each segment, and what is committed', () => {
+describe('the progress', () => {
+  test('is the share of each segment, and the committed rows', () => {
     const records = [record(0, 40, 100), record(1, 100, 200, 7)];
     const decision = decide(input({ records, running: [search(0, 0, 40, { scannedBytes: 3 })], scannedBytes: 4 }));
     expect(decision.progress).toEqual({
@@ -335,13 +323,13 @@ describe('how far it is', () => {
     expect(decision.isCovered).toBe(false);
   });
 
-  test('is a third when one of three segments is done, however much of the time that is (H3)', () => {
+  test('is a third when one of three segments is done, for any length of the segments (H3)', () => {
     const plan = { boundariesMs: [0, 9_900, 9_950, 10_000] };
     const { progress } = decide(input({ plan, records: [record(0, 0, 9_900)] }));
     expect(progress.coveredRatio).toBeCloseTo(1 / 3, 9);
   });
 
-  test('is known of as many intervals of one segment as a manifest has', () => {
+  test('is computed for as many intervals of one segment as a manifest can have', () => {
     const count = 240_000;
     const records = Array.from({ length: count - 1 }, (_, index) => record(0, index + 1, index + 2, 1));
     const { start, progress } = decide(input({ plan: { boundariesMs: [0, count] }, records }));
@@ -349,7 +337,7 @@ describe('how far it is', () => {
     expect(progress).toMatchObject({ intervalsDone: count - 1, intervalsPlanned: count, rows: count - 1 });
   });
 
-  test('is all when records cover it', () => {
+  test('is complete when records cover the range', () => {
     const decision = decide(
       input({ plan: { boundariesMs: [0, 100] }, records: [record(0, 0, 40), record(0, 40, 100)] }),
     );

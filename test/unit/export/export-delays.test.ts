@@ -88,17 +88,20 @@ describe('failures', () => {
 test.each([
   ['QueryRefused', [30_000, 60_000, 120_000, 240_000, 300_000, 300_000]],
   ['DestinationAccessDenied', [30_000, 30_000, 30_000, 30_000, 30_000, 30_000]],
-])('an interval whose search stalls waits longer each time where nothing can mend it: %s', async (reason, expected) => {
-  const { clock, delays, waitMs, intervalWaitMs } = world();
-  const waits: number[] = [];
-  for (let times = 0; times < 6; times++) {
-    delays.searchFailed(order, failure({ kind: 'stall' }, reason));
-    waits.push(intervalWaitMs());
-    expect(waitMs()).toBe(30_000);
-    await clock.advance(intervalWaitMs());
-  }
-  expect(waits).toEqual(expected);
-});
+])(
+  'an interval whose search stalls waits longer each time if no change can be noticed: %s',
+  async (reason, expected) => {
+    const { clock, delays, waitMs, intervalWaitMs } = world();
+    const waits: number[] = [];
+    for (let times = 0; times < 6; times++) {
+      delays.searchFailed(order, failure({ kind: 'stall' }, reason));
+      waits.push(intervalWaitMs());
+      expect(waitMs()).toBe(30_000);
+      await clock.advance(intervalWaitMs());
+    }
+    expect(waits).toEqual(expected);
+  },
+);
 
 test('an interval is searched again at once, and with a delay after several repetitions', async () => {
   const { clock, delays, intervalWaitMs } = world();

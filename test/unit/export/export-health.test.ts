@@ -43,24 +43,24 @@ describe('the verdict', () => {
       ['True', 'Exported', 'Complete'],
     ],
     [
-      'complete although something is flagged',
+      'complete although intervals have a flag',
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(5, [flagged]) }) }, { incompletePolicy: 'Keep' }),
       ['True', 'ExportedIncomplete', 'Complete'],
     ],
     [
-      'not complete where something is flagged that is not to be kept',
+      'not complete with a flagged interval if incomplete intervals must not be kept',
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(5, [flagged]) }) }),
       ['False', 'IntervalIncomplete', 'Stalled Failed'],
     ],
     [
-      'complete whatever pauses it',
+      'complete even during a pause',
       input({ pausedBy: 'spec.paused', view: viewOf({ manifest: manifestOf(5, []) }) }),
       ['True', 'Exported', 'Complete'],
     ],
     ['paused', input({ pausedBy: 'spec.paused' }), ['Unknown', 'Paused', '']],
     ['paused before anything else is known', input({ pausedBy: 'x', view: undefined }), ['Unknown', 'Paused', '']],
     [
-      'not paused where the manifest alone is missing',
+      'not paused if only the manifest is missing',
       input({ pausedBy: 'spec.paused', view: viewOf({ stage: 'finishing' }) }),
       ['False', 'Exporting', 'Reconciling'],
     ],
@@ -72,7 +72,7 @@ describe('the verdict', () => {
     ['a problem of its Secret', input({ problem: error('stall') }), ['False', 'Trouble', 'Stalled']],
     ['a problem that passes', input({ problem: error('backoff') }), ['False', 'Trouble', 'Reconciling']],
     [
-      'a refusal, while it is tried again',
+      'a refusal while it is tried again',
       input({ view: viewOf({ lastError: error('stall'), searches: 1 }) }),
       ['False', 'Trouble', 'Stalled'],
     ],
@@ -82,28 +82,28 @@ describe('the verdict', () => {
       ['False', 'Exporting', 'Reconciling'],
     ],
     [
-      'failures that last',
+      'failures that continue',
       input({ view: viewOf({ lastError: error('backoff'), isTroubleLasting: true, searches: 1 }) }),
       ['False', 'Trouble', 'Reconciling'],
     ],
     ['no room', input({ view: viewOf({ lastError: error('wait') }) }), ['False', 'Trouble', 'Reconciling']],
     [
-      'disorder at the destination',
+      'a contradiction at the destination',
       input({ view: viewOf({ waitsFor: { kind: 'disorder', strays: [intervalOf(0, 50, 1)] } }) }),
       ['False', 'DestinationDamaged', 'Stalled'],
     ],
     [
-      'as many messages as may be',
+      'maxMessages is reached',
       input({ view: viewOf({ waitsFor: { kind: 'maxMessages' } }) }),
       ['False', 'MaxMessagesReached', 'Stalled Failed'],
     ],
     [
-      'as many messages as may be, with searches that are read to the end',
+      'maxMessages is reached, and running searches are read to their end',
       input({ view: viewOf({ waitsFor: { kind: 'maxMessages' }, searches: 2 }) }),
       ['False', 'Exporting', 'Reconciling'],
     ],
     [
-      'as much scanned as may be',
+      'maxBytesScanned is reached',
       input({ view: viewOf({ waitsFor: { kind: 'maxBytesScanned' } }) }),
       ['False', 'MaxBytesScannedReached', 'Stalled Failed'],
     ],
@@ -113,12 +113,12 @@ describe('the verdict', () => {
       ['False', 'IntervalIncomplete', 'Stalled Failed'],
     ],
     [
-      'an interval that cannot be proven, while others are to settle',
+      'an interval that cannot be proven, while others are too new',
       input({ view: viewOf({ waitsFor: { ...people, isRest: false }, unproven: [unproven] }) }),
       ['False', 'IntervalIncomplete', 'Stalled'],
     ],
     [
-      'an interval that cannot be proven, while others go on',
+      'an interval that cannot be proven, while others continue',
       input({ view: viewOf({ unproven: [unproven], searches: 2 }) }),
       ['False', 'Exporting', 'Reconciling'],
     ],
@@ -155,7 +155,7 @@ describe('the message', () => {
   test.each([
     ['file:///my%20disk/logging/audit/abc', '/my disk/logging/audit/abc/manifest.json'],
     ['s3://logs/logging/audit/abc', 's3://logs/logging/audit/abc/manifest.json'],
-  ])('names files so that they are found, in %s', (location, expected) => {
+  ])('names files with their full location, in %s', (location, expected) => {
     const lastError = error('stall', 'audit/abc/x is missing; remove audit/abc/manifest.json; /y/audit/abc/z is full');
     const { message } = exportHealth(input({ view: viewOf({ lastError, location }) }));
     expect(message).toContain(`remove ${expected}; /y/audit/abc/z is full`);
@@ -259,12 +259,12 @@ describe('the message', () => {
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 1_500 }) }),
       'The rest of the range is newer than spec.settleDelay, so rows may still arrive. The next search starts at 1970-01-01T00:00:00.000Z.',
     ],
-  ])('case %# says it in a sentence', (given, expected) => {
+  ])('case %# is a complete sentence', (given, expected) => {
     expect(exportHealth(given).message).toBe(expected);
   });
 });
 
-describe('the wording of an export as a process', () => {
+describe('the wording of an export by the command line', () => {
   const flagNames: Readonly<Record<string, string>> = {
     activeDeadlineSeconds: '--active-deadline-seconds',
     incompletePolicy: '--incomplete-policy',
@@ -325,7 +325,7 @@ describe('the wording of an export as a process', () => {
     expect(exportHealth(given).message).toBe(expected);
   });
 
-  test('has no advice to write another SearchExport', () => {
+  test('does not advise to write another SearchExport', () => {
     const lastError = new LogfleetError({
       ...{ code: 'service.parse.error', reason: 'QueryRefused', handling: { kind: 'stall' } },
       message: 'the service answered 400; correct the query',

@@ -209,7 +209,7 @@ describe('a range with more rows than a search returns', () => {
 
   test.each([
     ['by receipt time', { byReceiptTime: true }, []],
-    ['where the histogram has gaps', {}, [1]],
+    ['when the histogram has gaps', {}, [1]],
   ])('is cut evenly where nothing shows how many rows there are: %s', async (_where, request, lostStatuses) => {
     const faults: Scenario['faults'] = {
       count: { kind: 'status', status: 400, code: 'no', operations: ['createJob'], queries: ['*timeslice*'] },
@@ -282,7 +282,7 @@ describe('a range that is newer than the settle delay (E11)', () => {
 
   test.each([
     ['a query that is refused', { query: '* | where' }, {}, { reason: 'QueryRefused' }],
-    ['credentials that are', {}, { role: { kind: 'status', status: 401 } }, { reason: 'Unauthorized' }],
+    ['refused credentials', {}, { role: { kind: 'status', status: 401 } }, { reason: 'Unauthorized' }],
   ] as const)('is tested at once, so that users learn of %s', async (_, request, faults, error) => {
     const world = new PlanningWorld([], { faults }, request, -24 * hourMs);
     await expect(world.plan()).rejects.toMatchObject(error);

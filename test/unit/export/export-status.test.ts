@@ -27,8 +27,8 @@ function described(view: WorkView | undefined, before?: SearchExportStatus, pace
   return { essentials, status: { ...essentials, ...describeFigures(input, pace) } };
 }
 
-describe('what is written at once', () => {
-  test('is what the export is, and how it stands', () => {
+describe('fields that are written immediately', () => {
+  test('are the identity and the conditions of the export', () => {
     expect(described(viewOf()).essentials).toEqual({
       observedGeneration: 3,
       startTime: '2026-11-02T23:59:00Z',
@@ -42,14 +42,14 @@ describe('what is written at once', () => {
     });
   });
 
-  test('is not that figures have moved, in words or in numbers', () => {
+  test('do not include figures, in messages or as numbers', () => {
     const [before, after] = [viewOf(), viewOf({ searches: 3, progress: undefined })].map(
       (view) => described(view).status,
     );
     expect(verdictsOf(after as SearchExportStatus)).toEqual(verdictsOf(before as SearchExportStatus));
   });
 
-  test('is when it was complete, and with which manifest', () => {
+  test('include the completion time and the manifest', () => {
     const view = viewOf({ stage: 'complete', manifest: manifestOf(5, [intervalOf(0, 10, 5)]) });
     const { essentials } = described(view);
     expect(essentials.completionTime).toBe('2026-11-03T00:00:00Z');
@@ -61,7 +61,7 @@ describe('what is written at once', () => {
     expect(later.essentials.completionTime).toBe('2026-11-02T00:00:00Z');
   });
 
-  test('is when it failed, until it goes on', () => {
+  test('include the time of a failure, until the export continues', () => {
     const failed = described(viewOf({ waitsFor: { kind: 'deadline' } })).essentials;
     expect(failed.completionTime).toBe('2026-11-03T00:00:00Z');
     expect(failed.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Stalled', 'Failed']);
@@ -70,14 +70,14 @@ describe('what is written at once', () => {
     expect(goesOn.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Reconciling']);
   });
 
-  test('has a manifest as long as none is known to be missing', () => {
+  test('include the manifest until it is known to be missing', () => {
     const complete = described(viewOf({ stage: 'complete', manifest: manifestOf(5, []) })).essentials;
     expect(described(undefined, complete).essentials.manifest).toEqual(complete.manifest);
     expect(described(viewOf({ stage: 'loading' }), complete).essentials.manifest).toEqual(complete.manifest);
     expect(described(viewOf({ stage: 'planning' }), complete).essentials).not.toHaveProperty('manifest');
   });
 
-  test('is another end where it failed before it was complete', () => {
+  test('include a new completion time if the export had failed before', () => {
     const failed = described(viewOf({ waitsFor: { kind: 'deadline' } })).essentials;
     const view = viewOf({ stage: 'complete', manifest: manifestOf(5, []) });
     const before = { ...failed, completionTime: '2026-11-01T00:00:00Z' };
@@ -86,7 +86,7 @@ describe('what is written at once', () => {
 });
 
 describe('figures', () => {
-  test('are how far it is', () => {
+  test('show the progress', () => {
     const { status } = described(viewOf(), undefined, { rowsPerSecond: 10, bytesPerSecond: 90, leftMs: 120_000 });
     expect(status.summary).toEqual({ state: 'Exporting', progress: '42%', rows: '1.2M' });
     expect(status.progress).toEqual({
@@ -96,7 +96,7 @@ describe('figures', () => {
     expect(status.estimatedCompletionTime).toBe('2026-11-03T00:02:00Z');
   });
 
-  test('stay as they were while it is not worked on, but for its jobs', () => {
+  test('stay unchanged while the export is not worked on, except its jobs', () => {
     const before = described(viewOf({ jobs: [jobOf(1)] })).status;
     const { status } = described(undefined, before);
     expect(status).toMatchObject({
@@ -106,7 +106,7 @@ describe('figures', () => {
     });
   });
 
-  test('stay as they were until it is known what stands at the destination', () => {
+  test('stay unchanged until the destination was read', () => {
     const unproven = [
       { order: { segment: 0, fromMs: 0, toMs: 10 }, reason: 'CountDiffers', message: 'two lack', figures: undefined },
     ] as const;
@@ -117,20 +117,20 @@ describe('figures', () => {
     expect(status).toMatchObject({ progress, rowHistogram, incomplete, pendingErrors, jobs: [] });
   });
 
-  test('of what was scanned never fall, since a process that began anew knows less', () => {
+  test('of scanned bytes never decrease, although a new process knows fewer', () => {
     const before = described(viewOf()).status;
     const progress = { ...viewOf().progress, scannedBytes: 7 } as NonNullable<WorkView['progress']>;
     expect(described(viewOf({ progress }), before).status.progress?.bytesScanned).toBe(5_000_000);
   });
 
-  test('say no rate and no end when it is complete', () => {
+  test('have no rate and no estimated end when the export is complete', () => {
     const view = viewOf({ stage: 'complete', manifest: manifestOf(5, []) });
     const { status } = described(view, undefined, { rowsPerSecond: 10, bytesPerSecond: 90, leftMs: 120_000 });
     expect(status.estimatedCompletionTime).toBeUndefined();
     expect(status.progress).not.toHaveProperty('rowsPerSecond');
   });
 
-  test('name the jobs as the service does, and not too many', () => {
+  test('name the jobs by the ids of the service, with a maximum number', () => {
     const jobs = Array.from({ length: 60 }, (_, index) => jobOf(index));
     const { status } = described(viewOf({ jobs }));
     expect(status.jobs).toHaveLength(50);
@@ -145,7 +145,7 @@ describe('figures', () => {
     });
   });
 
-  test('name what is incomplete, the newest first, and not too many', () => {
+  test('name incomplete intervals, newest first, with a maximum number', () => {
     const kept = Array.from({ length: 30 }, (_, index) =>
       intervalOf(index, index + 1, 4, {
         incomplete: { reason: 'CountDiffers' },
@@ -167,14 +167,14 @@ describe('figures', () => {
     expect(status.progress?.intervalsIncomplete).toBe(30);
   });
 
-  test('tell what searches said, each text in bounds', () => {
+  test('have the messages of searches, with a maximum length', () => {
     const { status } = described(viewOf({ messages: ['x'.repeat(600)], warnings: ['slow'] }));
     expect(status.pendingErrors).toEqual(['x'.repeat(512)]);
     expect(status.pendingWarnings).toEqual(['slow']);
   });
 });
 
-test('the histogram is taken over as it is', () => {
+test('the histogram is copied unchanged', () => {
   expect(described(viewOf({ histogram: () => [-1, 0, 5] })).status.rowHistogram).toEqual([-1, 0, 5]);
 });
 

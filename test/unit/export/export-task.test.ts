@@ -5,7 +5,7 @@ import type { JobProgress } from '../../../src/service/jobs/job-gathering.ts';
 import { hour, requestOf, taskOf } from './search-world.ts';
 
 describe('a task', () => {
-  test('sends what the manifest says, and its time zone, with each job (E12)', () => {
+  test('sends the settings of the manifest and its time zone with each job (E12)', () => {
     const timeRange = { from: '2026-10-25T02:30:00', to: '2026-10-26T00:00:00', timeZone: 'Europe/Berlin' };
     const task = taskOf({ timeRange, autoParsingMode: 'AutoParse', byReceiptTime: true });
     expect(task.order({ fromMs: 5, toMs: 10 }, false)).toEqual({
@@ -17,17 +17,17 @@ describe('a task', () => {
     expect(taskOf().order(hour, false).timeZone).toBe('UTC');
   });
 
-  test('sends an earlier end to a service that takes ends for a part of ranges (E10)', () => {
+  test('sends an earlier end to a service that treats ends as inclusive (E10)', () => {
     expect(taskOf().order({ fromMs: 5, toMs: 6 }, true)).toMatchObject({ fromMs: 5, toMs: 5 });
   });
 
-  test('wants raw messages where messages are wanted, unless it says otherwise', () => {
+  test('requests raw messages for messages, unless the manifest says otherwise', () => {
     expect(taskOf().identity.requiresRawMessages).toBe(true);
     expect(taskOf({ results: 'Records' }).identity.requiresRawMessages).toBe(false);
     expect(taskOf({ requiresRawMessages: false }).identity.requiresRawMessages).toBe(false);
   });
 
-  test('lies in a folder of its own for each service and each range (E1)', () => {
+  test('has a separate folder for each service and each range (E1)', () => {
     const folders = [
       taskOf(),
       taskOf({ name: 'other' }),
@@ -39,19 +39,19 @@ describe('a task', () => {
     expect(folders[0]).toMatch(/^audit\/[0-9a-f]{64}$/);
   });
 
-  test('is split where the query is known to be made of rows, and never for records (E8)', () => {
+  test('is split if the query works row by row, and never for records (E8)', () => {
     expect(taskOf({ query: 'error | where status > 499' }).isSplittable).toBe(true);
     expect(taskOf({ query: 'error | limit 10' })).toMatchObject({ isSplittable: false });
     expect(taskOf({ query: 'error | limit 10' }).unsplittableReason).toContain('limit');
     expect(taskOf({ results: 'Records' }).isSplittable).toBe(false);
   });
 
-  test('is none without a range', () => {
+  test('is invalid without a valid range', () => {
     const timeRange = { from: '2026-10-25T02:30:00', to: '2026-10-26T00:00:00' };
     expect(exportTask(requestOf({ timeRange }), 'service.test')).toMatchObject({ member: 'timeRange.timeZone' });
   });
 
-  test('is none of messages whose time or id the query writes over (E9)', () => {
+  test('is invalid for messages whose time or id the query overwrites (E9)', () => {
     const query = '* | parse "id=*" as _messageId';
     expect(exportTask(requestOf({ query }), 'service.test')).toMatchObject({ member: 'query' });
     expect(taskOf({ query: `${query} | count by _messageId`, results: 'Records' }).isSplittable).toBe(false);
@@ -67,17 +67,17 @@ describe('a task', () => {
     expect(taskOf({ output }).form([]).compression.kind).toBe(kind);
   });
 
-  test('puts operators behind a comment that would swallow them', () => {
+  test('appends operators after the end of a comment', () => {
     const order = taskOf({ query: 'error // all of them' }).order(hour, false);
     expect(withOperators(order, 'count').query).toBe('error // all of them\n| count');
   });
 });
 
-describe('what a service has shown', () => {
+describe('the observed quirks of a service', () => {
   const progress = (messageCount: number, isLimitReached: boolean) =>
     ({ state: 'doneGatheringResults', messageCount, isLimitReached }) as JobProgress;
 
-  test('is its smallest limit (E4)', () => {
+  test('include its smallest limit (E4)', () => {
     const quirks = new ServiceQuirks();
     quirks.searched(progress(90, false));
     expect(quirks.smallestLimit).toBeUndefined();
@@ -85,7 +85,7 @@ describe('what a service has shown', () => {
     expect(quirks.smallestLimit).toBe(100);
   });
 
-  test('is how long its searches take: a look that came too early shows it, others only that it is less', () => {
+  test('include the duration of searches: a status that came too early shows it, others only reduce it', () => {
     const quirks = new ServiceQuirks();
     expect(quirks.searchMs).toBeUndefined();
     quirks.took(10_000, 2);
@@ -98,7 +98,7 @@ describe('what a service has shown', () => {
     expect(quirks.searchMs).toBe(6_000);
   });
 
-  test('is shown by one search; those that begin beside it wait for its end, also where it fails', async () => {
+  test('are learned by one search; concurrent searches wait for its end, also if it fails', async () => {
     const quirks = new ServiceQuirks();
     const first = quirks.begins();
     expect([first.expectedMs, first.shown]).toEqual([undefined, undefined]);
@@ -116,7 +116,7 @@ describe('what a service has shown', () => {
     expect(quirks.begins().expectedMs).toBe(4_000);
   });
 
-  test('is how far its clock is behind ours, and not how far before (E11)', () => {
+  test('include how far its clock is behind, but not how far it is ahead (E11)', () => {
     const quirks = new ServiceQuirks();
     quirks.showedDate(90_000, 100_000);
     expect(quirks.clockBehindMs).toBe(10_000);
@@ -124,7 +124,7 @@ describe('what a service has shown', () => {
     expect(quirks.clockBehindMs).toBe(0);
   });
 
-  test('is shared by all who search it by the same time (E10)', () => {
+  test('are shared by all searches of the same kind of time (E10)', () => {
     const services = new QuirksOfServices();
     expect(services.of('a', false)).toBe(services.of('a', false));
     expect(services.of('a', false)).not.toBe(services.of('b', false));

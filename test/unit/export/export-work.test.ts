@@ -416,14 +416,14 @@ describe('an export', () => {
 
   test.each<[string, (world: WorkWorld) => Promise<void>]>([
     [
-      'that a person has looked at again',
+      'that a person has requested again',
       async ({ work, destination }) => {
         destination.objects.clear();
         work.tryAgain();
       },
     ],
     [
-      'whose records did not fit together before',
+      'whose records contradicted each other before',
       async (world) => {
         const stray = { ...emptyRecord(order(2)), fromMs: order(2).fromMs + 1, toMs: order(2).fromMs + 2 };
         await commit(world.destination, task.layout, stray);

@@ -13,7 +13,7 @@ test.each([
   [1_234_567, '1.2M'],
   [5e15, '5P'],
   [5e18, '5000P'],
-])('%d in a table is %s', (amount, expected) => {
+])('%d is short for a table: %s', (amount, expected) => {
   expect(amountText(amount)).toBe(expected);
 });
 
@@ -22,7 +22,7 @@ test.each([
   [999, '999'],
   [1_000, '1,000'],
   [1_234_567, '1,234,567'],
-])('%d in full is %s', (count, expected) => {
+])('%d is complete: %s', (count, expected) => {
   expect(groupedText(count)).toBe(expected);
 });
 
@@ -31,11 +31,11 @@ test.each([
   [0.999_999, '99%'],
   [1, '100%'],
   [0.29, '29%'],
-])('%d of a whole is %s', (part, expected) => {
+])('%d as percentage is %s', (part, expected) => {
   expect(percentText(part)).toBe(expected);
 });
 
-describe('the pace', () => {
+describe('the rate', () => {
   function paceOf(samples: readonly (readonly [seconds: number, coveredRatio: number, rows: number])[]) {
     const pace = new ExportPace();
     for (const [seconds, coveredRatio, rows] of samples) {
@@ -44,7 +44,7 @@ describe('the pace', () => {
     return pace.read();
   }
 
-  test('gives no rate after too short a time', () => {
+  test('is unknown after too short a time', () => {
     expect(paceOf([[0, 0, 0]])).toEqual({ rowsPerSecond: 0, bytesPerSecond: 0, leftMs: undefined });
     expect(
       paceOf([
@@ -54,7 +54,7 @@ describe('the pace', () => {
     ).toMatchObject({ rowsPerSecond: 0, leftMs: undefined });
   });
 
-  test('has the rate of the last minute, and estimates the rest by the last ten', () => {
+  test('is that of the last minute, and the rest is estimated from the last ten minutes', () => {
     const samples = Array.from({ length: 13 }, (_, index) => [index * 10, index / 100, index * 1_000] as const);
     expect(paceOf(samples)).toEqual({ rowsPerSecond: 100, bytesPerSecond: 10_000, leftMs: 880_000 });
     const [faster, seconds] = [[...samples, [130, 0.13, 24_000]] as const, 130];
@@ -73,7 +73,7 @@ describe('the pace', () => {
     ).toBe(100);
   });
 
-  test('keeps few samples', () => {
+  test('needs few samples', () => {
     const samples = Array.from({ length: 20_001 }, (_, index) => [index / 100, index / 40_000, index] as const);
     expect(paceOf(samples)).toMatchObject({ rowsPerSecond: 100, leftMs: expect.closeTo(200_000, -4) });
   });

@@ -147,11 +147,11 @@ describe('a record that cannot be written (E3)', () => {
   });
 });
 
-describe('the forms of files', () => {
+describe('the format of files', () => {
   test.each<[string, Partial<ExportOutput>, string, RegExp]>([
     ['chosen fields', { fields: ['_raw', '_messageid'] }, '.ndjson', /^\{"_raw":"message \d+","_messageid":"\d+"\}$/],
     ['CSV', { format: 'CSV', fields: ['_messageid', '_raw'] }, '.csv', /^(?:\d+,message \d+|_messageid,_raw)$/],
-  ])('are kept to: %s', async (_name, output, suffix, line) => {
+  ])('is used: %s', async (_name, output, suffix, line) => {
     const world = new SearchWorld({ request: { output: { ...smallParts, maxPartBytes: 10 ** 9, ...output } } });
     const record = await world.committed();
     expect(record.files[0]?.name.endsWith(suffix)).toBe(true);

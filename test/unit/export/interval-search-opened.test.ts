@@ -29,12 +29,12 @@ async function takenOver(
 /** The 200 newest of the 600 messages fill four pages. */
 const fromMs = startMs - hourMs / 3;
 
-describe('a job that was opened for more', () => {
+describe('a job that was opened for a longer range', () => {
   test.each<[string, Scenario, number | undefined, string, number]>([
     // The service may count one row too few. The missing row would then be on one further page.
     ['whole buckets', limited(), undefined, 'Histogram', 5],
     ['what an aggregation has counted', limited(), 200, 'Aggregate', 5],
-    ['a count of its own', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],
+    ['a separate count', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],
   ])('commits the interval by %s', async (_name, scenario, countedRows, source, pages) => {
     const { world, outcome } = await takenOver({ scenario }, { fromMs, ...(countedRows && { countedRows }) });
     expect(outcome).toMatchObject({
@@ -48,20 +48,20 @@ describe('a job that was opened for more', () => {
     expect(world.countOf('createJob')).toBe(isCounted ? 2 : 1);
   });
 
-  test('is whole, and of more than the interval', async () => {
+  test('is used with all pages that its interval needs', async () => {
     const { world, outcome } = await takenOver({}, { fromMs });
     expect(outcome).toMatchObject({ kind: 'committed', record: { fromMs, written: 200 } });
     const [record] = await world.records();
     expect(record && (await world.complaints(record))).toEqual([]);
   });
 
-  test('is waited for where it still searches', async () => {
+  test('is awaited while it still searches', async () => {
     const { world, outcome } = await takenOver({ scenario: limited({ duration: '60s' }) }, { fromMs, isDone: false });
     expect(outcome).toMatchObject({ kind: 'committed', record: { fromMs, written: 200 } });
     expect(await world.leftovers((await world.records())[0]?.files.map(({ name }) => name))).toEqual([]);
   });
 
-  test('does not reach back to the begin of the interval: then what it has is committed, and the rest searched again', async () => {
+  test('that does not cover the start of the interval: its part is committed, and the rest is searched again', async () => {
     const far = { fromMs: startMs - hourMs / 2 };
     const { world, outcome } = await takenOver({ scenario: limited({ status: { bucketLength: '2h' } }) }, far);
     expect(outcome).toMatchObject({ kind: 'committed', record: { written: 249, count: { source: 'Aggregate' } } });
@@ -70,7 +70,7 @@ describe('a job that was opened for more', () => {
     expect(record && (await world.complaints(record))).toEqual([]);
   });
 
-  test('has more, or less, than was counted: it is read whole, and never committed on a count that differs (E6)', async () => {
+  test('that has more or fewer rows than counted is read completely, and not committed with a different count (E6)', async () => {
     // Three pages have 150 rows.
     for (const countedRows of [150, 190, 210]) {
       const { world, outcome } = await takenOver({ scenario: limited() }, { fromMs, countedRows });
@@ -80,7 +80,7 @@ describe('a job that was opened for more', () => {
     }
   });
 
-  test('is of no more use for an interval of which it lacks the newest, when rows came at its very end (E10)', async () => {
+  test('is not used for an interval whose newest rows it lacks, because rows at the end displaced them (E10)', async () => {
     const atEnd = Array.from({ length: 20 }, (_, index) => ({ at: startMs, raw: `${index} at the end` }));
     const messages = [...evenly(600), ...atEnd];
     const { world, outcome } = await takenOver({ scenario: limited({ toInclusive: true }), messages }, { fromMs });

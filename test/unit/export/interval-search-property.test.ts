@@ -158,7 +158,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   trouble: fc.constantFrom(0, 0.05, 0.2),
 });
 
-test('every row is there once, whatever the service does and the destination (E3 to E10)', async () => {
+test('every row is exported once, with any faults of the service and the destination (E3 to E10)', async () => {
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
       const world = worldOf(plan);

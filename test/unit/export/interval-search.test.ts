@@ -77,7 +77,7 @@ describe('a whole interval', () => {
   test.each([
     ['that break off', { kind: 'truncate', operations: ['listMessages'], nth: [1, 2] }],
     ['that are short, or empty', { kind: 'shortPage', rows: 0, nth: [1, 3] }],
-    ['that come on a bad day', { kind: 'status', status: 503, operations: ['listMessages'], nth: [1, 2] }],
+    ['with many faults', { kind: 'status', status: 503, operations: ['listMessages'], nth: [1, 2] }],
   ] as const)('is read whole over pages %s', async (_name, fault) => {
     const world = new SearchWorld({ scenario: { search: { pages: { maxMessages: 100 } }, faults: { fault } } });
     expect(await world.complaints(await world.committed())).toEqual([]);

@@ -19,7 +19,7 @@ describe('a search was cut (E4)', () => {
     ['when it is FORCE PAUSED', { ...done(7), state: 'forcePaused' as const }, undefined, 'forcePaused'],
     ['when a warning says so', done(7, true), undefined, 'warning'],
     [
-      'when it was given up while it ran (E13)',
+      'when it was ended early while it ran (E13)',
       { ...done(7), state: 'gatheringResults' as const },
       undefined,
       'timeOver',
@@ -30,36 +30,36 @@ describe('a search was cut (E4)', () => {
       undefined,
       'timeOver',
     ],
-    ['at the smallest limit ever seen', done(7_777), 7_777, 'smallestLimit'],
-    ['beyond the smallest limit ever seen', done(7_778), 7_777, 'smallestLimit'],
+    ['at the smallest known limit', done(7_777), 7_777, 'smallestLimit'],
+    ['above the smallest known limit', done(7_778), 7_777, 'smallestLimit'],
     ['with 10,000 rows', done(10_000), undefined, 'roundCount'],
-    ['with 100,000 rows, below a limit seen', done(100_000), 200_000, 'roundCount'],
+    ['with 100,000 rows, below a known limit', done(100_000), 200_000, 'roundCount'],
     ['with 123,000 rows', done(123_000), undefined, 'roundCount'],
   ])('%s', (_, facts, smallestLimit, sign) => {
     expect(cutSign(facts, smallestLimit)).toBe(sign);
   });
 
   test.each([
-    ['with few rows, though a round number', done(9_000), undefined],
-    ['with many, not a round number', done(99_999), undefined],
+    ['with few rows, although the number is round', done(9_000), undefined],
+    ['with many rows whose number is not round', done(99_999), undefined],
     ['with none', done(0), undefined],
     ['below the smallest limit', done(7_776), 7_777],
-  ])('and was not %s', (_, facts, smallestLimit) => {
+  ])('and is not cut %s', (_, facts, smallestLimit) => {
     expect(cutSign(facts, smallestLimit)).toBeUndefined();
   });
 
   test.each([
-    ['learns from a pause', { ...done(500), state: 'forcePaused' as const }, undefined, 500],
-    ['learns from a warning', done(500, true), 600, 500],
-    ['keeps the smaller one', done(700, true), 600, 600],
-    ['learns nothing from a round count', done(10_000), undefined, undefined],
-    ['learns nothing from a pause without rows', { ...done(0), state: 'forcePaused' as const }, undefined, undefined],
-  ])('whose limit %s', (_, facts, before, after) => {
+    ['decreases by a pause', { ...done(500), state: 'forcePaused' as const }, undefined, 500],
+    ['decreases by a warning', done(500, true), 600, 500],
+    ['stays if it is smaller', done(700, true), 600, 600],
+    ['does not change by a round count', done(10_000), undefined, undefined],
+    ['does not change by a pause without rows', { ...done(0), state: 'forcePaused' as const }, undefined, undefined],
+  ])('and the known limit %s', (_, facts, before, after) => {
     expect(smallestLimitAfter(facts, before)).toBe(after);
   });
 });
 
-describe('a cut interval [100, 200) goes on (E4)', () => {
+describe('a cut interval [100, 200) continues (E4)', () => {
   const order = (more: Partial<RowOrder>): RowOrder => ({
     byReceiptTime: false,
     oldestMs: 150,
@@ -67,11 +67,11 @@ describe('a cut interval [100, 200) goes on (E4)', () => {
     ...more,
   });
   test.each([
-    ['behind the oldest millisecond', order({}), { kind: 'at', atMs: 151 }],
+    ['after its oldest millisecond', order({}), { kind: 'at', atMs: 151 }],
     ['at its first millisecond', order({ oldestMs: 100 }), { kind: 'at', atMs: 101 }],
-    ['as dense in its last millisecond', order({ oldestMs: 199 }), { kind: 'dense', atMs: 199 }],
+    ['as a dense millisecond in its last millisecond', order({ oldestMs: 199 }), { kind: 'dense', atMs: 199 }],
     ['in halves by receipt time', order({ byReceiptTime: true }), { kind: 'bisect', atMs: 150 }],
-    ['in halves where rows were out of order', order({ isDisordered: true }), { kind: 'bisect', atMs: 150 }],
+    ['in halves if rows were out of order', order({ isDisordered: true }), { kind: 'bisect', atMs: 150 }],
     ['in halves without a row', order({ oldestMs: undefined }), { kind: 'bisect', atMs: 150 }],
   ])('%s', (_, rows, expected) => {
     expect(cutOf({ fromMs: 100, toMs: 200 }, rows)).toEqual(expected);
@@ -85,7 +85,7 @@ describe('a cut interval [100, 200) goes on (E4)', () => {
     expect(cutOf({ fromMs: 100, toMs: 101 }, rows)).toEqual({ kind: 'dense', atMs: 100 });
   });
 
-  test('in halves that both have something', () => {
+  test('in two halves that are not empty', () => {
     expect(cutOf({ fromMs: 100, toMs: 102 }, order({ byReceiptTime: true }))).toEqual({ kind: 'bisect', atMs: 101 });
   });
 });
@@ -96,19 +96,19 @@ describe('whole buckets prove a cut interval [100, 300) (E6)', () => {
     return { buckets, total: buckets.reduce((sum, { count }) => sum + count, 0), addsUp: true };
   };
   test.each([
-    ['behind the oldest one', [bucket(150, 3), bucket(200, 4), bucket(250, 5)], { atMs: 200, rows: 9 }],
+    ['after the oldest bucket', [bucket(150, 3), bucket(200, 4), bucket(250, 5)], { atMs: 200, rows: 9 }],
     ['also when some are left out', [bucket(150, 3), bucket(250, 5)], { atMs: 200, rows: 5 }],
     ['also when all rows are in the oldest one', [bucket(150, 3)], { atMs: 200, rows: 0 }],
-    ['also when some have nothing', [bucket(100, 0), bucket(150, 3), bucket(200, 4)], { atMs: 200, rows: 4 }],
-    ['but not when one reaches over its end', [bucket(150, 3), bucket(180, 4)], undefined],
-    ['but not when there is only one for all', [bucket(100, 3, 200)], undefined],
-    ['but not when one lies outside', [bucket(150, 3), bucket(300, 4)], undefined],
-    ['but not when there is none', [], undefined],
+    ['also when some are empty', [bucket(100, 0), bucket(150, 3), bucket(200, 4)], { atMs: 200, rows: 4 }],
+    ['but not when one reaches over the end', [bucket(150, 3), bucket(180, 4)], undefined],
+    ['but not when one bucket has all rows', [bucket(100, 3, 200)], undefined],
+    ['but not when one is outside', [bucket(150, 3), bucket(300, 4)], undefined],
+    ['but not when there are none', [], undefined],
   ])('%s', (_, buckets, expected) => {
     expect(wholeBuckets(histogram(...buckets), { fromMs: 100, toMs: 300 })).toEqual(expected);
   });
 
-  test('but not when they do not add up', () => {
+  test('but not when their counts do not add up', () => {
     const unsure = { ...histogram(bucket(150, 3), bucket(200, 4)), addsUp: false };
     expect(wholeBuckets(unsure, { fromMs: 100, toMs: 300 })).toBeUndefined();
   });

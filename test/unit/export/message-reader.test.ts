@@ -14,7 +14,7 @@ async function readingOf(world: SearchWorld) {
 
 const whole = { kind: 'read', anyOrder: false, mayLeave: false } as const;
 
-test('each reading begins with the first row, and makes files of its own (E6)', async () => {
+test('each reading begins with the first row, and writes separate files (E6)', async () => {
   const world = new SearchWorld();
   const { job, reading, end } = await readingOf(world);
   expect(reading.found.figures).toBeUndefined();
@@ -27,7 +27,7 @@ test('each reading begins with the first row, and makes files of its own (E6)', 
   expect(await world.leftovers(files.map(({ name }) => name))).toEqual([]);
 });
 
-test('pages that are never the same are read a bounded number of times', async () => {
+test('pages that change with each reading are read a limited number of times', async () => {
   const world = new SearchWorld({ messages: evenly(10) });
   const { job, reading, end } = await readingOf(world);
   for (let readings = 0; readings < 5; readings++) await world.simulated.run(reading.read(whole, end));

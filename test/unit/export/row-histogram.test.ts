@@ -21,7 +21,7 @@ test('is empty without records', () => {
   expect(new RowHistogram(range).read([])).toEqual([]);
 });
 
-test('spreads the rows of a record evenly where nothing finer is known', () => {
+test('spreads the rows of a record evenly if nothing more precise is known', () => {
   const counts = new RowHistogram(range).read([intervalOf(0, 1_000, 20), intervalOf(1_000, 6_000, 100)]);
   expect(counts).toEqual(Array.from({ length: rowSlices }, () => 2));
 });
@@ -37,7 +37,7 @@ test('has the buckets of the job that has read a record', () => {
   ]);
 });
 
-test('tells slices without rows from slices of which nothing is known', () => {
+test('distinguishes slices without rows from unknown slices', () => {
   const histogram = new RowHistogram(range);
   const record = intervalOf(3_000, 5_000, 5);
   histogram.learn(record, found([bucket(4_000, 50, 5)]));
@@ -48,7 +48,7 @@ test('tells slices without rows from slices of which nothing is known', () => {
   ]);
 });
 
-test('counts the rows of the bucket through which a cut goes, and none before it', () => {
+test('counts the rows of the bucket that contains a cut, and no rows before it', () => {
   const histogram = new RowHistogram(range);
   const record = intervalOf(1_500, 6_000, 9);
   histogram.learn(record, found([bucket(0, 1_600, 6), bucket(2_000, 100, 7)]));
@@ -59,7 +59,7 @@ test('counts the rows of the bucket through which a cut goes, and none before it
   ]);
 });
 
-test('ends where the search ended, also within a bucket', () => {
+test('ends at the end of the search, also within a bucket', () => {
   const histogram = new RowHistogram(range);
   const record = intervalOf(0, 2_500, 9);
   histogram.learn(record, found([bucket(0, 100, 6), bucket(2_400, 2_000, 3)]));
@@ -69,24 +69,24 @@ test('ends where the search ended, also within a bucket', () => {
   ]);
 });
 
-test('works where the range is shorter than its slices', () => {
+test('works if the range is shorter than its slices', () => {
   const counts = new RowHistogram({ fromMs: 0, toMs: 7 }).read([intervalOf(0, 3, 30), intervalOf(3, 7, 4)]);
   expect(Math.min(...counts)).toBeGreaterThanOrEqual(0);
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(34);
 });
 
 test.each([
-  ['more than was written', [bucket(0, 6_000, 99)]],
-  ['less, and nowhere for the rest to be', [bucket(0, 6_000, 3)]],
+  ['more rows than were written', [bucket(0, 6_000, 99)]],
+  ['fewer rows, without a slice for the others', [bucket(0, 6_000, 3)]],
   ['nothing', []],
-])('does not believe %s', (_, buckets) => {
+])('ignores %s', (_, buckets) => {
   const histogram = new RowHistogram(range);
   const record = intervalOf(0, 6_000, 9);
   histogram.learn(record, found(buckets));
   expect(histogram.read([record])).toEqual(new RowHistogram(range).read([record]));
 });
 
-test('has every row once, whatever is known', () => {
+test('has every row once, with any information', () => {
   const lengths = fc.array(
     fc.record({ length: fc.integer({ min: 1, max: 500 }), rows: fc.nat(50), buckets: fc.nat(40) }),
     {

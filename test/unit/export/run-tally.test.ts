@@ -69,7 +69,7 @@ describe('rows of a search', () => {
   test.each([
     [100, 100],
     [101, undefined],
-  ])('%i that come again: %s are named', (count, named) => {
+  ])('that are repeated %i times: %s are named', (count, named) => {
     const rows = tally();
     for (let id = 0; id < count; id++) for (let times = 0; times < 3; times++) rows.take(row(199, id));
     expect(rows.figures().repeated?.length).toBe(named);

@@ -62,94 +62,106 @@ const counted = (fromMs: number, rows: number, source: 'Aggregate' | 'Histogram'
 
 describe('a whole interval', () => {
   test.each<[string, SearchFacts, Partial<Verdict>]>([
-    ['counts when its job counts what came (E6)', run(), { kind: 'commit' }],
+    ['is committed when the job counts the received rows (E6)', run(), { kind: 'commit' }],
     [
-      'counts when it has nothing',
+      'is committed when it has no rows',
       run({ jobCount: 0, figures: figures({ written: 0, oldestMs: undefined }) }),
       { kind: 'commit' },
     ],
     [
-      'counts with rows at an end that is inclusive (E10)',
+      'is committed with rows at an inclusive end (E10)',
       run({ jobCount: 11, figures: figures({ outside: 1, atEnd: 1 }) }),
       { kind: 'commit' },
     ],
     [
-      'is searched again when rows lie outside (E6)',
+      'is searched again when rows are outside the range (E6)',
       run({ jobCount: 11, isReadAgain: true, figures: figures({ outside: 1 }) }),
       { kind: 'searchAgain', isFailure: true },
     ],
     [
-      'is searched again when rows lie at its end although an earlier end was sent',
+      'is searched again when rows are at its end although an earlier end was sent',
       run({ jobCount: 11, isReadAgain: true, isEndMoved: true, figures: figures({ outside: 1, atEnd: 1 }) }),
       { kind: 'searchAgain' },
     ],
     [
-      'is incomplete when rows lie outside again',
+      'is incomplete when rows are outside again',
       run({ jobCount: 11, isReadAgain: true, figures: figures({ outside: 1 }), failedBefore: 1 }),
       { kind: 'incomplete', reason: 'RowsOutside' },
     ],
     [
-      'is searched again when rows have a time that no date shows',
+      'is searched again when rows have an impossible time',
       run({ jobCount: 11, isReadAgain: true, figures: figures({ outside: 1, strayMs: 9e15 }) }),
       { kind: 'searchAgain' },
     ],
     [
-      'is read again when a page repeated rows of a short page (E9)',
+      'is read again when a page repeats rows of a short page (E9)',
       run({ jobCount: 11, figures: figures({ overlapping: 1 }) }),
       { kind: 'read', anyOrder: false },
     ],
     [
-      'is searched again when a page does so at another place',
+      'is searched again when a page repeats rows at another place',
       run({ jobCount: 11, isReadAgain: true, isReadTwice: true, figures: figures({ overlapping: 1 }) }),
       { kind: 'searchAgain', isFailure: true },
     ],
     [
-      'is read again when rows came again, which may have come in the place of others (E9)',
+      'is read again when repeated rows may have replaced others (E9)',
       run({ jobCount: 13, figures: figures({ outside: 1, atEnd: 1, duplicates: 2 }) }),
       { kind: 'read', anyOrder: false, mayLeave: false },
     ],
     [
-      'is so with all rows remembered where they are out of order',
+      'is read again with all rows remembered if they are out of order',
       run({ jobCount: 12, figures: figures({ duplicates: 2, isDisordered: true }) }),
       { kind: 'read', anyOrder: true, mayLeave: false },
     ],
     [
-      'counts when they came again so twice',
+      'is committed when rows were repeated in both readings',
       run({ jobCount: 13, figures: figures({ outside: 1, atEnd: 1, duplicates: 2 }), isReadTwice: true }),
       { kind: 'commit' },
     ],
     ['is searched again when rows are missing', run({ jobCount: 11, isReadAgain: true }), { kind: 'searchAgain' }],
-    ['is searched again when there are too many', run({ jobCount: 9, isReadAgain: true }), { kind: 'searchAgain' }],
+    [
+      'is searched again when there are too many rows',
+      run({ jobCount: 9, isReadAgain: true }),
+      { kind: 'searchAgain' },
+    ],
     ['is read again first when pages lack rows', run({ jobCount: 11 }), { kind: 'read', anyOrder: false }],
     [
-      'is read again first when rows lie outside',
+      'is read again first when rows are outside',
       run({ jobCount: 11, figures: figures({ outside: 1 }) }),
       { kind: 'read', anyOrder: false },
     ],
     [
-      'is incomplete when they are missing again',
+      'is incomplete when rows are missing again',
       run({ jobCount: 11, isReadAgain: true, failedBefore: 1 }),
       { kind: 'incomplete', reason: 'CountDiffers' },
     ],
     ['is never committed with a pending error (E5)', run({ pendingErrors: ['no such view'] }), { kind: 'searchAgain' }],
     ['is counted when a status was lost (E5)', run({ isTainted: true }), { kind: 'count', interval }],
     [
-      'counts in spite of it when that count is the same',
+      'is committed when the count is the same',
       run({ isTainted: true, counted: counted(100, 10) }),
       { kind: 'commit' },
     ],
-    ['is searched again when it is not', run({ isTainted: true, counted: counted(100, 11) }), { kind: 'searchAgain' }],
     [
-      'is searched again where the query cannot be counted',
+      'is searched again when the count differs',
+      run({ isTainted: true, counted: counted(100, 11) }),
+      { kind: 'searchAgain' },
+    ],
+    [
+      'is searched again if the query cannot be counted',
       run({ isTainted: true, isSplittable: false }),
       { kind: 'searchAgain', isFailure: false },
     ],
     [
-      'is not counted by what was counted elsewhere',
+      'is not judged by the count of another interval',
       run({ isTainted: true, counted: counted(101, 10) }),
       { kind: 'count' },
     ],
-    ['is read only when it is done', run({ figures: undefined }), { kind: 'read', anyOrder: false, mayLeave: false }],
+    [
+      'is read only when the search is done',
+      run({ figures: undefined }),
+      { kind: 'read', anyOrder: false, mayLeave: false },
+    ],
   ])('%s', (_, one, expected) => {
     expect(judge(one)).toMatchObject(expected);
   });
@@ -184,7 +196,7 @@ describe('a whole interval', () => {
     });
   });
 
-  test('keeps what there is when rows are missing, and says so', () => {
+  test('is kept with a flag when rows are missing', () => {
     const verdict = judge(run({ jobCount: 11, isReadAgain: true, failedBefore: 1 }));
     expect(verdict).toMatchObject({
       record: { written: 10, count: { rows: 11, source: 'Job' }, incomplete: { reason: 'CountDiffers' } },
@@ -197,8 +209,8 @@ describe('records', () => {
   const records = (more: Partial<SearchFacts> = {}) =>
     run({ results: 'Records', isSplittable: false, figures: figures({ areDuplicatesSure: false }), ...more });
   test.each<[string, SearchFacts, Partial<Verdict>]>([
-    ['count when there are as many as the job says', records(), { kind: 'commit' }],
-    ['are searched again when there are not', records({ jobCount: 11 }), { kind: 'searchAgain' }],
+    ['are committed when their number equals that of the job', records(), { kind: 'commit' }],
+    ['are searched again when their number differs', records({ jobCount: 11 }), { kind: 'searchAgain' }],
     ['are searched again when a status was lost', records({ isTainted: true }), { kind: 'searchAgain' }],
   ])('%s', (_, one, expected) => {
     expect(judge(one)).toMatchObject(expected);
@@ -207,27 +219,31 @@ describe('records', () => {
 
 describe('a cut interval (E4)', () => {
   test.each<[string, SearchFacts, Partial<Verdict>]>([
-    ['is counted behind its oldest millisecond', cutRun(), { kind: 'count', interval: { fromMs: 121, toMs: 200 } }],
-    ['counts when that is what was written', cutRun({ counted: counted(121, 10) }), { kind: 'commit' }],
-    ['counts in spite of a lost status', cutRun({ counted: counted(121, 10), isTainted: true }), { kind: 'commit' }],
-    ['is searched again when it is not', cutRun({ counted: counted(121, 11) }), { kind: 'searchAgain' }],
+    ['is counted without its oldest millisecond', cutRun(), { kind: 'count', interval: { fromMs: 121, toMs: 200 } }],
+    ['is committed when the count equals the written rows', cutRun({ counted: counted(121, 10) }), { kind: 'commit' }],
     [
-      'is incomplete when it is not again',
+      'is committed although a status was lost',
+      cutRun({ counted: counted(121, 10), isTainted: true }),
+      { kind: 'commit' },
+    ],
+    ['is searched again when the count differs', cutRun({ counted: counted(121, 11) }), { kind: 'searchAgain' }],
+    [
+      'is incomplete when the count differs again',
       cutRun({ counted: counted(121, 11), failedBefore: 1 }),
       { kind: 'incomplete', reason: 'CountDiffers' },
     ],
     [
-      'counts with rows that came again, of which others are counted (E9)',
+      'is committed with repeated rows if the others are counted (E9)',
       cutRun({ jobCount: 14, figures: figures({ left: 2, duplicates: 2 }), counted: counted(121, 10) }),
       { kind: 'commit' },
     ],
     [
-      'is read again before it is counted when rows came again',
+      'is read again before a count when rows were repeated',
       cutRun({ jobCount: 14, figures: figures({ left: 2, duplicates: 2 }) }),
       { kind: 'read', anyOrder: false, mayLeave: true },
     ],
     [
-      'counts when they came again so twice, and are counted so',
+      'is committed when rows were repeated in both readings, and the count includes them',
       cutRun({
         ...{ jobCount: 14, isReadTwice: true, counted: counted(121, 12) },
         figures: figures({ left: 2, duplicates: 2 }),
@@ -235,7 +251,7 @@ describe('a cut interval (E4)', () => {
       { kind: 'commit', record: { written: 10, duplicates: 2, count: { rows: 12 } } as never },
     ],
     [
-      'is searched again when a status was lost, and maybe as many rows as came again',
+      'is searched again when a status was lost, and repeated rows may hide missing ones',
       cutRun({
         ...{ jobCount: 14, isReadTwice: true, counted: counted(121, 12), isTainted: true },
         figures: figures({ left: 2, duplicates: 2 }),
@@ -243,7 +259,7 @@ describe('a cut interval (E4)', () => {
       { kind: 'searchAgain' },
     ],
     [
-      'is searched again when rows of the next interval came again, and the count differs',
+      'is searched again when rows of the next interval were repeated, and the count differs',
       cutRun({
         ...{ jobCount: 14, isReadTwice: true, counted: counted(121, 12) },
         figures: figures({ left: 2, duplicates: 2, duplicatesOfWritten: 0 }),
@@ -256,24 +272,24 @@ describe('a cut interval (E4)', () => {
       cutRun({ counted: counted(121, 10), pendingErrors: ['a'] }),
       { kind: 'searchAgain' },
     ],
-    ['is read before it is known where it is cut', cutRun({ figures: undefined }), { kind: 'read', mayLeave: true }],
+    ['is read before the place of the cut is known', cutRun({ figures: undefined }), { kind: 'read', mayLeave: true }],
     [
-      'counts by whole buckets',
+      'is committed by whole buckets',
       cutRun({ writtenFromMs: 140, counted: counted(140, 10, 'Histogram') }),
       { kind: 'commit' },
     ],
     [
-      'is counted when a status was lost, and maybe buckets with it',
+      'is counted when a status and perhaps its buckets were lost',
       cutRun({ writtenFromMs: 140, counted: counted(140, 10, 'Histogram'), isTainted: true }),
       { kind: 'count', interval: { fromMs: 140, toMs: 200 } },
     ],
     [
-      'is counted when whole buckets have something else',
+      'is counted when whole buckets have another number',
       cutRun({ writtenFromMs: 140, counted: counted(140, 11, 'Histogram') }),
       { kind: 'count', interval: { fromMs: 140, toMs: 200 } },
     ],
     [
-      'counts by whole buckets of which no more was read than they have, whatever its job counts',
+      'is committed by whole buckets that have as many rows as were read, whatever the job counts',
       cutRun({
         ...{ isReadInPart: true, jobCount: 99, writtenFromMs: 115, counted: counted(115, 10, 'Histogram') },
         figures: figures({ left: 2, oldestMs: 118 }),
@@ -281,7 +297,7 @@ describe('a cut interval (E4)', () => {
       { kind: 'commit' },
     ],
     [
-      'is read whole when a row that came again took the room of the one behind those: buckets may lack one that came late',
+      'is read completely when a repeated row displaced the one after the buckets, which may lack a late row',
       cutRun({
         ...{ isReadInPart: true, jobCount: 99, writtenFromMs: 115, counted: counted(115, 10, 'Histogram') },
         figures: figures({ duplicates: 1, oldestMs: 118 }),
@@ -289,7 +305,7 @@ describe('a cut interval (E4)', () => {
       { kind: 'read', mayLeave: true },
     ],
     [
-      'is read whole when no row behind what an aggregation counts shows that it lacks none',
+      'is read completely when no row after the counted part shows that the part is complete',
       cutRun({
         ...{ isReadInPart: true, jobCount: 99, writtenFromMs: 115, counted: counted(115, 10, 'Aggregate') },
         figures: figures({ oldestMs: 118 }),
@@ -297,12 +313,12 @@ describe('a cut interval (E4)', () => {
       { kind: 'read', mayLeave: true },
     ],
     [
-      'is read whole when that is something else',
+      'is read completely when the count differs',
       cutRun({ isReadInPart: true, jobCount: 99, writtenFromMs: 115, counted: counted(115, 9, 'Aggregate') }),
       { kind: 'read', mayLeave: true },
     ],
     [
-      'is halved when rows of that were out of order',
+      'is halved when rows of the counted part were out of order',
       cutRun({
         ...{ isReadInPart: true, writtenFromMs: 115, counted: counted(115, 10, 'Histogram') },
         figures: figures({ left: 2, isDisordered: true }),
@@ -310,17 +326,17 @@ describe('a cut interval (E4)', () => {
       { kind: 'bisect', atMs: 150 },
     ],
     [
-      'that was given up may find more while it is read (E13)',
+      'that was ended early may find more rows while it is read (E13)',
       cutRun({ sign: 'timeOver', jobCount: 9, counted: counted(121, 10) }),
       { kind: 'commit' },
     ],
     [
-      'that was given up has what it had found at least',
+      'that was ended early has at least the rows it had found',
       cutRun({ sign: 'timeOver', jobCount: 13, isReadAgain: true, counted: counted(121, 10) }),
       { kind: 'searchAgain', isFailure: true },
     ],
     [
-      'is read again when those reach its oldest row',
+      'is read again when repeated rows reach its oldest row',
       cutRun({ writtenFromMs: 120, counted: counted(120, 10, 'Histogram') }),
       { kind: 'read', mayLeave: true },
     ],
@@ -335,32 +351,32 @@ describe('a cut interval (E4)', () => {
       { kind: 'endsInclusive' },
     ],
     [
-      'is incomplete where it cannot be split (E8)',
+      'is incomplete if it cannot be split (E8)',
       cutRun({ isSplittable: false, figures: figures({ written: 12 }) }),
       { kind: 'incomplete', reason: 'LimitReached' },
     ],
     [
-      'is so without being read',
+      'is incomplete without being read',
       cutRun({ isSplittable: false, figures: undefined }),
       { kind: 'incomplete', reason: 'LimitReached', record: undefined },
     ],
     [
-      'is short of time, and not at a limit, when it was given up while it ran (E13)',
+      'has too little time, not too many rows, when it was ended early (E13)',
       cutRun({ sign: 'timeOver', isSplittable: false, figures: figures({ written: 12 }) }),
       { kind: 'incomplete', reason: 'TimeOver', message: expect.stringContaining('eight hours') as string },
     ],
     [
-      'keeps nothing of an aggregation that was given up',
+      'keeps nothing of an aggregation that was ended early',
       cutRun({ sign: 'timeOver', isSplittable: false, results: 'Records', figures: undefined, keepsIncomplete: true }),
       { kind: 'incomplete', reason: 'TimeOver', record: undefined },
     ],
     [
-      'at a round count explains the number in its query',
+      'at a round count explains the number in its message',
       cutRun({ sign: 'roundCount', jobCount: 10_000, isSplittable: false, figures: undefined }),
       { kind: 'incomplete', message: expect.stringContaining('limits its rows to 10000') as string },
     ],
     [
-      'at a limit that another search has shown is told of that one',
+      'at a known limit names that limit in its message',
       cutRun({ sign: 'smallestLimit', jobCount: 300_000, isSplittable: false, figures: undefined }),
       {
         kind: 'incomplete',
@@ -368,7 +384,7 @@ describe('a cut interval (E4)', () => {
       },
     ],
     [
-      'is read where that is kept',
+      'is read if incomplete intervals are kept',
       cutRun({ isSplittable: false, figures: undefined, keepsIncomplete: true }),
       { kind: 'read', mayLeave: false },
     ],
@@ -376,7 +392,7 @@ describe('a cut interval (E4)', () => {
     expect(judge(one)).toMatchObject(expected);
   });
 
-  test('has a record of its newer part, and says what counted it', () => {
+  test('has a record of its newer part, and names the source of the count', () => {
     expect(judge(cutRun({ counted: counted(121, 10) }))).toEqual({
       kind: 'commit',
       record: {
@@ -387,7 +403,7 @@ describe('a cut interval (E4)', () => {
     });
   });
 
-  test('keeps, flagged, only the part that it wrote', () => {
+  test('that is kept with a flag has only the part that was written', () => {
     const verdict = judge(cutRun({ jobCount: 13, isReadAgain: true, failedBefore: 1 }));
     expect(verdict).toMatchObject({
       kind: 'incomplete',
@@ -411,9 +427,9 @@ describe('a dense millisecond (E4)', () => {
     cutRun({ figures: figures({ written: 12, oldestMs: 199 }), ...more });
   test.each<[string, SearchFacts, Partial<Verdict>]>([
     ['is counted first', dense(), { kind: 'count', interval: { fromMs: 199, toMs: 200 } }],
-    ['counts when it has just as many as were found', dense({ counted: counted(199, 12) }), { kind: 'commit' }],
+    ['is committed when the count equals the found rows', dense({ counted: counted(199, 12) }), { kind: 'commit' }],
     [
-      'is searched again when rows outside took their room',
+      'is searched again when rows outside displaced its rows',
       dense({
         ...{ jobCount: 13, isReadAgain: true },
         isEndMoved: true,
@@ -428,14 +444,14 @@ describe('a dense millisecond (E4)', () => {
       { kind: 'searchAgain' },
     ],
     [
-      'counts when the service has rows of it twice, and counts them so (E9)',
+      'is committed when the service stores and counts rows twice (E9)',
       dense({
         ...{ jobCount: 14, isReadTwice: true, counted: counted(199, 14) },
         figures: figures({ written: 12, duplicates: 2, oldestMs: 199 }),
       }),
       { kind: 'commit' },
     ],
-    ['is dense when it has more', dense({ counted: counted(199, 13) }), { kind: 'dense' }],
+    ['is dense when the count is larger', dense({ counted: counted(199, 13) }), { kind: 'dense' }],
     [
       'is searched again with an earlier end first (E10)',
       dense({ jobCount: 13, figures: figures({ written: 12, outside: 1, atEnd: 1, oldestMs: 199 }) }),
@@ -445,7 +461,7 @@ describe('a dense millisecond (E4)', () => {
     expect(judge(one)).toMatchObject(expected);
   });
 
-  test('can be kept, flagged, with the figures', () => {
+  test('can be kept with a flag and its figures', () => {
     expect(judge(dense({ counted: counted(199, 13) }))).toMatchObject({
       record: {
         fromMs: 199,
@@ -469,14 +485,14 @@ describe('rows out of order', () => {
 
 describe('an inclusive end (E10)', () => {
   test.each<[string, boolean, SearchFacts]>([
-    ['shows by a row at its millisecond', true, run({ figures: figures({ outside: 1, atEnd: 1 }) })],
-    ['does not show by one beyond', false, run({ figures: figures({ outside: 1 }) })],
+    ['is shown by a row at the last millisecond', true, run({ figures: figures({ outside: 1, atEnd: 1 }) })],
+    ['is not shown by a row after it', false, run({ figures: figures({ outside: 1 }) })],
     [
-      'does not show where an earlier end was sent',
+      'is not shown if an earlier end was sent',
       false,
       run({ isEndMoved: true, figures: figures({ outside: 1, atEnd: 1 }) }),
     ],
-    ['does not show before rows are read', false, run({ figures: undefined })],
+    ['is not shown before rows are read', false, run({ figures: undefined })],
   ])('%s', (_, expected, one) => {
     expect(showsInclusiveEnd(one)).toBe(expected);
   });

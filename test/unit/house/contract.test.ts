@@ -10,13 +10,13 @@ const unseen = {
   '9.4': 'unspecified',
 };
 
-describe('the suite of the contract', () => {
+describe('the contract suite', () => {
   const lines = contractLines(readText('docs/service.md'));
   const suites = sourcesBelow('test/contract').filter(({ path }) => path.endsWith('.test.ts'));
   const fields = sourcesBelow('test/contract').filter(({ path }) => path.endsWith('/page-fields.ts'));
   const citations = contractCitations([...suites, ...fields]);
 
-  test('knows the lines of the contract', () => {
+  test('reads the lines of the contract', () => {
     expect(lines.sections).toEqual(expect.arrayContaining(['1', '2.3', '4.10', '5.3', '7.5', '8', '9.2']));
     expect(lines.sections).not.toContain('4');
     expect(lines.sections).not.toContain('10.1');
@@ -31,11 +31,11 @@ describe('the suite of the contract', () => {
     expect(uncitedLines(lines, citations, Object.keys(unseen))).toEqual([]);
   });
 
-  test('cites no section in which there is nothing to see', () => {
+  test('cites no section without observable behaviour', () => {
     expect(Object.keys(unseen).filter((section) => citations.sections.has(section))).toEqual([]);
   });
 
-  test('has a line missed where a test is missing', () => {
+  test('reports a line that no test cites', () => {
     const page = [
       '## 4 Operations\n\n### 4.1 Create\n\n| member | type |\n| --- | --- |\n| `query` | string |\n',
       '## 5 Authentication\n\n- **5.1** Keys.\n- **5.2** HTTPS.\n',

@@ -32,7 +32,7 @@ describe('docs/exports.md', () => {
     },
   );
 
-  test('knows every reason that an export alone can have, and none that there is not', () => {
+  test('has every reason that only exports can have, and no unknown reason', () => {
     const told = firstCells('reason of `Ready`');
     const all = Object.values<string>(reasons);
     expect(told.filter((reason) => !all.includes(reason))).toEqual([]);
@@ -42,7 +42,7 @@ describe('docs/exports.md', () => {
     expect(ofExports.filter((reason) => !told.includes(reason))).toEqual([]);
   });
 
-  test('knows what may come of searching: a newcomer meets what is the matter with address and certificate first', () => {
+  test('has every reason of a failed search, such as a wrong address or certificate', () => {
     const searching = ['createJob', 'getJob', 'listMessages', 'listRecords'] as const;
     const met = outcomes.flatMap((outcome) => searching.map((operation) => treatmentOf(operation, outcome).reason));
     // docs/exports.md omits two kinds of reasons: those about collectors, which exports do not use, and those that no condition
@@ -53,7 +53,7 @@ describe('docs/exports.md', () => {
     expect([...new Set(met)].filter((reason) => !told.includes(reason))).toEqual([]);
   });
 
-  test('knows the reason of an export that begins', () => {
+  test('has the reason of an export that starts', () => {
     const { reason } = exportHealth({
       pausedBy: undefined,
       problem: undefined,
@@ -64,7 +64,7 @@ describe('docs/exports.md', () => {
     expect(firstCells('reason of `Ready`')).toContain(reason);
   });
 
-  test('names fields of the spec', () => {
+  test('names existing fields of the spec', () => {
     const crd = readText('crds/search-export.yaml');
     const fields = firstCells('field').flatMap((field) => field.split('.').at(-1) ?? []);
     expect(fields.length).toBeGreaterThan(4);

@@ -30,7 +30,7 @@ afterEach(() => {
 });
 
 describe('the versions', () => {
-  test('are those of tools/go.mod', () => {
+  test('equal those of tools/go.mod', () => {
     expect(requiredVersion('k8s.io/kubernetes')).toMatch(/^v1\.\d+\.\d+$/);
     expect(() => requiredVersion('k8s.io/no-such-module')).toThrow('requires no version of k8s.io/no-such-module');
     expect(requiredVersion('github.com/versity/versitygw', gatewayModulesDirectory)).toMatch(/^v1\.\d+\.\d+$/);
@@ -41,14 +41,14 @@ describe('the cache', () => {
   const parent = () => join(directory, 'logfleet/programs');
   const fill = (text: string) => async (folder: string) => writeFileSync(join(folder, 'program'), text);
 
-  test('fills a folder once, and leaves nothing else', async () => {
+  test('fills a folder once, and leaves no other file', async () => {
     const first = await cached('programs', 'v1', fill('first'));
     expect(await cached('programs', 'v1', fill('second'))).toBe(first);
     expect(readFileSync(join(first, 'program'), 'utf8')).toBe('first');
     expect(readdirSync(parent())).toEqual(['v1']);
   });
 
-  test('keeps nothing of a filling that failed', async () => {
+  test('keeps nothing after a failed filling', async () => {
     const failing = async (folder: string) => {
       writeFileSync(join(folder, 'half'), '');
       throw new Error('no network');
@@ -59,7 +59,7 @@ describe('the cache', () => {
     expect(readdirSync(join(parent(), 'v1'))).toEqual(['program']);
   });
 
-  test('takes over from a process that died while it filled', async () => {
+  test('takes over from a process that died during a filling', async () => {
     const dead = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
     await once(dead, 'exit');
     mkdirSync(join(parent(), 'v1.partial-abc'), { recursive: true });
@@ -68,7 +68,7 @@ describe('the cache', () => {
     expect(readdirSync(parent())).toEqual(['v1']);
   });
 
-  test('is filled by one of two that come at once', async () => {
+  test('is filled by one of two concurrent calls', async () => {
     let fillings = 0;
     const counted = async (folder: string) => {
       fillings++;
@@ -97,7 +97,7 @@ describe('the choice of an archive', () => {
     expect(chooseArchive({ releases }, wanted, 'linux-amd64')?.version).toBe(chosen);
   });
 
-  test('for another platform is none', () => {
+  test('fails on another platform', () => {
     expect(chooseArchive({ releases }, 'v1.36.9', 'darwin-arm64')).toBeUndefined();
   });
 });
@@ -130,19 +130,19 @@ describe('the download', () => {
     return folder;
   };
 
-  test('unpacks the programs, and notes their version', async () => {
+  test('unpacks the programs, and records their version', async () => {
     await downloadArchive('v1.36.3', ['etcd', 'kubectl'], target(), address());
     expect(readdirSync(target()).sort()).toEqual(['VERSION', 'etcd', 'kubectl']);
     expect(readFileSync(join(target(), 'etcd'), 'utf8')).toBe('program etcd');
   });
 
-  test('refuses an archive whose checksum is not the one of the index', async () => {
+  test('refuses an archive with a wrong checksum', async () => {
     hash = hash.replace(/^../, '00');
     await expect(downloadArchive('v1.36.3', ['etcd'], target(), address())).rejects.toThrow('the checksum of http');
     expect(readdirSync(target())).toEqual([]);
   });
 
-  test('says whom it could not reach', async () => {
+  test('names a server that it could not reach', async () => {
     const gone = address();
     server.close();
     await expect(downloadArchive('v1.36.3', ['etcd'], target(), gone)).rejects.toThrow(/^127\.0\.0\.1:\d+: /);
@@ -176,13 +176,13 @@ describe('the download of the S3 gateway', () => {
     expect(readFileSync(join(directory, 'versitygw'), 'utf8')).toBe('program');
   });
 
-  test('refuses an archive whose checksum is not the one of the release', async () => {
+  test('refuses an archive with a wrong checksum', async () => {
     checksums = checksums.replace(/^../, 'zz');
     await expect(downloadGateway('v1.8.0', directory, address())).rejects.toThrow('the checksum of versitygw_v1.8.0_');
     expect(readdirSync(directory)).not.toContain('versitygw');
   });
 
-  test('says when there is no archive for this machine, or no such release', async () => {
+  test('reports when there is no archive for this machine, or no such release', async () => {
     checksums = '';
     await expect(downloadGateway('v1.8.0', directory, address())).rejects.toThrow('there is no archive versitygw_');
     await expect(downloadGateway('v9.9.9', directory, address())).rejects.toThrow('answers 404');
@@ -202,21 +202,21 @@ describe('make tools', () => {
     for (const name of names) writeFileSync(join(directory, name), '');
   };
 
-  test('takes the programs that KUBEBUILDER_ASSETS and LOGFLEET_S3_GATEWAY name', async () => {
+  test('uses the programs in KUBEBUILDER_ASSETS and LOGFLEET_S3_GATEWAY', async () => {
     place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw']);
     const { status, stdout } = await tools(named());
     expect(status).toBe(0);
     expect(stdout.trim().split('\n').map(dirname)).toEqual([directory, directory, directory, directory]);
   });
 
-  test('says that the S3 gateway which was named is not there', async () => {
+  test('reports that the given S3 gateway does not exist', async () => {
     place(['etcd', 'kube-apiserver', 'kubectl']);
     const { status, stderr } = await tools(named());
     expect(status).toBe(1);
     expect(stderr).toContain(`LOGFLEET_S3_GATEWAY names ${directory}/versitygw, which cannot be found`);
   });
 
-  test('says what to do where the S3 gateway can neither be downloaded nor built', async () => {
+  test('says what to do if the S3 gateway can be neither downloaded nor built', async () => {
     place(['etcd', 'kube-apiserver', 'kubectl']);
     const { status, stderr } = await tools({
       KUBEBUILDER_ASSETS: directory,
@@ -229,14 +229,14 @@ describe('make tools', () => {
     expect(stderr).not.toContain('    at ');
   });
 
-  test('says which of them are not there', async () => {
+  test('names the missing programs', async () => {
     writeFileSync(join(directory, 'etcd'), '');
     const { status, stderr } = await tools({ KUBEBUILDER_ASSETS: directory });
     expect(status).toBe(1);
     expect(stderr).toContain('kube-apiserver and kubectl cannot be found');
   });
 
-  test('says what to do where there is neither a download nor Go', async () => {
+  test('says what to do without a download and without Go', async () => {
     const { status, stderr } = await tools({
       XDG_CACHE_HOME: directory,
       PATH: join(directory, 'no-programs'),

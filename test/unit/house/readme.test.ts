@@ -38,7 +38,7 @@ async function help(...command: readonly string[]): Promise<string> {
 describe('the README', () => {
   const logfleet = [...wordsAfter('npx logfleet'), ...wordsAfter('logfleet')];
 
-  test('shows command lines of each kind', () => {
+  test('has command lines of each kind', () => {
     expect(logfleet.length).toBeGreaterThan(10);
     expect(wordsAfter('make').length).toBeGreaterThan(2);
     expect(wordsAfter('npm run').length).toBeGreaterThan(1);
@@ -62,7 +62,7 @@ describe('the README', () => {
     expect(commands.filter((name) => name !== 'help' && !named.has(name))).toEqual([]);
   });
 
-  test('names targets of the Makefile and scripts of package.json only', () => {
+  test('names only existing targets of the Makefile and scripts of package.json', () => {
     const makefile = readText('Makefile');
     const scripts = Object.keys(JSON.parse(readText('package.json')).scripts);
     const targets = wordsAfter('make').map(([target = '']) => target);
@@ -70,7 +70,7 @@ describe('the README', () => {
     expect(wordsAfter('npm run').filter(([script = '']) => !scripts.includes(script))).toEqual([]);
   });
 
-  test('names folders of manifests and variables that are there', async () => {
+  test('names existing folders of manifests and variables', async () => {
     const folders = [...readme.matchAll(/(?<![./\w-])(?:manifests|examples|demo)\/[a-z-]+/g)].map(([folder]) => folder);
     expect(folders.length).toBeGreaterThan(2);
     expect(folders.filter((folder) => !existsSync(folder))).toEqual([]);
@@ -79,7 +79,7 @@ describe('the README', () => {
     expect(variables.filter((variable) => !page.includes(variable))).toEqual([]);
   });
 
-  test('shows a policy and an export that are good', async () => {
+  test('has a valid policy and a valid export', async () => {
     const manifests = blocks('yaml').filter((text) => text.startsWith('apiVersion: logfleet.dev/'));
     expect(manifests.map((text) => /^kind: (\w+)$/m.exec(text)?.[1])).toEqual([
       'CollectorVersionPolicy',

@@ -39,14 +39,14 @@ describe('manifests', () => {
     ...readdirSync(examples)
       .filter((name) => name.endsWith('.yaml'))
       .map((name) => [`examples/${name}`, readText(`examples/${name}`)] as const),
-  ])('%s: nothing is wrong or odd', (name, text) => {
+  ])('%s: has no errors and no warnings', (name, text) => {
     const { checked, findings } = checkManifests([{ name, text }], checkCredentialsSecret, Date.UTC(2026, 10, 21));
     expect(findings).toEqual([]);
     expect(checked).toBeGreaterThan(0);
   });
 });
 
-describe('words', () => {
+describe('tables have', () => {
   test('every state of a stage, and no other', () => {
     expect(firstCells('state')).toEqual(wordsOf('stages', 'state'));
   });
@@ -55,7 +55,7 @@ describe('words', () => {
     expect(firstCells('outcome')).toEqual(wordsOf('history', 'outcome'));
   });
 
-  test('reasons that there are', () => {
+  test('only existing reasons', () => {
     const told = firstCells('reason of `Ready`');
     expect(told.length).toBeGreaterThan(10);
     expect(told.filter((reason) => !Object.values<string>(reasons).includes(reason))).toEqual([]);
