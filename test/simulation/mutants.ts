@@ -87,8 +87,8 @@ export const mutants: readonly Mutant[] = [
     'the status of any task counts',
     'mixedUp',
     'policy/attempts/attempt.ts',
-    'if (!isTaskOf(open, entry.collectorId, task)) return undefined;',
-    '',
+    'if (!task || !isTaskOf(open, entry.collectorId, task)) return undefined;',
+    'if (!task) return undefined;',
     'U7:',
   ),
   mutant(
@@ -160,8 +160,8 @@ export const mutants: readonly Mutant[] = [
     'upgrades of other tools count as attempts',
     'foreign',
     'policy/attempts/attempt.ts',
-    ": reopen(refused, open, { state: 'adopted', ours: false, sinceMs: now.monotonicMs });",
-    ": reopen(entry, open, { state: 'adopted', ours: true, sinceMs: now.monotonicMs });",
+    "return reopen(before, open, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });",
+    "return reopen(entry, open, { state: 'adopted', ours: true, sinceMs: now.monotonicMs });",
   ),
   mutant(
     'U11',
@@ -403,7 +403,7 @@ export const mutants: readonly Mutant[] = [
     'deaths are not seen',
     'dying',
     'policy/attempts/evidence.ts',
-    "for (const id of memberIndex.noted('silent')) fall(input, pending, id, 'died', silentInSoak);",
+    "for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);",
     '',
   ),
   mutant(

@@ -126,16 +126,12 @@ function settleRefused(
   { row }: Evidence,
   now: Instant,
 ): Entry | undefined {
-  const refused = withdraw(entry) ?? { ...entry, open: undefined, used: 0, back: false };
-  const end = (kind: EndingKind) => close(open.probe ? entry : refused, open, kind, message, now, row);
+  const before = open.probe ? entry : (withdraw(entry) ?? { ...entry, open: undefined, used: 0, back: false });
+  const end = (kind: EndingKind) => close(before, open, kind, message, now, row);
   switch (serviceCode) {
     case 'collector.in.upgrading':
       // A probe may find the upgrade that its own attempt started. Without a probe, the upgrade is not logfleet's.
-      return reopen(open.probe ? entry : refused, open, {
-        state: 'adopted',
-        ours: open.probe,
-        sinceMs: now.monotonicMs,
-      });
+      return reopen(before, open, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
     case 'collector.not.alive':
       return open.probe ? unprobed(entry, open, now, row?.collector.lastSeenAliveMs ?? 0) : end('offline');
     case 'collector.invalid':

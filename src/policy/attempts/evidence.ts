@@ -113,7 +113,7 @@ function sampleOf(
 export function settleByRows(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex, now } = input;
   const { target } = ledger.header;
-  for (const id of memberIndex.noted('mended')) {
+  for (const id of memberIndex.members('mended')) {
     const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
@@ -132,7 +132,7 @@ export function settleByRows(input: DecideInput, pending: PendingChanges): void 
     // collector, so the number is at least 1.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
-  for (const id of memberIndex.noted('silent')) fall(input, pending, id, 'died', silentInSoak);
+  for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);
   for (const id of memberIndex.members('drifting')) {
     if (pending.stateOf(id) === 'drifting')
       fall(input, pending, id, 'left', 'left the target within the soak of its stage');
@@ -182,7 +182,7 @@ function* diedUntouched(
   pending: PendingChanges,
 ): IterableIterator<string> {
   if (!header.unproven) return;
-  for (const id of memberIndex.noted('silentBefore')) {
+  for (const id of memberIndex.members('silentBefore')) {
     const record: StageRecord | undefined = header.stages?.[memberIndex.stageOf(id)];
     const lastMs = memberIndex.row(id)?.collector.lastSeenAliveMs ?? 0;
     if (!record?.soakMs || record.endedAtMs !== undefined || lastMs < record.startedAtMs) continue;

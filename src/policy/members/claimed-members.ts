@@ -30,7 +30,6 @@ export class ClaimedMembers {
     this.claimNew();
     for (const id of this.index.unsettled()) this.place(id);
     for (const id of ownership.takeChanged(policy)) this.place(id);
-    this.index.noteOrder();
   }
 
   /** Evaluates only collectors whose listing rows changed, so that the policy claims new collectors (U13). */

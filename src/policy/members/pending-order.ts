@@ -8,6 +8,7 @@ import type { CollectorVersionPolicySpec } from '../../api/generated/collector-v
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import { SparseSet } from '../../base/sparse.ts';
 import { compareText } from '../../base/text-order.ts';
+import type { MemberState } from './member-state.ts';
 
 type Order = CollectorVersionPolicySpec['strategy']['order'];
 
@@ -22,6 +23,12 @@ export interface PendingMember {
   readonly place: number;
 }
 
+/** Present state and stage of a member, which may have changed since the members were sorted. */
+interface Ordered {
+  readonly memberState: MemberState;
+  readonly stage: number;
+}
+
 export class PendingOrder {
   readonly #line: readonly PendingMember[];
   #start = 0;
@@ -31,8 +38,8 @@ export class PendingOrder {
   constructor(members: readonly PendingMember[], order: Order) {
     const versions = new Set(members.map(({ version = '' }) => version));
     const rank = rankVersions(versions, order);
-    const keyed = members.map((member) => ({ member, rank: rank.get(member.version ?? '') ?? 0 }));
-    this.#line = keyed.sort(compareKeys).map(({ member }) => member);
+    const ranked = members.map((member) => ({ ...member, rank: rank.get(member.version ?? '') ?? 0 }));
+    this.#line = ranked.sort(comparePlaces);
   }
 
   returned(id: string): void {
@@ -44,14 +51,12 @@ export class PendingOrder {
   }
 
   /** Collectors that are still pending in the stages up to and including this stage. */
-  *upTo(
-    lastStage: number,
-    isPending: (id: string) => boolean,
-    stageOf: (id: string) => number,
-  ): IterableIterator<string> {
+  *upTo(lastStage: number, memberOf: (id: string) => Ordered | undefined): IterableIterator<string> {
+    const isPending = (id: string) => memberOf(id)?.memberState === 'pending';
     for (const id of this.#returned) {
-      if (!isPending(id)) this.#returned.delete(id);
-      else if (stageOf(id) <= lastStage) yield id;
+      const member = memberOf(id);
+      if (member?.memberState !== 'pending') this.#returned.delete(id);
+      else if (member.stage <= lastStage) yield id;
     }
     const line = this.#line;
     while (this.#start < line.length && !isPending((line[this.#start] as PendingMember).id)) this.#start++;
@@ -63,18 +68,16 @@ export class PendingOrder {
   }
 }
 
-interface Keyed {
-  readonly member: PendingMember;
-  readonly rank: number;
-}
+/** Member with the place of its version in the order of the strategy. */
+type Ranked = PendingMember & { readonly rank: number };
 
-function compareKeys(left: Keyed, right: Keyed): number {
+function comparePlaces(left: Ranked, right: Ranked): number {
   return (
-    left.member.stage - right.member.stage ||
+    left.stage - right.stage ||
     left.rank - right.rank ||
-    compareText(left.member.name, right.member.name) ||
-    left.member.place - right.member.place ||
-    compareText(left.member.id, right.member.id)
+    compareText(left.name, right.name) ||
+    left.place - right.place ||
+    compareText(left.id, right.id)
   );
 }
 

@@ -17,7 +17,7 @@ import { laterStage, noStage, restStage, type StageCandidate, waitingStages } fr
 import type { PolicySettings } from '../settings.ts';
 import { type MemberContext, type MemberState, memberStateOf, type SkipReason, skipReason } from './member-state.ts';
 import { type PendingMember, PendingOrder } from './pending-order.ts';
-import { type RowNote, RowNotes } from './row-notes.ts';
+import { driftSinceMs, notesOf, type RowNote, rowNotes } from './row-notes.ts';
 import { compileSelection, type Matcher, nameSelection } from './selector.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './state-counts.ts';
 
@@ -60,7 +60,7 @@ export class PolicyMemberIndex {
   readonly #options: MemberIndexOptions;
   /** Whether the policy's selection matches a collector. */
   readonly matches: Matcher;
-  readonly #context: MemberContext;
+  readonly context: MemberContext;
   /** Name of the selection; two different selections have different names. */
   readonly selection: string;
   /** Whether the attempts in the ledger were made for another selection than the current one. */
@@ -82,9 +82,11 @@ export class PolicyMemberIndex {
    * the list.
    */
   #order: PendingOrder | undefined;
-  readonly #listed = new SparseSets<ListedState, string>();
-  readonly #notes: RowNotes;
+  /** Revision of the service's list to which the sorted members belong. */
   #orderRevision = -1;
+  readonly #listed = new SparseSets<ListedState | RowNote, string>();
+  /** Members that left the target version, each with the send time of the first listing that shows the other version. */
+  readonly #drifts = new SparseMap<string, number>();
 
   constructor(options: MemberIndexOptions) {
     this.#options = options;
@@ -93,14 +95,13 @@ export class PolicyMemberIndex {
     this.selection = nameSelection(spec);
     this.#opensByCollector = opensByCollector(spec);
     this.isReselected = (ledger.header.selection ?? this.selection) !== this.selection;
-    this.#context = {
+    this.context = {
       targetVersion,
       target: parseBuildVersion(targetVersion),
       allowDowngrade: spec.allowDowngrade,
       retryLimit: spec.retryPolicy.limit,
       settings,
     };
-    this.#notes = new RowNotes(this.#context);
   }
 
   get counts(): Counts {
@@ -128,10 +129,6 @@ export class PolicyMemberIndex {
     return counts;
   }
 
-  get context(): MemberContext {
-    return this.#context;
-  }
-
   /** Time zones of the members, when maintenance windows use them. */
   timeZones(): Iterable<string> {
     return this.#zones;
@@ -140,14 +137,7 @@ export class PolicyMemberIndex {
   /** Members whose state may change although their listing row, ledger entry and owner stay the same. */
   unsettled(): readonly string[] {
     // A newer sign of life does not count as a change of a row, but it ends the state `offline`.
-    return [...this.members('offline'), ...this.noted('contradicted')];
-  }
-
-  /** Records that the order of the service's collector list has changed. */
-  noteOrder(): void {
-    const revision = this.#options.listing.orderRevision();
-    if (revision !== this.#orderRevision) this.#order = undefined;
-    this.#orderRevision = revision;
+    return [...this.members('offline'), ...this.members('contradicted')];
   }
 
   /**
@@ -155,7 +145,7 @@ export class PolicyMemberIndex {
    * by a newer sign of life, or because it is the first sweep after the end of an attempt.
    */
   get awaitsSweep(): boolean {
-    if (this.noted('contradicted').size > 0) return true;
+    if (this.members('contradicted').size > 0) return true;
     for (const id of this.members('offline')) {
       if (this.#options.ledger.entry(id)?.ending?.kind === 'offline') return true;
     }
@@ -185,15 +175,18 @@ export class PolicyMemberIndex {
     const entry = ledger.entry(id);
     const before = this.#members.get(id);
     if (this.#opensByCollector && row?.collector.timeZone) this.#zones.add(row.collector.timeZone);
-    if (row) this.#notes.noteDrift(id, row, entry, before?.memberState);
+    const driftMs = row && driftSinceMs(this.#drifts.get(id), row, entry, before?.memberState, this.context);
+    if (driftMs !== undefined) this.#drifts.set(id, driftMs);
+    else if (row) this.#drifts.delete(id);
     const memberState = this.stateOf(id, entry);
     const version = row?.collector.collectorVersion || undefined;
-    this.#notes.note(id, row, entry, memberState, this.unseenSinceMs(id, entry) !== undefined);
+    const notes = notesOf(row, entry, memberState, this.unseenSinceMs(id, entry) !== undefined, this.context);
+    for (const note of rowNotes) this.#listed.put(note, id, notes[note]);
     const member = { memberState, version, selected: membership === 'selected', stage: this.#stageOf(id) };
     if (before && sameMember(before, member)) return;
-    if (before) this.#uncount(id, before);
+    if (before) this.#count(id, before, -1);
     this.#members.set(id, member);
-    this.#count(id, member);
+    this.#count(id, member, 1);
   }
 
   /**
@@ -231,7 +224,7 @@ export class PolicyMemberIndex {
 
   /** State that a member would have if this were its ledger entry. The index is not changed. */
   stateOf(id: string, entry: Entry | undefined): MemberState {
-    return memberStateOf(this.#input(id, entry), this.#context);
+    return memberStateOf(this.#input(id, entry), this.context);
   }
 
   stateNow(id: string): MemberState | undefined {
@@ -251,15 +244,16 @@ export class PolicyMemberIndex {
   }
 
   skipReason(id: string, entry: Entry | undefined): SkipReason | undefined {
-    return skipReason(this.#input(id, entry), this.#context);
+    return skipReason(this.#input(id, entry), this.context);
   }
 
   row(id: string): Row | undefined {
     return this.#options.listing.row(id);
   }
 
-  members(memberState: ListedState): SetView<string> {
-    return this.#listed.get(memberState);
+  /** Members in this state, or about which listing rows have shown this fact. */
+  members(label: ListedState | RowNote): SetView<string> {
+    return this.#listed.get(label);
   }
 
   /**
@@ -282,17 +276,12 @@ export class PolicyMemberIndex {
     }
   }
 
-  /** Members about which listing rows have shown this fact. */
-  noted(note: RowNote): SetView<string> {
-    return this.#notes.with(note);
-  }
-
   /**
    * Monotonic time in ms of the first listing that shows the collector at another version than the
    * target; undefined when it has not left the target.
    */
   driftingSinceMs(id: string): number | undefined {
-    return this.#notes.driftingSinceMs(id);
+    return this.#drifts.get(id);
   }
 
   /**
@@ -300,12 +289,10 @@ export class PolicyMemberIndex {
    * collectors of the same version follow the order of the service's list (U9).
    */
   *pending(lastStage = Number.POSITIVE_INFINITY): IterableIterator<string> {
-    this.#order ??= this.#sort();
-    yield* this.#order.upTo(
-      lastStage,
-      (id) => this.stateNow(id) === 'pending',
-      (id) => this.stageOf(id),
-    );
+    const revision = this.#options.listing.orderRevision();
+    if (!this.#order || revision !== this.#orderRevision) this.#order = this.#sort();
+    this.#orderRevision = revision;
+    yield* this.#order.upTo(lastStage, (id) => this.#members.get(id));
   }
 
   owns(id: string): boolean {
@@ -340,7 +327,7 @@ export class PolicyMemberIndex {
    */
   #isUnseenMember(entry: Entry | undefined): boolean {
     if (!entry) return false;
-    return entry.open !== undefined || !this.#options.listing.observes(this.#context.targetVersion);
+    return entry.open !== undefined || !this.#options.listing.observes(this.context.targetVersion);
   }
 
   #input(id: string, entry: Entry | undefined) {
@@ -351,9 +338,9 @@ export class PolicyMemberIndex {
       row,
       entry,
       owned: this.owns(id),
-      awaited: ownership.first(id)?.uid === policy,
+      awaited: this.comesFirst(id),
       busyElsewhere: (flight !== undefined && flight.policy !== policy) || this.unseenSinceMs(id, entry) !== undefined,
-      drifted: this.#notes.driftingSinceMs(id) !== undefined,
+      drifted: this.#drifts.has(id),
       unstaged: this.#isUnstaged(id, row),
       zoneless: this.#opensByCollector && row !== undefined && !timeZone(row.collector.timeZone ?? ''),
     };
@@ -372,30 +359,26 @@ export class PolicyMemberIndex {
   #remove(id: string): void {
     const member = this.#members.get(id);
     if (!member) return;
-    this.#uncount(id, member);
+    this.#count(id, member, -1);
     this.#members.delete(id);
     this.#order?.forget(id);
-    this.#notes.forget(id);
+    this.#drifts.delete(id);
+    for (const note of rowNotes) this.#listed.put(note, id, false);
   }
 
-  #count(id: string, { memberState, stage }: Member): void {
-    this.#counts[memberState]++;
-    this.#countInStage(stage, memberState, 1);
-    if (memberState === 'pending') this.#order?.returned(id);
-    else if (memberState !== 'updated') this.#listed.put(memberState, id, true);
-  }
-
-  #countInStage(stage: number, memberState: MemberState, change: 1 | -1): void {
-    if (stage === noStage) return;
-    const counts = this.#stageCounts.get(stage) ?? emptyCounts();
-    this.#stageCounts.set(stage, counts);
-    counts[memberState] += change;
-  }
-
-  #uncount(id: string, { memberState, stage }: Member): void {
-    this.#counts[memberState]--;
-    this.#countInStage(stage, memberState, -1);
-    if (memberState !== 'pending' && memberState !== 'updated') this.#listed.put(memberState, id, false);
+  /** Adds a member to the counts and lists of its state, or removes it from them. */
+  #count(id: string, { memberState, stage }: Member, change: 1 | -1): void {
+    this.#counts[memberState] += change;
+    if (stage !== noStage) {
+      const counts = this.#stageCounts.get(stage) ?? emptyCounts();
+      this.#stageCounts.set(stage, counts);
+      counts[memberState] += change;
+    }
+    if (memberState === 'pending') {
+      if (change === 1) this.#order?.returned(id);
+    } else if (memberState !== 'updated') {
+      this.#listed.put(memberState, id, change === 1);
+    }
   }
 
   #sort(): PendingOrder {
