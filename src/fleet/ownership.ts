@@ -39,8 +39,6 @@ export class Ownership {
   readonly #flights = new Map<string, Flight>();
   /** For each policy, the collectors with an upgrade attempt in flight that this policy started. */
   readonly #inFlight = new Multimap();
-  /** Deleted policies whose upgrade attempts are still in flight. */
-  readonly #orphaning = new Set<string>();
   /**
    * Last ended attempt of each collector, with its policy and end time. Other policies need a newer listing row of the
    * collector before they may upgrade it.
@@ -71,10 +69,9 @@ export class Ownership {
   introduce(claimant: Claimant): void {
     const before = this.#claimants.get(claimant.uid);
     this.#claimants.set(claimant.uid, claimant);
-    this.#orphaning.delete(claimant.uid);
     if (before && compareClaimants(before, claimant) === 0) return;
     for (const id of this.#claimed.get(claimant.uid)) this.#touch(id);
-    this.#announce();
+    this.announce();
   }
 
   /**
@@ -88,8 +85,7 @@ export class Ownership {
     for (const id of [...this.#claimed.get(uid)]) this.unclaim(uid, id);
     this.#dirty.take(uid);
     this.#toNotify.delete(uid);
-    if (this.#inFlight.hasKey(uid)) this.#orphaning.add(uid);
-    this.#announce();
+    this.announce();
   }
 
   /** Registers the function that updates the claims of this policy from its collector listing. Replaces an earlier function. */
@@ -107,7 +103,7 @@ export class Ownership {
    * them.
    */
   catchUp(uid: string): void {
-    this.#announce();
+    this.announce();
     for (const other of this.#outdated) {
       if (other === uid) continue;
       this.#outdated.delete(other);
@@ -132,9 +128,13 @@ export class Ownership {
     return this.#claimed.get(uid);
   }
 
-  /** Notifies the policies for which owners of collectors may have changed since the last call. */
+  /** Notifies each policy once for all owners of its collectors that may have changed since the last call. */
   announce(): void {
-    this.#announce();
+    for (const uid of this.#toNotify) {
+      this.#toNotify.delete(uid);
+      const claimant = this.#claimants.get(uid);
+      if (claimant) this.#onChange(claimant);
+    }
   }
 
   /** Returns the collectors of this policy whose owner may have changed, and clears their list. */
@@ -177,7 +177,6 @@ export class Ownership {
     this.#forgetFlight(id);
     this.#flights.set(id, flight);
     this.#inFlight.add(flight.policy, id);
-    if (!this.#claimants.has(flight.policy)) this.#orphaning.add(flight.policy);
   }
 
   /**
@@ -228,7 +227,8 @@ export class Ownership {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);
     }
-    for (const policy of this.#orphaning) {
+    for (const policy of this.#inFlight.keys()) {
+      if (this.#claimants.has(policy)) continue;
       for (const id of [...this.#inFlight.get(policy)]) {
         if ((this.#flights.get(id) as Flight).sinceMs >= beforeMs) continue;
         this.#forgetFlight(id);
@@ -250,7 +250,6 @@ export class Ownership {
     if (policy === undefined) return;
     this.#flights.delete(id);
     this.#inFlight.delete(policy, id);
-    if (!this.#inFlight.hasKey(policy)) this.#orphaning.delete(policy);
   }
 
   #touch(id: string, except?: string): void {
@@ -258,18 +257,6 @@ export class Ownership {
       if (uid === except) continue;
       if (!this.#dirty.hasKey(uid)) this.#toNotify.add(uid);
       this.#dirty.add(uid, id);
-    }
-  }
-
-  /**
-   * Notifies once each policy whose collectors may have another owner now. The policy then takes all its changes
-   * together.
-   */
-  #announce(): void {
-    for (const uid of this.#toNotify) {
-      this.#toNotify.delete(uid);
-      const claimant = this.#claimants.get(uid);
-      if (claimant) this.#onChange(claimant);
     }
   }
 }

@@ -20,12 +20,12 @@ import { pausedByOf } from '../controller/pauses.ts';
 import { isoTime } from '../controller/status-text.ts';
 import { admit } from './attempts/admission.ts';
 import {
+  evaluateAttempts,
+  evaluateEndings,
   forgetRefusals,
   forgetUnselected,
   forgive,
   selectionAfter,
-  settleAll,
-  settleByRows,
 } from './attempts/evidence.ts';
 import { planReads, type ReadPlan } from './attempts/read-plan.ts';
 import { refusalOfAll } from './attempts/start-rules.ts';
@@ -167,8 +167,8 @@ interface Found extends DecisionSoFar {
 function applyEvidence(input: DecideInput) {
   const { policy, ledger, memberIndex, observation, now } = input;
   const pending = new PendingChanges(ledger, memberIndex);
-  const durations = settleAll(input, pending);
-  settleByRows(input, pending);
+  const durations = evaluateAttempts(input, pending);
+  evaluateEndings(input, pending);
   // A person's retry also forgives the failures that this decision has just found.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);

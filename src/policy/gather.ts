@@ -7,7 +7,6 @@
  */
 import { annotations } from '../api/annotations.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import { unreachable } from '../base/assert.ts';
 import { parseDuration } from '../base/duration.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { pausedForAll, upgradesBlockedOf } from '../controller/pauses.ts';
@@ -96,8 +95,13 @@ export class Gatherer {
     this.#refresh(policy, bound.listing);
     const problem = binding.problem();
     this.#introduce(policy, bound, this.#verdict(policy, bound));
-    const unreadable = (await this.#load(policy, bound)) ?? (await this.#lookAtBuilds(policy, bound));
-    if (unreadable) return this.#unusable(policy, unreadable);
+    try {
+      await this.#load(policy, bound);
+      await this.#recordBuilds(policy, bound);
+    } catch (error) {
+      if (error instanceof LogfleetError && error.handling.kind === 'stall') return this.#unusable(policy, error);
+      throw error;
+    }
     const verdict = this.#verdict(policy, bound);
     this.#introduce(policy, bound, verdict);
     const target = verdict?.kind === 'offered' ? verdict.version : kept.known?.header.target;
@@ -109,9 +113,8 @@ export class Gatherer {
       return this.#unread(bound, target, problem, notOffered);
     }
     if (target === undefined) {
-      const wanted = verdict && wantedBy(verdict);
-      if (wanted !== undefined) {
-        keptMembers.claim(policy, wanted, bound);
+      if (verdict && verdict.kind !== 'offered') {
+        keptMembers.claim(policy, verdict.kind === 'tooYoung' ? verdict.nextBuild.version : verdict.wanted, bound);
         turns.claimed(policy, bound.account.serviceId);
       }
       return { kind: 'unready', problem, notOffered, ...(verdict?.kind === 'tooYoung' ? { tooYoung: verdict } : {}) };
@@ -129,15 +132,13 @@ export class Gatherer {
   /**
    * Reads the ledger unless a current copy is in memory. Afterwards forgets the statuses of tasks that are
    * not open in the ledger (U3).
-   * @returns the problem that a person must solve before the ledger can be read, or undefined
    */
-  async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<LogfleetError | undefined> {
+  async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<void> {
     const { kept, tasks } = this.#parts;
     const isReadAnew = kept.known === undefined;
-    const unreadable = await kept.load(policy, bound);
+    await kept.load(policy, bound);
     const ledger = kept.known;
     if (isReadAnew && ledger) tasks.keepOnly((id, taskId) => ledger.entry(id)?.open?.taskId === taskId);
-    return unreadable;
   }
 
   /**
@@ -152,26 +153,16 @@ export class Gatherer {
     return builds && resolveTarget(spec.target, builds.list, past);
   }
 
-  /**
-   * Records since when each build is offered, if the policy sets `minAge`. Resolves to the problem that a person must solve
-   * first, or undefined.
-   */
-  async #lookAtBuilds({ spec }: CollectorVersionPolicy, bound: Bound): Promise<LogfleetError | undefined> {
-    const { target } = spec;
-    const builds = bound.listing.builds()?.list;
-    if (builds === undefined || minAgeMs(target) === 0) return undefined;
-    try {
-      this.#seenSinceMs = await this.#seenBuilds.look({
-        service: bound.account.serviceId,
-        builds,
-        isCandidate: (version) => isCandidate(target, version),
-        wallMs: this.#parts.environment.clock.now(),
-      });
-      return undefined;
-    } catch (error) {
-      if (error instanceof LogfleetError && error.handling.kind === 'stall') return error;
-      throw error;
-    }
+  /** Records since when each build is offered, if the policy sets `minAge`. */
+  async #recordBuilds({ spec: { target } }: CollectorVersionPolicy, { account, listing }: Bound): Promise<void> {
+    const builds = listing.builds()?.list;
+    if (builds === undefined || minAgeMs(target) === 0) return;
+    this.#seenSinceMs = await this.#seenBuilds.look({
+      service: account.serviceId,
+      builds,
+      isCandidate: (version) => isCandidate(target, version),
+      wallMs: this.#parts.environment.clock.now(),
+    });
   }
 
   #ready(policy: CollectorVersionPolicy, found: Found): Ready {
@@ -292,30 +283,8 @@ export class Gatherer {
  * Reason why the present target cannot be rolled out, for example because it is no longer offered and no other build is old enough.
  */
 function whyNotOffered(verdict: TargetVerdict, target: string | undefined): string | undefined {
-  switch (verdict.kind) {
-    case 'offered':
-      return undefined;
-    case 'notOffered':
-      return verdict.message;
-    case 'tooYoung':
-      return target === undefined ? undefined : verdict.message;
-    default:
-      return unreachable(verdict);
-  }
-}
-
-/** Text that names the version for which a policy without a target waits. */
-function wantedBy(verdict: TargetVerdict): string | undefined {
-  switch (verdict.kind) {
-    case 'offered':
-      return undefined;
-    case 'notOffered':
-      return verdict.wanted;
-    case 'tooYoung':
-      return verdict.nextBuild.version;
-    default:
-      return unreachable(verdict);
-  }
+  const isWaiting = verdict.kind === 'tooYoung' && target === undefined;
+  return verdict.kind === 'offered' || isWaiting ? undefined : verdict.message;
 }
 
 /**

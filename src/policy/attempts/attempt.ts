@@ -12,7 +12,7 @@
  */
 import type { Row } from '../../fleet/fleet-rows.ts';
 import type { UpgradeTask } from '../../service/collectors/upgrade-service.ts';
-import type { Attempt, Ending, EndingKind, Entry } from '../ledger/ledger.ts';
+import type { Attempt, EndingKind, Entry } from '../ledger/ledger.ts';
 import type { PolicySettings } from '../settings.ts';
 
 /** Outcome of the POST that requests an upgrade. */
@@ -55,11 +55,20 @@ export function monotonicOf(wallMs: number | undefined, now: Instant): number | 
   return wallMs === undefined ? undefined : now.monotonicMs + wallMs - now.wallMs;
 }
 
+/** Open attempt that is evaluated, with everything that decides about it. */
+interface Known {
+  readonly entry: Entry;
+  readonly open: Attempt;
+  readonly evidence: Evidence;
+  readonly now: Instant;
+  readonly settings: PolicySettings;
+}
+
 /**
  * Evaluates the open attempt of a ledger entry against new evidence. Returns the same object when nothing changed, and undefined
  * when the entry can be deleted.
  */
-export function settleEntry(
+export function evaluateEntry(
   entry: Entry,
   evidence: Evidence,
   now: Instant,
@@ -67,14 +76,15 @@ export function settleEntry(
 ): Entry | undefined {
   const { open } = entry;
   if (!open) return entry;
+  const known = { entry, open, evidence, now, settings };
   switch (open.state) {
     case 'intended':
-      return settleIntended(entry, open, evidence, now);
+      return afterPost(known);
     case 'accepted':
-      return settleByTask(entry, open, evidence, now) ?? settleByListing(entry, open, evidence, now, settings);
+      return afterTask(known) ?? afterListing(known);
     case 'unknown':
     case 'adopted':
-      return settleByListing(entry, open, evidence, now, settings);
+      return afterListing(known);
   }
 }
 
@@ -96,52 +106,52 @@ export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): numb
   return Math.max(attempt.sinceMs, attempt.probedAtMs ?? 0) + settings.graceMs;
 }
 
-function settleIntended(entry: Entry, open: Attempt, evidence: Evidence, now: Instant): Entry | undefined {
-  const { posted } = evidence;
-  if (!posted) {
-    // A former process stored this attempt in the ledger. That process may or may not have sent the POST, so the outcome is
-    // unknown.
-    return evidence.inFlight ? entry : unknown(entry, open, now);
-  }
+/** Evaluates an attempt by the answer to its POST. */
+function afterPost(known: Known): Entry | undefined {
+  const { entry, open, evidence, now } = known;
+  const { posted, inFlight } = evidence;
+  const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
+  // A former process stored an attempt without an answer in the ledger. That process may or may not have sent the POST.
+  if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
-      return reopen(entry, open, { state: 'accepted', taskId: posted.taskId, sinceMs: now.monotonicMs });
+      return reopen(known, { state: 'accepted', taskId: posted.taskId, sinceMs: now.monotonicMs });
     case 'unknown':
-      return open.probe ? unprobed(entry, open, now) : unknown(entry, open, now);
+      return open.probe ? unprobed(known) : hasUnknownOutcome();
     case 'notSent':
-      return open.probe ? unprobed(entry, open, now) : withdraw(entry);
+      return open.probe ? unprobed(known) : withdraw(entry);
     case 'refused':
-      return settleRefused(entry, open, posted, evidence, now);
+      return afterRefusal(known, posted);
   }
 }
 
 /**
- * Evaluates an upgrade POST that the service refused (U11). If the POST was a probe (a repeated POST), the refusal also
- * shows the state of the original attempt.
+ * Evaluates an attempt whose POST the service refused (U11). If the POST was a probe (a repeated POST), the refusal also shows the
+ * state of the original attempt. Otherwise, the attempt is withdrawn, because it did not start.
  */
-function settleRefused(
-  entry: Entry,
-  open: Attempt,
+function afterRefusal(
+  { entry, ...known }: Known,
   { serviceCode, message }: Extract<PostOutcome, { kind: 'refused' }>,
-  { row }: Evidence,
-  now: Instant,
 ): Entry | undefined {
+  const { open, evidence, now } = known;
   const before = open.probe ? entry : (withdraw(entry) ?? { ...entry, open: undefined, used: 0, back: false });
-  const end = (kind: EndingKind) => close(before, open, kind, message, now, row);
+  const refused = { ...known, entry: before };
+  const { lastSeenAliveMs } = evidence.row?.collector ?? {};
   switch (serviceCode) {
     case 'collector.in.upgrading':
       // A probe may find the upgrade that its own attempt started. Without a probe, the upgrade is not logfleet's.
-      return reopen(before, open, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
+      return reopen(refused, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
     case 'collector.not.alive':
-      return open.probe ? unprobed(entry, open, now, row?.collector.lastSeenAliveMs ?? 0) : end('offline');
+      if (open.probe) return unprobed(refused, { silentSinceMs: lastSeenAliveMs ?? 0 });
+      return close(refused, 'offline', message, lastSeenAliveMs);
     case 'collector.invalid':
-      return end('invalid');
+      return close(refused, 'invalid', message);
     case 'collector.version.invalid':
       // The service may refuse an upgrade to the version that already runs. So the refused probe may mean that the original
       // attempt has succeeded.
-      return open.probe ? unprobed(entry, open, now) : end('refused');
+      return open.probe ? unprobed(refused) : close(refused, 'refused', message);
     default:
-      return end('refused');
+      return close(refused, 'refused', message);
   }
 }
 
@@ -149,14 +159,14 @@ function settleRefused(
  * Evaluates the status of an upgrade task. Returns undefined when the status is not final or the task belongs to another attempt
  * (U4).
  */
-function settleByTask(entry: Entry, open: Attempt, evidence: Evidence, now: Instant): Entry | undefined {
-  const { task } = evidence;
-  if (!task || !isTaskOf(open, entry.collectorId, task)) return undefined;
+function afterTask(known: Known): Entry | undefined {
+  const { task } = known.evidence;
+  if (!task || !isTaskOf(known.open, known.entry.collectorId, task)) return undefined;
   switch (task.status) {
     case 'succeeded':
-      return close(entry, open, 'updated', '', now, evidence.row);
+      return close(known, 'updated');
     case 'failed':
-      return close(entry, open, 'failed', task.message ?? 'the service gave no reason', now, evidence.row);
+      return close(known, 'failed', task.message ?? 'the service gave no reason');
     case 'notStarted':
     case 'pending':
     case 'progressing':
@@ -178,57 +188,46 @@ function isNumber(id: string | undefined): id is string {
   return id !== undefined && /^\d{1,20}$/.test(id);
 }
 
-function settleByListing(
-  entry: Entry,
-  open: Attempt,
-  evidence: Evidence,
-  now: Instant,
-  settings: PolicySettings,
-): Entry | undefined {
-  const { row } = evidence;
-  const fresh = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings);
-  if (fresh && row.collector.collectorVersion === open.toVersion) return close(entry, open, 'updated', '', now, row);
-  const changed = fresh && !entry.back && entry.before !== undefined && row.collector.collectorVersion !== entry.before;
+/** Evaluates an attempt by the newest listing, and ends it when its time is over. */
+function afterListing(known: Known): Entry | undefined {
+  const { entry, open, now, settings } = known;
+  const { row, sweptSinceMs = 0, observable, showsOrigin } = known.evidence;
+  const version = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings) && row.collector.collectorVersion;
+  if (version === open.toVersion) return close(known, 'updated');
+  const hasChanged = version !== false && !entry.back && entry.before !== undefined && version !== entry.before;
   // The collector changed its version, so an upgrade that logfleet did not start has ended. The
   // collector has no open attempt any more.
-  if (!open.ours && changed) return forgetOpen(entry);
+  if (!open.ours && hasChanged) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;
   if (now.monotonicMs < limitMs) return entry;
-  if (row !== undefined && row.seenAtMs >= limitMs) return endWithout(entry, open, now, row);
-  if ((evidence.sweptSinceMs ?? 0) < limitMs) return entry;
-  if (!evidence.observable) return close(entry, open, 'unobservable', notObservable(open), now, row);
+  if (row !== undefined && row.seenAtMs >= limitMs) return timedOut(known);
+  if (sweptSinceMs < limitMs) return entry;
+  const unobservable = `no listing can show collectors at ${open.toVersion}, the only build of the service`;
+  if (!observable) return close(known, 'unobservable', unobservable);
   if (row !== undefined) return entry;
   // Two complete sweeps (reads of the whole collector list) did not show the collector, so it does
   // not exist any more. This holds only if the list shows collectors that run the collector's
   // former version.
-  return evidence.showsOrigin ? undefined : endWithout(entry, open, now, row);
+  return showsOrigin ? undefined : timedOut(known);
 }
 
-function endWithout(entry: Entry, open: Attempt, now: Instant, row: Row | undefined): Entry | undefined {
+function timedOut(known: Known): Entry | undefined {
+  const { entry, open, now } = known;
   if (!open.ours) return forgetOpen(entry);
-  const message = `the upgrade did not end within ${Math.round((now.monotonicMs - open.sinceMs) / 60_000)} minutes`;
-  return close(entry, open, 'timedOut', message, now, row);
-}
-
-function notObservable(open: Attempt): string {
-  return `no listing can show collectors at ${open.toVersion}, the only build of the service`;
+  const minutes = Math.round((now.monotonicMs - open.sinceMs) / 60_000);
+  return close(known, 'timedOut', `the upgrade did not end within ${minutes} minutes`);
 }
 
 /**
  * Ledger entry after a probe (a repeated POST) that had no effect or got no answer. The outcome of the attempt stays unknown, and
  * its age continues to count (U5).
  */
-function unprobed(entry: Entry, open: Attempt, now: Instant, silentSinceMs?: number): Entry {
-  const silence = silentSinceMs !== undefined && { silentSinceMs };
-  return reopen(entry, open, { state: 'unknown', probedAtMs: now.monotonicMs, ...silence });
+function unprobed(known: Known, silence: Pick<Attempt, 'silentSinceMs'> = {}): Entry {
+  return reopen(known, { state: 'unknown', probedAtMs: known.now.monotonicMs, ...silence });
 }
 
-function unknown(entry: Entry, open: Attempt, now: Instant): Entry {
-  return reopen(entry, open, { state: 'unknown', sinceMs: now.monotonicMs });
-}
-
-function reopen(entry: Entry, open: Attempt, change: Partial<Attempt>): Entry {
+function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<Attempt>): Entry {
   return { ...entry, open: { ...open, ...change } };
 }
 
@@ -248,23 +247,9 @@ function forgetOpen(entry: Entry): Entry | undefined {
   return rest.used === 0 && rest.drifts === 0 && rest.ending === undefined ? undefined : rest;
 }
 
-function close(
-  entry: Entry,
-  open: Attempt,
-  kind: EndingKind,
-  message: string,
-  now: Instant,
-  row: Row | undefined,
-): Entry {
-  const ending: Ending = {
-    kind,
-    toVersion: open.toVersion,
-    taskId: open.taskId,
-    message,
-    startedAtMs: open.startedAtMs,
-    endedAtMs: now.wallMs,
-    sinceMs: now.monotonicMs,
-    lastSeenAliveMs: kind === 'offline' ? row?.collector.lastSeenAliveMs : undefined,
-  };
-  return { ...entry, open: undefined, ending };
+/** Ledger entry whose open attempt has ended in this way. */
+function close({ entry, open, now }: Known, kind: EndingKind, message = '', lastSeenAliveMs?: number): Entry {
+  const { toVersion, taskId, startedAtMs } = open;
+  const times = { startedAtMs, endedAtMs: now.wallMs, sinceMs: now.monotonicMs };
+  return { ...entry, open: undefined, ending: { kind, toVersion, taskId, message, ...times, lastSeenAliveMs } };
 }

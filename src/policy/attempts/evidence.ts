@@ -16,12 +16,12 @@ import {
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { waitingStages } from '../rollout/stages.ts';
-import { type Instant, settleEntry } from './attempt.ts';
+import { evaluateEntry, type Instant } from './attempt.ts';
 import type { DurationSample } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
 /** Applies new evidence to all open attempts of the policy. Returns the durations of upgrades that have ended. */
-export function settleAll(input: DecideInput, pending: PendingChanges): readonly DurationSample[] {
+export function evaluateAttempts(input: DecideInput, pending: PendingChanges): readonly DurationSample[] {
   const { ledger, memberIndex, observation, now, settings } = input;
   const { listing, posted, tasks, inFlight, reads } = observation;
   const sweptSinceMs = listing.completeSinceMs();
@@ -42,7 +42,7 @@ export function settleAll(input: DecideInput, pending: PendingChanges): readonly
       showsOrigin,
       sweptSinceMs,
     };
-    const settled = settleEntry(entry, evidence, now, settings);
+    const settled = evaluateEntry(entry, evidence, now, settings);
     const sample = sampleOf(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (sample) samples.push(sample);
     // When an attempt was made for an earlier target or an earlier selection of the policy, its end
@@ -110,7 +110,7 @@ function sampleOf(
  * Applies listing rows to ended attempts. A collector that reached the target after a failed attempt is no longer failed (U6). A
  * collector that died or left the target version before its stage ended becomes a failure.
  */
-export function settleByRows(input: DecideInput, pending: PendingChanges): void {
+export function evaluateEndings(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex, now } = input;
   const { target } = ledger.header;
   for (const id of memberIndex.members('mended')) {

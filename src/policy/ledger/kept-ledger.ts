@@ -9,7 +9,6 @@
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
 import type { Flight, Ownership } from '../../fleet/ownership.ts';
 import type { LedgerStore, OwnerRef } from '../../host/host.ts';
 import type { Bound } from '../service-binding.ts';
@@ -74,35 +73,26 @@ export class KeptLedger {
     this.#stored = 'unread';
   }
 
-  /**
-   * Reads the stored ledger unless it is already in memory. Resolves to the problem that a person must solve first, or undefined.
-   */
-  async load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<LogfleetError | undefined> {
+  /** Reads the stored ledger unless it is already in memory. */
+  async load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<void> {
     // Task ids of another service are meaningless, so a ledger that belongs to another service is
     // not used (U1).
     if (this.#ledger && this.#ledger.header.service !== account.serviceId) this.#ledger = undefined;
-    if (this.#stored !== 'unread') return undefined;
+    if (this.#stored !== 'unread') return;
     const { clock, owner } = this.#options;
     const nowMs = clock.monotonic();
-    let ledger: Ledger | undefined;
-    try {
-      ledger = await this.#file.load(nowMs);
-    } catch (error) {
-      if (error instanceof LogfleetError && error.handling.kind === 'stall') return error;
-      throw error;
-    }
+    let ledger = await this.#file.load(nowMs);
     // If no ledger of the policy was ever needed, the rollout continues from the policy's status.
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
     ownership.forgetFlights(owner.uid);
-    if (!ledger || ledger.header.service !== account.serviceId) return undefined;
+    if (ledger?.header.service !== account.serviceId) return;
     ledger.setHeader(adoptCourse(policy, ledger.header, this.#written));
     ledger.apply(adoptFromStatus(policy.status, ledger, nowMs));
     if (!this.#file.isWritten) this.#file.restart(ledger);
     this.#ledger = ledger;
     for (const entry of ledger.open().values()) this.#track(ownership, entry);
-    return undefined;
   }
 
   /**

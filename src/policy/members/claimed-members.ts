@@ -4,8 +4,11 @@
  * Invariant: the policy claims exactly the collectors that are members in its index. A collector is claimed before its state is
  * computed, because the state depends on the owner (U13).
  */
+import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
+import { sameValue } from '../../base/canonical-text.ts';
 import { SparseSet } from '../../base/sparse.ts';
-import { type MemberIndexOptions, PolicyMemberIndex } from './policy-member-index.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type MemberIndexOptions, opensByCollector, PolicyMemberIndex } from './policy-member-index.ts';
 import { anchorOf } from './selector.ts';
 
 export class ClaimedMembers {
@@ -21,6 +24,12 @@ export class ClaimedMembers {
   constructor(options: MemberIndexOptions) {
     this.#options = options;
     this.index = new PolicyMemberIndex(options);
+  }
+
+  /** Whether these are the members of a policy with this spec and ledger. Otherwise, all members must be evaluated again. */
+  isFor(spec: CollectorVersionPolicySpec, ledger: Ledger): boolean {
+    const isSameTarget = ledger.header.target === this.index.context.targetVersion;
+    return ledger === this.#options.ledger && isSameTarget && sameSelection(this.#options.spec, spec);
   }
 
   /** Updates the claims and the index of members from the listing, the ledger and the ownership table. */
@@ -75,4 +84,19 @@ export class ClaimedMembers {
     for (const { collectorId } of ledger.entries()) this.place(collectorId);
     for (const id of [...ownership.claimed(policy)]) if (!this.index.has(id)) this.place(id);
   }
+}
+
+/** Whether two specs agree in all fields that determine the states and the order of members, so that the index can be kept. */
+export function sameSelection(left: CollectorVersionPolicySpec, right: CollectorVersionPolicySpec): boolean {
+  return (
+    left.allowDowngrade === right.allowDowngrade &&
+    left.retryPolicy.limit === right.retryPolicy.limit &&
+    left.strategy.order === right.strategy.order &&
+    left.offlinePolicy === right.offlinePolicy &&
+    opensByCollector(left) === opensByCollector(right) &&
+    sameValue(
+      [left.selector, left.exclude, left.strategy.stages],
+      [right.selector, right.exclude, right.strategy.stages],
+    )
+  );
 }

@@ -5,32 +5,22 @@
  * Invariant: the policy's claims in the ownership table are the collectors that the current index selects.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
-import { sameValue } from '../../base/canonical-text.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { nextRollout } from '../ledger/rollout-header.ts';
 import type { PolicyEnvironment } from '../policy-environment.ts';
 import type { Bound } from '../service-binding.ts';
 import { ClaimedMembers } from './claimed-members.ts';
-import { opensByCollector, type PolicyMemberIndex } from './policy-member-index.ts';
-
-type Spec = CollectorVersionPolicy['spec'];
-
-interface Kept {
-  /**
-   * Set when the selection, target or ledger of the policy has been replaced. This index is then not used for
-   * decisions. Until the next index is built, it observes changes and keeps the claims.
-   */
-  readonly isOutdated?: true;
-  readonly members: ClaimedMembers;
-  readonly spec: Spec;
-  readonly ledger: Ledger;
-  readonly target: string;
-}
+import type { PolicyMemberIndex } from './policy-member-index.ts';
 
 export class KeptMemberIndex {
   readonly #environment: Pick<PolicyEnvironment, 'clock' | 'settings'>;
   readonly #policy: string;
-  #kept: Kept | undefined;
+  #members: ClaimedMembers | undefined;
+  /**
+   * Whether the selection, target or ledger of the policy has been replaced. The members are then not used for decisions. Until
+   * the next index is built, they observe changes and keep the claims.
+   */
+  #isOutdated = false;
   /** Empty ledger for a policy whose rollout cannot begin. */
   #blank: Ledger | undefined;
 
@@ -45,23 +35,23 @@ export class KeptMemberIndex {
 
   /** Index of members that the last decision used; undefined before the first decision. */
   get known(): PolicyMemberIndex | undefined {
-    return this.#kept?.isOutdated ? undefined : this.#kept?.members.index;
+    return this.#isOutdated ? undefined : this.#members?.index;
   }
 
   /** Marks the index as outdated, so that the next decision builds a new index. */
   forget(): void {
-    if (this.#kept) this.#kept = { ...this.#kept, isOutdated: true };
+    this.#isOutdated = true;
   }
 
   /** Evaluates a collector again after a change of its ledger entry. */
   place(id: string): void {
-    this.#kept?.members.place(id);
+    this.#members?.place(id);
   }
 
   /** Releases all claims and stops observing. Called when the policy was deleted or uses another account. */
   close(): void {
-    this.#kept?.members.leave();
-    this.#kept = undefined;
+    this.#members?.leave();
+    this.#members = undefined;
   }
 
   /**
@@ -80,21 +70,14 @@ export class KeptMemberIndex {
   current({ spec }: CollectorVersionPolicy, ledger: Ledger, { listing, ownership }: Bound): PolicyMemberIndex {
     const { clock, settings } = this.#environment;
     const policy = this.#policy;
-    const { target } = ledger.header;
-    let kept = this.#kept;
-    if (kept?.ledger !== ledger || kept.isOutdated || kept.target !== target || !sameSelection(kept.spec, spec)) {
-      kept?.members.leave();
-      const members = new ClaimedMembers({
-        policy,
-        spec,
-        targetVersion: target,
-        listing,
-        ownership,
-        ledger,
-        settings,
-      });
-      kept = { members, spec, ledger, target };
-      this.#kept = kept;
+    const known = this.#isOutdated ? undefined : this.#members;
+    const members = known?.isFor(spec, ledger)
+      ? known
+      : new ClaimedMembers({ policy, spec, listing, ownership, ledger, settings });
+    if (members !== known) {
+      this.close();
+      this.#members = members;
+      this.#isOutdated = false;
       ownership.follow(policy, () => members.claimNew());
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
@@ -102,23 +85,8 @@ export class KeptMemberIndex {
     // The other policies claim new collectors before this policy, so that it does not take collectors that belong to
     // them (U13).
     ownership.catchUp(policy);
-    kept.members.sync();
+    members.sync();
     ownership.announce();
-    return kept.members.index;
+    return members.index;
   }
-}
-
-/** Whether two specs agree in all fields that determine the states and the order of members, so that the index can be kept. */
-export function sameSelection(left: Spec, right: Spec): boolean {
-  return (
-    left.allowDowngrade === right.allowDowngrade &&
-    left.retryPolicy.limit === right.retryPolicy.limit &&
-    left.strategy.order === right.strategy.order &&
-    left.offlinePolicy === right.offlinePolicy &&
-    opensByCollector(left) === opensByCollector(right) &&
-    sameValue(
-      [left.selector, left.exclude, left.strategy.stages],
-      [right.selector, right.exclude, right.strategy.stages],
-    )
-  );
 }

@@ -27,7 +27,6 @@ export type ListedRows = Pick<FleetListing, 'rows' | 'row' | 'placeOf' | 'orderR
 export interface MemberIndexOptions {
   readonly policy: string;
   readonly spec: CollectorVersionPolicySpec;
-  readonly targetVersion: string;
   readonly listing: ListedRows;
   readonly ownership: Ownership;
   readonly ledger: Ledger;
@@ -90,7 +89,8 @@ export class PolicyMemberIndex {
 
   constructor(options: MemberIndexOptions) {
     this.#options = options;
-    const { spec, targetVersion, settings, ledger } = options;
+    const { spec, settings, ledger } = options;
+    const targetVersion = ledger.header.target;
     this.matches = compileSelection(spec.selector, spec.exclude);
     this.selection = nameSelection(spec);
     this.#opensByCollector = opensByCollector(spec);

@@ -111,10 +111,7 @@ class Simulation {
   /** Wall time in ms at which the request rate allows the next request of the forecast. */
   #freeMs: number;
   #sweptMs: number;
-  #posts = 0;
-  #readRequests = 0;
-  #sweeps = 0;
-  #counts = 0;
+  readonly #requests = { posts: 0, looks: 0, sweeps: 0, counts: 0 };
 
   constructor(input: ForecastInput) {
     this.#input = input;
@@ -149,7 +146,7 @@ class Simulation {
       stages,
       totalMs: waitsForEver === undefined ? this.#nowMs - startMs : undefined,
       waitsForEver,
-      requests: { posts: this.#posts, looks: this.#readRequests, sweeps: this.#sweeps, counts: this.#counts },
+      requests: this.#requests,
       windows: [...this.#windows.values()].sort(
         (left, right) => left.startMs - right.startMs || left.endMs - right.endMs,
       ),
@@ -170,8 +167,7 @@ class Simulation {
       const hasPlace = this.#reads.open < places;
       const pressed = line.waiting === 0 || !hasPlace || !isLast;
       if (this.#reads.take(this.#nowMs, pressed)) {
-        this.#spend(1);
-        this.#readRequests++;
+        this.#spend('looks', 1);
         continue;
       }
       const next = hasPlace ? line.next(this.#nowMs) : undefined;
@@ -202,8 +198,7 @@ class Simulation {
   #start({ page, zone }: { readonly page: number; readonly zone: string | undefined }): void {
     const window = this.#input.calendar.nextWindow(this.#nowMs, zone === undefined ? [] : [zone]);
     if (window) this.#windows.set(`${window.startMs} ${window.endMs}`, window);
-    this.#spend(1);
-    this.#posts++;
+    this.#spend('posts', 1);
     this.#reads.started(this.#nowMs, page);
   }
 
@@ -220,9 +215,7 @@ class Simulation {
     this.#passUntil(this.#freeMs, !isLast);
     if (!isAnalyzed) return;
     this.#passUntil(endMs + settleMs(policySettings), !isLast);
-    const requests = requestsOfAnalysis(this.#input.listed);
-    this.#counts += requests;
-    this.#spend(requests);
+    this.#spend('counts', requestsOfAnalysis(this.#input.listed));
     this.#passUntil(this.#freeMs, !isLast);
   }
 
@@ -236,20 +229,20 @@ class Simulation {
     const due = Math.floor((wallMs - this.#sweptMs) / everyMs);
     if (due > 0) {
       this.#sweptMs += due * everyMs;
-      this.#sweeps += due * this.#sweepRequests;
       // Only the last sweep is charged to the request rate here. Earlier sweeps were sent while no upgrade needed a request.
-      this.#spend(this.#sweepRequests);
+      this.#requests.sweeps += (due - 1) * this.#sweepRequests;
+      this.#spend('sweeps', this.#sweepRequests);
     }
     this.#nowMs = Math.max(this.#nowMs, wallMs);
   }
 
   #sweep(): void {
     this.#sweptMs = this.#nowMs;
-    this.#sweeps += this.#sweepRequests;
-    this.#spend(this.#sweepRequests);
+    this.#spend('sweeps', this.#sweepRequests);
   }
 
-  #spend(requests: number): void {
+  #spend(kind: keyof ForecastRequests, requests: number): void {
+    this.#requests[kind] += requests;
     if (requests > 0) this.#freeMs = Math.max(this.#freeMs, this.#nowMs) + requests * this.#slotMs;
   }
 }

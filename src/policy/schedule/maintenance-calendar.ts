@@ -20,7 +20,7 @@ import { CronSchedule } from '../../base/cron.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
 import { type TimeZone, timeZone } from '../../base/time-zone.ts';
 import { isoTime } from '../../controller/status-text.ts';
-import { type Opening, Recurrence, type Span, spanStart, spansFrom } from './window-spans.ts';
+import { type Opening, type Span, spanStart, spansFrom, spansOfDay } from './window-spans.ts';
 
 export type WindowVerdict =
   /**
@@ -41,8 +41,7 @@ export interface NextWindow extends Span {
   readonly zone?: string;
 }
 
-interface Window {
-  readonly recurrence: Recurrence;
+interface Window extends Omit<Opening, 'zone'> {
   /** Time zone of the window; undefined when the window opens by the time zone of each collector. */
   readonly zone: TimeZone | undefined;
 }
@@ -194,10 +193,7 @@ export class MaintenanceCalendar {
   #openings(zone: string): readonly Opening[] | undefined {
     if (!this.#hasWindows) return undefined;
     const own = timeZone(zone);
-    return this.#windows.flatMap((window) => {
-      const where = window.zone ?? own;
-      return where ? [{ recurrence: window.recurrence, zone: where }] : [];
-    });
+    return this.#windows.flatMap(({ zone = own, ...window }) => (zone ? [{ ...window, zone }] : []));
   }
 }
 
@@ -227,9 +223,11 @@ function problemOf(windows: readonly MaintenanceWindow[], exclusions: readonly E
   return undefined;
 }
 
-function readWindow({ schedule, duration, timeZone: zone, timeZoneSource }: MaintenanceWindow): Window {
+function readWindow({ schedule: text, duration, timeZone: zone, timeZoneSource }: MaintenanceWindow): Window {
+  const schedule = new CronSchedule(text);
+  const durationMs = parseDuration(duration) ?? 0;
   return {
-    recurrence: new Recurrence(new CronSchedule(schedule), parseDuration(duration) ?? 0),
+    ...{ schedule, durationMs, daySpans: spansOfDay(schedule.timesMs, durationMs) },
     zone: timeZoneSource === 'Collector' ? undefined : timeZone(zone ?? 'UTC'),
   };
 }

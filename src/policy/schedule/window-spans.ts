@@ -13,26 +13,13 @@ export interface Span {
   readonly endMs: number;
 }
 
-/** Schedule of a maintenance window and the duration for which it stays open. */
-export class Recurrence {
-  readonly schedule: CronSchedule;
-  readonly durationMs: number;
-  /**
-   * Spans of time in which windows are open on one day of the schedule, in ms since the start of that day.
-   * Clock changes are not considered.
-   */
-  readonly spansOfDay: readonly Span[];
-
-  constructor(schedule: CronSchedule, durationMs: number) {
-    this.schedule = schedule;
-    this.durationMs = durationMs;
-    this.spansOfDay = spansOfDay(schedule.timesMs, durationMs);
-  }
-}
-
-/** Maintenance window with its time zone. */
+/** Maintenance window in a time zone. */
 export interface Opening {
-  readonly recurrence: Recurrence;
+  readonly schedule: CronSchedule;
+  /** Time in ms for which the window stays open. */
+  readonly durationMs: number;
+  /** Result of `spansOfDay` for this schedule. */
+  readonly daySpans: readonly Span[];
   readonly zone: TimeZone;
 }
 
@@ -95,8 +82,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 }
 
 /** Yields the spans of one maintenance window that end after `fromMs`, in order. */
-function* spansOf({ recurrence, zone }: Opening, fromMs: number): Generator<Span, undefined> {
-  const { schedule, durationMs } = recurrence;
+function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, fromMs: number): Generator<Span, undefined> {
   // Openings of the window that a clock change skipped. They are moved to a later time, which may
   // be after the next opening.
   const moved: number[] = [];
@@ -109,8 +95,7 @@ function* spansOf({ recurrence, zone }: Opening, fromMs: number): Generator<Span
 
   function* spansOfSteadyDay(beginMs: number): Generator<Span> {
     for (const readingMs of moved.splice(0)) yield spanAt(readingMs);
-    for (const { startMs, endMs } of recurrence.spansOfDay)
-      yield { startMs: beginMs + startMs, endMs: beginMs + endMs };
+    for (const { startMs, endMs } of daySpans) yield { startMs: beginMs + startMs, endMs: beginMs + endMs };
   }
 
   function* spansOfChangedDay(dayMs: number): Generator<Span> {
@@ -132,8 +117,11 @@ function* spansOf({ recurrence, zone }: Opening, fromMs: number): Generator<Span
   }
 }
 
-/** Merges the openings of one day into spans. A day with a window every few minutes becomes one span or a few. */
-function spansOfDay(timesMs: readonly number[], durationMs: number): readonly Span[] {
+/**
+ * Spans of time in which windows are open on one day of a schedule, in ms since the start of that day. Clock changes are not
+ * considered. A day with a window every few minutes has one span or a few.
+ */
+export function spansOfDay(timesMs: readonly number[], durationMs: number): readonly Span[] {
   const spans: Span[] = [];
   for (const startMs of timesMs) {
     const last = spans.at(-1);

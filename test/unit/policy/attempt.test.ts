@@ -3,7 +3,7 @@
  * Refused requests are tested in `refusals.test.ts`.
  */
 import { describe, expect, test } from 'vitest';
-import { type Evidence, evidenceFromMs, probeIsDue, settleEntry } from '../../../src/policy/attempts/attempt.ts';
+import { type Evidence, evaluateEntry, evidenceFromMs, probeIsDue } from '../../../src/policy/attempts/attempt.ts';
 import type { AttemptState, Entry } from '../../../src/policy/ledger/ledger.ts';
 import {
   attempt,
@@ -25,7 +25,7 @@ import {
 const { graceMs, openLimitMs } = settings;
 
 function settle(before: Entry, more: Partial<Evidence>, nowMs: number): Entry | undefined {
-  return settleEntry(before, evidence(more), moment(nowMs), settings);
+  return evaluateEntry(before, evidence(more), moment(nowMs), settings);
 }
 
 test('an entry without an open attempt is returned unchanged', () => {

@@ -134,11 +134,9 @@ export class PolicyBench {
 
   freshMembers(): ClaimedMembers {
     const { listing, ownership, ledger, spec } = this;
-    const targetVersion = ledger.header.target;
     const members = new ClaimedMembers({
       policy: policyUid,
       spec,
-      targetVersion,
       listing,
       ownership,
       ledger,

@@ -3,7 +3,7 @@
  * and for a probe, which repeats a POST of unknown outcome (U3).
  */
 import { describe, expect, test } from 'vitest';
-import { type Evidence, evidenceFromMs, probeIsDue, settleEntry } from '../../../src/policy/attempts/attempt.ts';
+import { type Evidence, evidenceFromMs, probeIsDue, evaluateEntry } from '../../../src/policy/attempts/attempt.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
 import { attempt, endedEntry, evidence, moment, oldVersion, openEntry, row, settings, target } from './builders.ts';
 
@@ -11,7 +11,7 @@ const { graceMs, openLimitMs } = settings;
 
 function refuse(before: Entry, serviceCode: string, nowMs: number, more: Partial<Evidence> = {}): Entry | undefined {
   const posted = { kind: 'refused', serviceCode, message: `refused: ${serviceCode}` } as const;
-  return settleEntry(before, evidence({ posted, ...more }), moment(nowMs), settings);
+  return evaluateEntry(before, evidence({ posted, ...more }), moment(nowMs), settings);
 }
 
 describe('a first attempt', () => {
@@ -101,7 +101,7 @@ describe('a probe', () => {
     (code) => {
       const after = refuse(before, code, nowMs) as Entry;
       const limitMs = 5_000 + openLimitMs;
-      const judged = settleEntry(after, evidence({ row: row(oldVersion, limitMs) }), moment(limitMs), settings);
+      const judged = evaluateEntry(after, evidence({ row: row(oldVersion, limitMs) }), moment(limitMs), settings);
       expect(judged?.ending?.kind).toBe('timedOut');
     },
   );
@@ -117,7 +117,7 @@ describe('a probe', () => {
   test('U7: after version.invalid a listing at the target shows that the attempt has succeeded', () => {
     const after = refuse(before, 'collector.version.invalid', nowMs) as Entry;
     const laterMs = nowMs + graceMs;
-    const judged = settleEntry(after, evidence({ row: row(target, laterMs) }), moment(laterMs), settings);
+    const judged = evaluateEntry(after, evidence({ row: row(target, laterMs) }), moment(laterMs), settings);
     expect(judged?.ending?.kind).toBe('updated');
   });
 
@@ -132,13 +132,13 @@ describe('a probe', () => {
   });
 
   test('U5: a withdrawn probe does not delay the judgement of its attempt', () => {
-    const after = settleEntry(before, evidence({ posted: { kind: 'notSent' } }), moment(nowMs), settings);
+    const after = evaluateEntry(before, evidence({ posted: { kind: 'notSent' } }), moment(nowMs), settings);
     expect(after?.open).toMatchObject({ state: 'unknown', sinceMs: 5_000 });
   });
 
   test('U5: a probe without an answer does not change the age of its attempt, and waits for another listing', () => {
     const posted = { kind: 'unknown', message: 'reset' } as const;
-    const after = settleEntry(before, evidence({ posted }), moment(nowMs), settings);
+    const after = evaluateEntry(before, evidence({ posted }), moment(nowMs), settings);
     expect(after?.open).toMatchObject({ state: 'unknown', sinceMs: before.open?.sinceMs, probedAtMs: nowMs });
   });
 });
