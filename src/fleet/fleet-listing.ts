@@ -162,8 +162,11 @@ export class FleetListing {
    * build; undefined when unknown.
    */
   pageOf(id: string): number | undefined {
-    const position = this.#positionOf(id);
-    return position === undefined ? undefined : Math.floor(position / this.#pageSize.rows());
+    const { rows } = this;
+    const hidden = this.#view?.builds[0];
+    const shows = (other: string) => (rows.get(other)?.collector.collectorVersion ?? hidden) !== hidden;
+    const position = this.#order ? this.#order.position(id, rows.revision, shows) : rows.get(id)?.position;
+    return position === undefined || position < 0 ? undefined : Math.floor(position / this.#pageSize.rows());
   }
 
   /** Counter that changes whenever the results of `placeOf` may change. */
@@ -435,14 +438,9 @@ export class FleetListing {
   async #continueSweep(sweep: Sweep): Promise<void> {
     const build = sweep.view.builds[sweep.build];
     const limit = this.#pageSize.limit();
-    let page: readonly Collector[];
-    let sentAtMs: number;
-    try {
-      ({ value: page, sentAtMs } = await this.#listForSweep(build, sweep.offset, limit));
-    } catch (thrown) {
-      if (this.#pageSize.refused(thrown, limit)) return;
-      throw thrown;
-    }
+    const answer = await this.#unlessTooLarge(limit, this.#listForSweep(build, sweep.offset, limit));
+    if (!answer) return;
+    const { value: page, sentAtMs } = answer;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
     // Only the listing of the first build defines positions of collectors. The second listing only adds the collectors
     // that the first listing hides.
@@ -522,12 +520,8 @@ export class FleetListing {
     const size = this.#pageSize.rows();
     const offset = index * size;
     const build = this.#view?.builds[0];
-    let value: readonly Collector[];
-    let sentAtMs: number;
-    try {
-      ({ value, sentAtMs } = await this.#list(build, offset, size));
-    } catch (thrown) {
-      if (!this.#pageSize.refused(thrown, size)) throw thrown;
+    const answer = await this.#unlessTooLarge(size, this.#list(build, offset, size));
+    if (!answer) {
       // The number of rows on a page has changed, so each page number now refers to other rows.
       // Policies request their pages again.
       this.#wantPages.clear();
@@ -535,23 +529,12 @@ export class FleetListing {
       this.#notify(false);
       return;
     }
+    const { value, sentAtMs } = answer;
     if ((this.#wantPages.get(index) ?? 0) <= sentAtMs) this.#wantPages.delete(index);
     this.#pageReads.set(index, sentAtMs);
     if (!this.#order) this.rows.displace(offset, size, value);
     this.rows.takePage(value, sentAtMs, this.#order ? undefined : offset);
     if (this.#wantPages.size === 0) this.#notifyOfRead(false);
-  }
-
-  #positionOf(id: string): number | undefined {
-    const { rows } = this;
-    const hidden = this.#view?.builds[0];
-    const shows = (other: string) => {
-      const version = rows.get(other)?.collector.collectorVersion;
-      return version !== undefined && version !== hidden;
-    };
-    if (this.#order) return this.#order.position(id, rows.revision, shows);
-    const position = rows.get(id)?.position ?? -1;
-    return position < 0 ? undefined : position;
   }
 
   /**
@@ -564,6 +547,16 @@ export class FleetListing {
     for (const id of seen) if (!runs(this.rows.get(id)?.collector)) shown++;
     const { value } = await this.#listForSweep(build, shown, defaultRows);
     return value.length > 0 && !value.some(runs);
+  }
+
+  /** Answer to a request for this number of rows; undefined when the service refuses so many, and fewer are tried next. */
+  async #unlessTooLarge<Answer>(limit: number, answer: Promise<Answer>): Promise<Answer | undefined> {
+    try {
+      return await answer;
+    } catch (thrown) {
+      if (this.#pageSize.refused(thrown, limit)) return undefined;
+      throw thrown;
+    }
   }
 
   async #listForSweep(toVersion: string | undefined, offset: number, limit: number) {

@@ -9,8 +9,8 @@
  * ```
  *
  * A policy that cannot claim because of a problem is excused, so other policies do not wait for it. When its problem may be
- * solved, the other policies wait for it again. Policies are grouped by state, so that a look-up costs the same for any number of
- * policies. A waiting policy is enqueued when all policies of its service have claimed or are excused.
+ * solved, the other policies wait for it again. A waiting policy is enqueued when all policies of its service have claimed or are
+ * excused.
  *
  * Invariant: an excuse holds for one version of the policy's text, and ends when the problem of any policy of the service is
  * solved.
@@ -30,7 +30,7 @@ type Turn =
 
 interface Known {
   readonly key: ResourceKey;
-  turn: Turn;
+  readonly turn: Turn;
 }
 
 export interface ClaimTurnsOptions {
@@ -45,10 +45,8 @@ export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
   /** Policies known to this process, by their uid. */
   readonly #policies = new Map<string, Known>();
-  /** Uids of the policies in each state. A policy in state `claimed` is in none of these sets. */
-  readonly #unknown = new Set<string>();
-  readonly #claiming = new Map<string, Set<string>>();
-  readonly #excused = new Map<FailingListing | undefined, Set<string>>();
+  /** Uids of the policies whose claims may be missing, by state. */
+  readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), excused: new Set<string>() };
   readonly #troubled = new Set<string>();
   /** Policies that wait until other policies have claimed their collectors, by service and name. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
@@ -125,7 +123,7 @@ export class ClaimTurns {
    */
   usable(uid: string): void {
     if (!this.#troubled.delete(uid)) return;
-    for (const excused of [...this.#excused.values()].flatMap((uids) => [...uids])) {
+    for (const excused of [...this.#unclaimed.excused]) {
       const { key } = this.#policies.get(excused) as Known;
       this.#set(excused, key, { kind: 'unknown' });
       this.#options.enqueue(key);
@@ -151,33 +149,29 @@ export class ClaimTurns {
 
   /** Removes a deleted policy, so that other policies no longer wait for its claims. */
   forget({ namespace, name }: ResourceKey, uid: string | undefined): void {
-    if (uid !== undefined) {
-      this.#drop(uid);
-    }
+    if (uid !== undefined) this.#drop(uid);
     for (const waiters of this.#waiters.values()) waiters.delete(`${namespace}/${name}`);
     this.#release();
   }
 
   /** Forgets all claims and excuses when this process begins a new term of leadership. */
   reset(): void {
-    for (const states of [this.#policies, this.#unknown, this.#claiming, this.#excused, this.#troubled]) states.clear();
+    for (const uid of [...this.#policies.keys()]) this.#drop(uid);
     this.#isListed = false;
   }
 
   #awaited(host: string): ResourceKey | undefined {
     this.#list();
-    for (const uids of [this.#unknown, this.#claiming.get(host) ?? [], ...this.#endedExcuses()]) {
+    const { unknown, claiming, excused } = this.#unclaimed;
+    for (const uids of [unknown, claiming, excused]) {
       for (const uid of uids) {
-        const { key } = this.#policies.get(uid) as Known;
+        const { key, turn } = this.#policies.get(uid) as Known;
+        if (!isAwaited(turn, host)) continue;
         if (this.#options.policy(key)?.metadata.uid === uid) return key;
         this.#drop(uid);
       }
     }
     return undefined;
-  }
-
-  *#endedExcuses(): IterableIterator<ReadonlySet<string>> {
-    for (const [listing, uids] of this.#excused) if (listing && listing.problem() === undefined) yield uids;
   }
 
   /** Registers the policies that already exist. Policies that are added later are registered by `expect`. */
@@ -188,38 +182,15 @@ export class ClaimTurns {
   }
 
   #set(uid: string, { namespace, name }: ResourceKey, turn: Turn): void {
-    this.#remove(uid);
-    const known = this.#policies.get(uid);
-    if (known) known.turn = turn;
-    else this.#policies.set(uid, { key: { namespace, name }, turn });
-    this.#statesOf(turn)?.add(uid);
+    for (const uids of Object.values(this.#unclaimed)) uids.delete(uid);
+    if (turn.kind !== 'claimed') this.#unclaimed[turn.kind].add(uid);
+    this.#policies.set(uid, { key: { namespace, name }, turn });
   }
 
   #drop(uid: string): void {
-    this.#remove(uid);
+    for (const uids of Object.values(this.#unclaimed)) uids.delete(uid);
     this.#policies.delete(uid);
     this.#troubled.delete(uid);
-  }
-
-  #remove(uid: string): void {
-    const turn = this.#policies.get(uid)?.turn;
-    if (!turn) return;
-    const uids = this.#statesOf(turn);
-    uids?.delete(uid);
-    if (turn.kind === 'excused' && uids?.size === 0) this.#excused.delete(turn.listing);
-  }
-
-  #statesOf(turn: Turn): Set<string> | undefined {
-    switch (turn.kind) {
-      case 'unknown':
-        return this.#unknown;
-      case 'claiming':
-        return setOf(this.#claiming, turn.host);
-      case 'excused':
-        return setOf(this.#excused, turn.listing);
-      case 'claimed':
-        return undefined;
-    }
   }
 
   #hostOf(serviceId: string): string {
@@ -237,8 +208,9 @@ export class ClaimTurns {
   }
 }
 
-function setOf<K>(sets: Map<K, Set<string>>, key: K): Set<string> {
-  const known = sets.get(key) ?? new Set();
-  sets.set(key, known);
-  return known;
+/** Whether the policies of a service wait for a policy in this state. */
+function isAwaited(turn: Turn, host: string): boolean {
+  if (turn.kind === 'claiming') return turn.host === host;
+  // An excuse ends when the listing that was its reason works again.
+  return turn.kind === 'unknown' || (turn.kind === 'excused' && turn.listing !== undefined && !turn.listing.problem());
 }
