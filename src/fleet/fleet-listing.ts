@@ -263,7 +263,7 @@ export class FleetListing {
   /** Moves the timer for the next sweep to an earlier time if this policy needs the sweep earlier than planned. */
   #planResync(resyncMs: number, share: number): void {
     const atMs = Math.min(this.#buildsDueMs(resyncMs), this.#sweepDueMs(resyncMs, share));
-    if (atMs === Number.POSITIVE_INFINITY || (this.#resync && this.#resync.atMs <= atMs)) return;
+    if (atMs === Infinity || (this.#resync && this.#resync.atMs <= atMs)) return;
     this.#resync?.timer.cancel();
     const { clock } = this.#options;
     const timer = clock.after(atMs - clock.monotonic(), () => {
@@ -275,13 +275,13 @@ export class FleetListing {
 
   /** Time at which the list of builds is due to be read again; Infinity when a read is already requested. */
   #buildsDueMs(resyncMs: number): number {
-    if (!this.#builds || this.#wantBuildsAfter !== undefined) return Number.POSITIVE_INFINITY;
+    if (!this.#builds || this.#wantBuildsAfter !== undefined) return Infinity;
     return this.#builds.sentAtMs + resyncMs;
   }
 
   #sweepDueMs(resyncMs: number, share: number): number {
     const isAwaited = this.#wantSweepAfter !== undefined || this.#sweep !== undefined;
-    if (this.#completeSinceMs === undefined || isAwaited) return Number.POSITIVE_INFINITY;
+    if (this.#completeSinceMs === undefined || isAwaited) return Infinity;
     return this.#completeSinceMs + Math.max(resyncMs, share * this.#lastSweepMs);
   }
 

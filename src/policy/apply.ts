@@ -78,7 +78,7 @@ export class Applier {
     // A directory run that is about to end writes the status of its policies without delay, so that
     // the final counts are shown.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(nextBuild));
-    return requeue(delayMs, settled && statusDelayMs === Number.POSITIVE_INFINITY);
+    return requeue(delayMs, settled && statusDelayMs === Infinity);
   }
 
   /**
@@ -127,7 +127,7 @@ export class Applier {
    * Milliseconds until the next candidate build reaches its minimum age (`minAge`); Infinity when the policy waits for no build.
    */
   #untilMs(nextBuild: NextBuild | undefined): number {
-    return nextBuild ? nextBuild.atMs - this.#parts.environment.clock.now() : Number.POSITIVE_INFINITY;
+    return nextBuild ? nextBuild.atMs - this.#parts.environment.clock.now() : Infinity;
   }
 
   async #write({ bound: { ownership } }: Ready, decision: Decision): Promise<void> {
@@ -174,6 +174,6 @@ function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
   // A problem with a Secret needs no timer, because the policy is notified when the Secret changes
   // (C2).
-  if (problem?.code.startsWith('secret.')) return Number.POSITIVE_INFINITY;
-  return health.stalled || problem ? stallRetryMs : Number.POSITIVE_INFINITY;
+  if (problem?.code.startsWith('secret.')) return Infinity;
+  return health.stalled || problem ? stallRetryMs : Infinity;
 }

@@ -81,7 +81,7 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
     const gathered = await this.#gatherer.gather(policy);
     if (this.#onlyLook) {
       this.#onlyLook(policy, gathered);
-      return requeue(gathered.kind === 'unready' ? lookAgainMs : Number.POSITIVE_INFINITY, true);
+      return requeue(gathered.kind === 'unready' ? lookAgainMs : Infinity, true);
     }
     if (gathered.kind === 'unready') return this.#applier.report(policy, gathered);
     return this.#applier.apply(policy, gathered, decide(gathered.input));

@@ -43,7 +43,7 @@ export class ServiceBinding {
   #secret: ResourceKey | undefined;
   #bound: Bound | undefined;
   #hold: Hold | undefined;
-  #buildsDoubtedMs = Number.NEGATIVE_INFINITY;
+  #buildsDoubtedMs = -Infinity;
   /**
    * Number of consecutive failures of each kind of request. The delay before the next request grows with this
    * number. A successful request resets only its own kind.
@@ -161,7 +161,7 @@ export class ServiceBinding {
    * prevents them.
    */
   heldForMs(): number {
-    return this.#hold ? this.#hold.untilMs - this.#environment.clock.monotonic() : Number.POSITIVE_INFINITY;
+    return this.#hold ? this.#hold.untilMs - this.#environment.clock.monotonic() : Infinity;
   }
 
   /** Releases all collectors that the policy claims. The ownership table keeps the policy's attempts in flight. */

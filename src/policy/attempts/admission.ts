@@ -202,7 +202,7 @@ class Batch {
       waitsFor,
       reason,
       collectors,
-      untilMs: monotonicOf(untilMs ?? Number.POSITIVE_INFINITY, now),
+      untilMs: monotonicOf(untilMs ?? Infinity, now),
       forAll: true,
     });
   }
@@ -270,7 +270,7 @@ class Batch {
       waitsFor,
       reason,
       collectors: (before?.collectors ?? 0) + 1,
-      untilMs: Math.min(before?.untilMs ?? Number.POSITIVE_INFINITY, untilMs ?? Number.POSITIVE_INFINITY),
+      untilMs: Math.min(before?.untilMs ?? Infinity, untilMs ?? Infinity),
       forAll: forAll ?? false,
     });
   }

@@ -67,7 +67,7 @@ function latest(left: number | undefined, right: number | undefined): number | u
  */
 function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];
-  let nextMs = Number.POSITIVE_INFINITY;
+  let nextMs = Infinity;
   for (const id of memberIndex.members('inProgress')) {
     const entry = pending.entry(id);
     const sentAfterMs = entry?.open ? undefined : memberIndex.unseenSinceMs(id, entry);

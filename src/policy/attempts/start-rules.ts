@@ -252,6 +252,6 @@ function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refu
 export function backOffMs(spec: CollectorVersionPolicySpec, used: number): number {
   const { duration, factor, cap } = spec.retryPolicy.backoff;
   const firstMs = parseDuration(duration) ?? 0;
-  const capMs = parseDuration(cap) ?? Number.POSITIVE_INFINITY;
+  const capMs = parseDuration(cap) ?? Infinity;
   return Math.min(capMs, firstMs * factor ** Math.max(0, used - 1));
 }

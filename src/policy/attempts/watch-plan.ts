@@ -99,7 +99,7 @@ class PlanBuilder {
   readonly #duePages = new Map<number, DuePage>();
   readonly #unsampled: { readonly id: string; readonly sinceMs: number }[] = [];
   #sweepAfterMs: number | undefined;
-  #nextMs = Number.POSITIVE_INFINITY;
+  #nextMs = Infinity;
   readonly #waitMs: number;
 
   constructor(input: WatchInput) {

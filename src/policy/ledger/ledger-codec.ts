@@ -116,7 +116,7 @@ const spareBytes = 1024;
 /** Splits the members of a stage into groups, each small enough for one shard of the ledger. */
 export function splitMembers(ids: readonly string[]): readonly (readonly string[])[] {
   const parts: string[][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
+  let bytes = Infinity;
   for (const id of ids) {
     const idBytes = Buffer.byteLength(JSON.stringify(id)) + 1;
     if (bytes + idBytes > maxShardBytes - spareBytes) {

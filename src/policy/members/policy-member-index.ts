@@ -288,7 +288,7 @@ export class PolicyMemberIndex {
    * Pending members of all stages up to this one, in the order of their upgrades: by stage, then by the strategy;
    * collectors of the same version follow the order of the service's list (U9).
    */
-  *pending(lastStage = Number.POSITIVE_INFINITY): IterableIterator<string> {
+  *pending(lastStage = Infinity): IterableIterator<string> {
     const revision = this.#options.listing.orderRevision();
     if (!this.#order || revision !== this.#orderRevision) this.#order = this.#sort();
     this.#orderRevision = revision;

@@ -31,7 +31,7 @@ export class ForecastLine {
   #waiting = 0;
   /** Index of the first batch of collectors of which one may start before `#closedUntilMs`. */
   #first = 0;
-  #closedUntilMs = Number.NEGATIVE_INFINITY;
+  #closedUntilMs = -Infinity;
 
   constructor(members: readonly ForecastMembers[], place: Place) {
     this.#place = place;
@@ -72,7 +72,7 @@ export class ForecastLine {
   #open(wallMs: number): Batch | undefined {
     if (wallMs >= this.#closedUntilMs) {
       this.#first = 0;
-      this.#closedUntilMs = Number.POSITIVE_INFINITY;
+      this.#closedUntilMs = Infinity;
     }
     for (let batch = this.#batches[this.#first]; batch; batch = this.#batches[++this.#first]) {
       if (batch.waiting === 0) continue;

@@ -34,7 +34,7 @@ export class ForecastReads {
   #nextDue = 0;
   readonly #ripe = new Set<number>();
   #open = 0;
-  #nextSampleMs = Number.POSITIVE_INFINITY;
+  #nextSampleMs = Infinity;
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
@@ -84,7 +84,7 @@ export class ForecastReads {
   /** Wall time in ms of the next possible read; Infinity when no upgrade is open. */
   nextMs(wallMs: number, pressed: boolean): number {
     this.#ripen(wallMs);
-    let nextMs = Math.min(this.#nextSampleMs, this.#due[this.#nextDue]?.dueMs ?? Number.POSITIVE_INFINITY);
+    let nextMs = Math.min(this.#nextSampleMs, this.#due[this.#nextDue]?.dueMs ?? Infinity);
     for (const page of this.#ripe) {
       nextMs = Math.min(nextMs, this.#lookAtMs(this.#pages.get(page) as PageLine, wallMs, pressed));
     }
@@ -97,7 +97,7 @@ export class ForecastReads {
    */
   #lookAtMs({ dueMs, next, ripe }: PageLine, wallMs: number, pressed: boolean): number {
     const waitMs = pageWaitMs(this.#typicalMs, pressed, policySettings);
-    const isSoon = (dueMs[next + ripe] ?? Number.POSITIVE_INFINITY) <= wallMs + waitMs;
+    const isSoon = (dueMs[next + ripe] ?? Infinity) <= wallMs + waitMs;
     return isSoon ? (dueMs[next] as number) + waitMs : wallMs;
   }
 
@@ -111,7 +111,7 @@ export class ForecastReads {
   #takeSample(wallMs: number): boolean {
     if (this.#nextSampleMs <= wallMs) {
       const nextMs = this.#nextSampleMs + policySettings.firstReadMs;
-      this.#nextSampleMs = nextMs < (this.#learntMs ?? 0) ? nextMs : Number.POSITIVE_INFINITY;
+      this.#nextSampleMs = nextMs < (this.#learntMs ?? 0) ? nextMs : Infinity;
       this.#samplesLeft = Math.min(samples, this.#open);
     }
     return this.#samplesLeft > 0 && this.#samplesLeft-- > 0;

@@ -157,7 +157,7 @@ class Simulation {
    * Simulates all upgrades of a stage. Returns the reason why the stage can never be completed; undefined when it is completed.
    */
   #upgradeAll(stage: ForecastStage, isLast: boolean): string | undefined {
-    const { members, maxInProgress = Number.POSITIVE_INFINITY, underWay = [] } = stage;
+    const { members, maxInProgress = Infinity, underWay = [] } = stage;
     const { calendar, listed, pageRows } = this.#input;
     const line = new ForecastLine(members, { calendar, listed, pageRows });
     const places = Math.min(this.#input.maxInProgress, maxInProgress, policySettings.maxOpen);
@@ -176,9 +176,9 @@ class Simulation {
         continue;
       }
       const waitsForOpening = hasPlace && line.waiting > 0;
-      const opensAtMs = waitsForOpening ? line.opensAtMs : Number.POSITIVE_INFINITY;
+      const opensAtMs = waitsForOpening ? line.opensAtMs : Infinity;
       const nextMs = Math.min(this.#reads.nextMs(this.#nowMs, pressed), opensAtMs);
-      if (nextMs === Number.POSITIVE_INFINITY) return line.reason(this.#nowMs);
+      if (nextMs === Infinity) return line.reason(this.#nowMs);
       this.#passUntil(nextMs, !waitsForOpening && (line.waiting > 0 || !isLast));
     }
     return undefined;

@@ -128,7 +128,7 @@ export class MaintenanceCalendar {
     const fromMs = wallMs;
     const latestMs = wallMs + longestKeptMs;
     if (this.byCollector && !timeZone(zone)) {
-      return { value: { kind: 'zoneUnreadable' }, fromMs, untilMs: Number.POSITIVE_INFINITY };
+      return { value: { kind: 'zoneUnreadable' }, fromMs, untilMs: Infinity };
     }
     const piece = this.#pieceFrom(wallMs, this.#openings(zone), this.#cutoffMs);
     if (piece && piece.startMs <= wallMs) {
@@ -156,12 +156,12 @@ export class MaintenanceCalendar {
     const openings = this.#openings(zone);
     const piece = openings && this.#pieceFrom(wallMs, openings, 0);
     const latestMs = wallMs + longestKeptMs;
-    if (!openings || !piece || piece.endMs === Number.POSITIVE_INFINITY) {
+    if (!openings || !piece || piece.endMs === Infinity) {
       return { value: undefined, fromMs: wallMs, untilMs: latestMs };
     }
     const { endMs } = piece;
     const before = this.#blocks.findLast((block) => block.endMs <= piece.startMs);
-    const startMs = Math.max(spanStart(openings, piece.startMs), before?.endMs ?? Number.NEGATIVE_INFINITY);
+    const startMs = Math.max(spanStart(openings, piece.startMs), before?.endMs ?? -Infinity);
     return { value: { startMs, endMs }, fromMs: wallMs, untilMs: Math.min(endMs, latestMs) };
   }
 
@@ -176,7 +176,7 @@ export class MaintenanceCalendar {
     for (let tries = 0; span && tries < mostTries; tries++) {
       startMs = Math.max(startMs, span.startMs);
       const block = this.#blocks.find(({ endMs }) => endMs > startMs);
-      const endMs = Math.min(span.endMs, block?.startMs ?? Number.POSITIVE_INFINITY);
+      const endMs = Math.min(span.endMs, block?.startMs ?? Infinity);
       if (endMs - cutoffMs > startMs) return { startMs, endMs };
       if (block && block.startMs < span.endMs) {
         startMs = block.endMs;

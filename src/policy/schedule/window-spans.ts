@@ -23,7 +23,7 @@ export interface Opening {
   readonly zone: TimeZone;
 }
 
-const always: Span = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
+const always: Span = { startMs: -Infinity, endMs: Infinity };
 
 /** Maximum time in ms by which a clock change moves the opening of a window. */
 const longestChangeMs = 24 * 3_600_000;
@@ -57,7 +57,7 @@ export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: num
     if (span.endMs > current.endMs) current = { startMs: current.startMs, endMs: span.endMs };
     const seenMs = current.endMs - Math.max(fromMs, current.startMs);
     if (++count < mostOpenings && seenMs <= longestSightMs) continue;
-    yield { startMs: current.startMs, endMs: Number.POSITIVE_INFINITY };
+    yield { startMs: current.startMs, endMs: Infinity };
     return;
   }
   if (current) yield current;
@@ -152,7 +152,7 @@ interface Head {
 }
 
 function startOf(span: Span | undefined): number {
-  return span?.startMs ?? Number.POSITIVE_INFINITY;
+  return span?.startMs ?? Infinity;
 }
 
 function first(spans: Iterator<Span, undefined>): Span | undefined {

@@ -3,7 +3,7 @@
  * and for a probe, which repeats a POST of unknown outcome (U3).
  */
 import { describe, expect, test } from 'vitest';
-import { type Evidence, evidenceFromMs, probeIsDue, evaluateEntry } from '../../../src/policy/attempts/attempt.ts';
+import { type Evidence, evaluateEntry, evidenceFromMs, probeIsDue } from '../../../src/policy/attempts/attempt.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
 import { attempt, endedEntry, evidence, moment, oldVersion, openEntry, row, settings, target } from './builders.ts';
 
