@@ -78,7 +78,7 @@ export function refuse(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message } };
 }
 
-/** Creates an error answer about a search job, whose error code has the prefix of search jobs (7.2 to 7.4). */
+/** Creates an error answer about a search job, whose error code has the prefix of search jobs (sections 7.2 to 7.4). */
 export function refuseSearch(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message, ofSearch: true } };
 }

@@ -37,7 +37,7 @@ export interface Scenario {
   readonly users?: Readonly<Record<string, UserScenario>>;
   /** Organisations by name, which users refer to. */
   readonly organisations?: Readonly<Record<string, OrganisationScenario>>;
-  /** Offered builds (4.7). The newest build is the service's latest build, unless an entry sets `latest`. */
+  /** Offered builds (section 4.7). The newest build is the service's latest build, unless an entry sets `latest`. */
   readonly builds?: readonly (string | BuildScenario)[];
   readonly ids?: { readonly firstCollector?: number | string; readonly firstTask?: number | string };
   readonly groups?: Readonly<Record<string, CollectorGroup>>;
@@ -53,7 +53,7 @@ export interface Scenario {
   readonly errors?: ErrorScenario;
   /** Time of an answer, or a range of times. */
   readonly latency?: DurationRange;
-  /** Time for which the service reports a silent collector as alive (4.8). */
+  /** Time for which the service reports a silent collector as alive (section 4.8). */
   readonly aliveFor?: string;
   readonly faults?: Readonly<Record<string, FaultScenario>>;
   readonly events?: Readonly<Record<string, EventScenario>>;
@@ -62,7 +62,7 @@ export interface Scenario {
 export interface UserScenario {
   /** Access keys by access ID. Each key has its own limit of concurrent requests (section 8). */
   readonly keys: Readonly<Record<string, string>>;
-  /** Answers 403 to all operations, or to these (5.4). */
+  /** Answers 403 to all operations, or to these (section 5.4). */
   readonly forbidden?: boolean | readonly Operation[];
   /** Groups that the user may see. All if absent. */
   readonly groups?: readonly string[];
@@ -93,7 +93,7 @@ export const maxMessagesPerMinute = 10_000;
 /** Maximum number of collectors in a group, because each is held in memory. */
 export const maxGroupCount = 1_000_000;
 
-/** Members of a collector (2.7) that the service can omit in its answers. */
+/** Members of a collector (section 2.7) that the service can omit in its answers. */
 export const omittableMembers = [
   'hostName',
   'timeZone',
@@ -158,7 +158,7 @@ export interface UpgradeScenario {
    */
   readonly notStartedFor?: string;
   readonly pendingFor?: string;
-  /** Age at which an unfinished upgrade task fails (3.2), even if the collector continues the upgrade. */
+  /** Age at which an unfinished upgrade task fails (section 3.2), even if the collector continues the upgrade. */
   readonly timeout?: string;
   /**
    * Time from the acceptance of an upgrade task until the service begins to refuse another one for the collector with
@@ -173,8 +173,8 @@ export interface UpgradeScenario {
   /** Answer to a task for the running version. */
   readonly toRunningVersion?: 'accept' | 'refuse';
   /**
-   * Answer to an upgrade request without `toVersion`: an upgrade to the latest build (4.9), or the error
-   * `collector.version.invalid` (7.5).
+   * Answer to an upgrade request without `toVersion`: an upgrade to the latest build (section 4.9), or the error
+   * `collector.version.invalid` (section 7.5).
    */
   readonly withoutVersion?: 'latest' | 'refuse';
   /** Status code of an upgrade task in progress. The codes 4 and 5 are not documented by the service. */
@@ -235,7 +235,7 @@ export interface ErrorScenario {
   readonly shape?: 'object' | 'list' | 'html' | 'empty';
   /** Prefix of each error code. */
   readonly codePrefix?: string;
-  /** Prefix of the error codes of search jobs (7.2 to 7.4), in place of `codePrefix`. */
+  /** Prefix of the error codes of search jobs (sections 7.2 to 7.4), in place of `codePrefix`. */
   readonly searchCodePrefix?: string;
 }
 

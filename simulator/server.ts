@@ -1,6 +1,6 @@
 /**
- * The simulated service as an HTTPS server (5.2). The server sends the answers that the model computes. It can also reset or
- * stall a connection, or truncate an answer.
+ * The simulated service as an HTTPS server (section 5.2). The server sends the answers that the model computes. It can also reset
+ * or stall a connection, or truncate an answer.
  */
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
@@ -135,7 +135,7 @@ function sendControl(model: ServiceModel, request: ServiceRequest, response: Ser
 
 /**
  * Reads the body of a request. Returns undefined if the body exceeds the maximum length, and an empty body if it is not UTF-8,
- * because then it cannot be JSON (4.1).
+ * because then it cannot be JSON (section 4.1).
  */
 function receive(request: IncomingMessage, callback: (body: string | undefined) => void): void {
   let pieces: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** Spellings of the names of message fields (2.5) in upper and lower case. Real services use different spellings (10.3). */
+/** Spellings of the names of message fields (section 2.5) in upper and lower case. Real services use different spellings (section 10.3). */
 import { messageFields } from '../query/message-fields.ts';
 import type { FieldDescriptor } from '../query/row.ts';
 

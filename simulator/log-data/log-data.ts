@@ -2,7 +2,7 @@
  * The interface through which search jobs read messages. The messages come from files (`stored/`) or are generated (`made-up/`).
  *
  * Invariant: the same search always finds the same messages, in any order of searches. Messages are ordered by `_messagetime`,
- * newest first (4.3). Messages of one millisecond have a fixed order. The *rank* of a message is its index in this order.
+ * newest first (section 4.3). Messages of one millisecond have a fixed order. The *rank* of a message is its index in this order.
  */
 import type { PieceMemory } from '../piece-memory.ts';
 import type { FieldDescriptor, Filter, Row } from '../query/row.ts';
@@ -66,7 +66,7 @@ export interface Search {
   page(offset: number, limit: number, maxBytes: number, withRaw: boolean): MessagePage;
 }
 
-/** A page of `messages` (2.5) as JSON, in pieces that are made while they are sent. */
+/** A page of `messages` (section 2.5) as JSON, in pieces that are made while they are sent. */
 export interface MessagePage {
   /** Number of messages on the page. It is known before the first piece is made. */
   readonly rows: number;
@@ -80,7 +80,7 @@ export interface MessagePage {
 }
 
 export interface LogData {
-  /** Fields of the messages, in the order of pages (2.5). */
+  /** Fields of the messages, in the order of pages (section 2.5). */
   readonly fields: readonly FieldDescriptor[];
   /** Maximum delay in ms between message time and receipt time. Unlimited if absent. */
   readonly maxDelayMs?: number;

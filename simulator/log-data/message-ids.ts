@@ -1,6 +1,6 @@
 /**
- * Unique message ids. Number n of a data set becomes eighteen digits by a one-to-one shuffle of all numbers with eighteen digits. A sign
- * and a leading digit extend them to 64 bits, as on real services (10.3).
+ * Unique message ids. Number n of a data set becomes eighteen digits by a one-to-one shuffle of all numbers with eighteen digits.
+ * A sign and a leading digit extend them to 64 bits, as on real services (section 10.3).
  */
 
 const half = 1_000_000_000;

@@ -11,7 +11,7 @@ export interface Aggregation {
   readonly failure: string | undefined;
   /** Number of records that `table` would return. Usually it is computed without creating the records. */
   readonly recordCount: number;
-  /** Returns the current records (2.6), sorted and limited. Missing values are `""`. */
+  /** Returns the current records (section 2.6), sorted and limited. Missing values are `""`. */
   table(): RecordTable;
   /** Frees the memory of the aggregation. No method may be called afterwards. */
   end(): void;

@@ -1,6 +1,6 @@
 /**
- * Aggregations: rows with equal values in the grouping fields become one record (2.6). Records are stored by column, because an object for
- * each group would take several times as much memory.
+ * Aggregations: rows with equal values in the grouping fields become one record (section 2.6). Records are stored by column,
+ * because an object for each group would take several times as much memory.
  *
  * Invariant: the order of the rows has no effect, except on the last digits of sums that are not whole. For this reason, an aggregation
  * that exceeds its memory drops all groups, not only the later ones.

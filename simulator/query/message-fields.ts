@@ -1,6 +1,6 @@
 /**
- * The standard fields of messages (2.5), with the names and types that result pages give them. Queries cannot create fields with
- * these names.
+ * The standard fields of messages (section 2.5), with the names and types that result pages give them. Queries cannot create
+ * fields with these names.
  */
 import type { FieldDescriptor } from './row.ts';
 

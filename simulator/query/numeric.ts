@@ -1,6 +1,6 @@
 /**
  * Reads field values as numbers. Integers are exact at any length, and other numbers are doubles. All values are stored as texts
- * (2.5).
+ * (section 2.5).
  */
 
 /** Value of a number. Integers beyond 2^53 are bigint. `<` and `>` compare both kinds exactly. */

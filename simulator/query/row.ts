@@ -1,6 +1,6 @@
 /** A message as queries read it. `log-data/` stores or generates it. */
 
-/** A field of a page or of records (2.4). */
+/** A field of a page or of records (section 2.4). */
 export interface FieldDescriptor {
   readonly name: string;
   readonly fieldType: 'long' | 'int' | 'double' | 'string';

@@ -1,6 +1,6 @@
 /**
- * Creates pages of the messages that a search found (2.5). A query can add fields that it parses from a message, and hide other
- * fields.
+ * Creates pages of the messages that a search found (section 2.5). A query can add fields that it parses from a message, and hide
+ * other fields.
  *
  * A search stores which messages it found, and not their contents. A page is therefore read twice from the stored messages in
  * small parts: once to compute its length, and once while it is sent. So no page is completely in memory.
@@ -74,8 +74,8 @@ export function parsedMessages(
 }
 
 /**
- * Names of the fields that the query has parsed in some message of a page. Messages without such a field get it with the value `""` (10.3),
- * which makes the page longer.
+ * Names of the fields that the query has parsed in some message of a page. Messages without such a field get it with the value
+ * `""` (section 10.3), which makes the page longer.
  */
 class AddedFields {
   readonly #stored: ReadonlySet<string>;

@@ -1,6 +1,6 @@
 /**
- * Histogram in the status of a search job (2.3): the number of messages in each *bucket*, newest first. All buckets have the same
- * width in time. A bucket is reported when the search has passed its start or has ended. Empty buckets are omitted.
+ * Histogram in the status of a search job (section 2.3): the number of messages in each *bucket*, newest first. All buckets have
+ * the same width in time. A bucket is reported when the search has passed its start or has ended. Empty buckets are omitted.
  *
  * Invariant: the search stops at the start of each bucket, and reports the number of messages so far.
  */

@@ -1,6 +1,6 @@
 /**
- * Pages with the results of search jobs: the parameters of a request (4.3, 4.4), and the body with messages (2.5) or records
- * (2.6).
+ * Pages with the results of search jobs: the parameters of a request (sections 4.3 and 4.4), and the body with messages
+ * (section 2.5) or records (section 2.6).
  */
 import { Buffer } from 'node:buffer';
 import type { PiecedBody } from '../body.ts';
@@ -58,7 +58,7 @@ export interface RecordPageRequest {
   readonly isScientific: boolean;
 }
 
-/** Renders a page of records, with optional behaviour of real services (10.3). */
+/** Renders a page of records, with optional behaviour of real services (section 10.3). */
 export function renderRecords({ fields, records }: RecordTable, request: RecordPageRequest): string {
   const { offset, limit } = request;
   const rows = records.slice(offset, offset + limit).map((values) => {

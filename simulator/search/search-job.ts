@@ -1,5 +1,5 @@
 /**
- * A search job (2.1, 3.1) over time:
+ * A search job (sections 2.1 and 3.1) over time:
  *
  * NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM → DONE GATHERING RESULTS, or
  * FORCE PAUSED at the message limit.
@@ -145,7 +145,8 @@ export class SearchJob {
 }
 
 /**
- * The errors or the warnings of a search job (2.3). Each one is reported in a single status, unless the scenario repeats them.
+ * The errors or the warnings of a search job (section 2.3). Each one is reported in a single status, unless the scenario repeats
+ * them.
  */
 class Notices {
   readonly #all: string[] = [];

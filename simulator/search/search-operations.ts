@@ -1,6 +1,6 @@
 /**
- * The five operations on search jobs (4.1 to 4.5): their checks in order, and their answers. Credentials and request limits are
- * checked before.
+ * The five operations on search jobs (sections 4.1 to 4.5): their checks in order, and their answers. Credentials and request
+ * limits are checked before.
  */
 import { jsonAnswer, tooManyRequests } from '../answer.ts';
 import { type Call, type Outcome, type Refused, refuseSearch } from '../call.ts';
@@ -51,7 +51,7 @@ export class SearchOperations {
     this.#data = data;
   }
 
-  /** Creates a search job (4.1). `body` is undefined if it is not a JSON object. */
+  /** Creates a search job (section 4.1). `body` is undefined if it is not a JSON object. */
   create(body: RequestBody | undefined, call: Call): Outcome {
     const { key, settings, request, basePath } = call;
     const definition = readDefinition(body, settings.search);
@@ -75,7 +75,7 @@ export class SearchOperations {
     };
   }
 
-  /** Returns the status of a search job (4.2). */
+  /** Returns the status of a search job (section 4.2). */
   status(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'status');
     if ('refusal' in job) return job;
@@ -86,7 +86,7 @@ export class SearchOperations {
     return jsonAnswer(200, renderStatus(job, atMs, settings.search, state));
   }
 
-  /** Returns a page of messages that a search job has found (4.3). */
+  /** Returns a page of messages that a search job has found (section 4.3). */
   messages(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'page');
     if ('refusal' in job) return job;
@@ -108,7 +108,7 @@ export class SearchOperations {
     return jsonAnswer(200, messageBody(page ?? nothing));
   }
 
-  /** Returns a page of records of a search job (4.4). */
+  /** Returns a page of records of a search job (section 4.4). */
   records(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'page');
     if ('refusal' in job) return job;
@@ -129,7 +129,7 @@ export class SearchOperations {
     return jsonAnswer(200, renderRecords(results.table(), page));
   }
 
-  /** Deletes a search job (4.5). */
+  /** Deletes a search job (section 4.5). */
   delete(id: string, call: Call): Outcome {
     const job = this.#find(id, call, 'deletion');
     if ('refusal' in job) return job;

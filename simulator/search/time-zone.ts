@@ -1,5 +1,5 @@
 /**
- * Time zones (4.1): converts a local time in a zone to ms since the epoch.
+ * Time zones (section 4.1): converts a local time in a zone to ms since the epoch.
  *
  * Three-letter codes have the meaning of the table below, even if several places use the same code. Other names are from the IANA
  * database, in any case, or offsets such as `+05:30`, also after `UTC` or `GMT`.

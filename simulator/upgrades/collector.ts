@@ -95,7 +95,7 @@ export class Collector {
     return condition.running || atMs - this.lastSeenAliveMs(condition, atMs) < aliveForMs;
   }
 
-  /** Returns the collector as JSON (2.7), as it was at `atMs`. */
+  /** Returns the collector as JSON (section 2.7), as it was at `atMs`. */
   render(atMs: number, aliveForMs: number): string {
     const condition = this.at(atMs);
     if (this.#rendered === undefined || this.#renderedVersion !== condition.version) {

@@ -1,5 +1,5 @@
 /**
- * Status of an upgrade task (2.9, 3.2) over time:
+ * Status of an upgrade task (sections 2.9 and 3.2) over time:
  *
  * 0 not started → 1 pending → 6 progressing → 2 succeeded or 3 failed.
  *
@@ -9,7 +9,7 @@
 import type { Settings } from '../settings.ts';
 import type { UpgradeTask } from './collector.ts';
 
-/** Returns the status code (3.2) at a time. The time must not be before the last change of the task. */
+/** Returns the status code (section 3.2) at a time. The time must not be before the last change of the task. */
 export function statusAt(task: UpgradeTask, atMs: number): number {
   if (task.finished) return task.finished.status;
   if (atMs < task.pendingAtMs) return 0;

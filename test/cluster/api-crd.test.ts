@@ -303,7 +303,7 @@ describe('an export', () => {
       ['end-of-life', { ttlSecondsAfterFinished: 86_400, incompletePolicy: 'Keep', paused: true }],
       ['credentials', { credentialsSecretRef: { name: 'another' } }],
       ['defaults', { requiresRawMessages: true, results: 'Messages', output: { format: 'NDJSON', fields: [] } }],
-    ])('in its %s goes on, and back', async (name, spec) => {
+    ])('in its %s can be raised and lowered again', async (name, spec) => {
       const before = (await createExport(name)) as { readonly spec: object };
       expect((await change(name, spec)).status).toBe(200);
       const path = `${exports}/${name}`;

@@ -150,7 +150,7 @@ describe('5 authentication', () => {
     const job = await startJob(service);
     const { status } = await followUp(job, undefined);
     // Without the cookies, a deployment can answer 404, or succeed if its balancer happens to choose the replica that has the
-    // job. Requests for pages may get 400 (10.5), and one report of a real service has status 500.
+    // job. Requests for pages may get 400 (section 10.5), and one report of a real service has status 500.
     if (onSimulator) expect(status).toBe(404);
     else expect(status).toBeOneOf([200, ...(what === 'messages' ? [400] : []), 404, 500]);
   });

@@ -18,7 +18,7 @@ afterAll(() => service.close());
 const get = (where: Deployment, path: string, options = {}) => where.send('GET', `${upgrades}${path}`, options);
 const create = (where: Deployment, body: string, options = {}) => where.send('POST', upgrades, { body, ...options });
 
-/** Body of a request that creates an upgrade task (4.9). The collector id may have 64 bits. */
+/** Body of a request that creates an upgrade task (section 4.9). The collector id may have 64 bits. */
 function order(collectorId: string, toVersion?: string): string {
   return `{"collectorId":${collectorId}${toVersion === undefined ? '' : `,"toVersion":${JSON.stringify(toVersion)}`}}`;
 }
@@ -28,7 +28,7 @@ async function latestBuild(where: Deployment): Promise<string> {
   return targets.find(({ latest }: { latest: boolean }) => latest).version;
 }
 
-/** Upgrade task (2.9) that was created for the simulator's collector with this name. */
+/** Upgrade task (section 2.9) that was created for the simulator's collector with this name. */
 async function startTask(where: Deployment, collectorId: string, toVersion = '19.500-1') {
   const { id } = (await create(where, order(collectorId, toVersion))).json;
   return async () => (await get(where, `/${id}`)).json.upgrade;
@@ -68,7 +68,7 @@ describe('4.6 list upgradable collectors', () => {
 
   test.for(members)('%s is a %s (2.7)', async ([member, type], { skip }) => {
     const { collectors } = (await get(service, '/collectors')).json;
-    // Each member of a collector may be absent (10.4), but in the simulator some collectors have it.
+    // Each member of a collector may be absent (section 10.4), but in the simulator some collectors have it.
     const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
     expectThere(skip, values.length > 0, 'collectors with that member');
     if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);

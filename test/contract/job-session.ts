@@ -1,14 +1,14 @@
-/** A search job that a contract test creates, with its id and its cookies (5.3). */
+/** A search job that a contract test creates, with its id and its cookies (section 5.3). */
 import { onTestFinished } from 'vitest';
 import { type Deployment, onSimulator } from './deployment.ts';
 import type { Received, SendOptions } from './https-client.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/** Members of the creation body (4.1). An undefined value removes a member. */
+/** Members of the creation body (section 4.1). An undefined value removes a member. */
 export type JobOrder = Readonly<Record<string, unknown>>;
 
-/** Creation body (4.1) for a search of this deployment's sample of messages, with the given changes. */
+/** Creation body (section 4.1) for a search of this deployment's sample of messages, with the given changes. */
 export function orderFor({ logs }: Deployment, changes: JobOrder = {}): JobOrder {
   return { query: logs.query, from: String(logs.fromMs), to: String(logs.toMs), timeZone: 'UTC', ...changes };
 }
@@ -30,7 +30,7 @@ export async function startJob(service: Deployment, changes: JobOrder = {}): Pro
   return session;
 }
 
-/** Status of a search job as the service sends it (2.3). */
+/** Status of a search job as the service sends it (section 2.3). */
 export interface JobStatus {
   readonly state: string;
   readonly messageCount: number;
@@ -97,7 +97,7 @@ export class JobSession {
     return this.send('DELETE');
   }
 
-  /** Polls the search job once a second and yields each status, until the state is final (4.10). */
+  /** Polls the search job once a second and yields each status, until the state is final (section 4.10). */
   async pollUntilDone(): Promise<readonly JobStatus[]> {
     const seen: JobStatus[] = [];
     for (let poll = 0; poll < mostPolls; poll++) {

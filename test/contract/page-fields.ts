@@ -1,4 +1,4 @@
-/** Fields of message pages (2.4, 2.5), for the tests of the contract. */
+/** Fields of message pages (sections 2.4 and 2.5), for the tests of the contract. */
 
 export interface FieldDescriptor {
   readonly name: string;
@@ -10,13 +10,13 @@ export interface PageMessage {
   readonly map: Readonly<Record<string, string>>;
 }
 
-/** Returns the value of a field, ignoring the case of its name (10.3). */
+/** Returns the value of a field, ignoring the case of its name (section 10.3). */
 export function fieldOf({ map }: PageMessage, name: string): string | undefined {
   const key = name in map ? name : Object.keys(map).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : map[key];
 }
 
-/** Standard message fields (2.5) with their types. */
+/** Standard message fields (section 2.5) with their types. */
 export const messageFields: readonly Pick<FieldDescriptor, 'name' | 'fieldType'>[] = [
   { name: '_messageid', fieldType: 'long' },
   { name: '_sourceid', fieldType: 'long' },

@@ -52,7 +52,7 @@ describe('4.3 page of messages', () => {
     expectThere(skip, field !== undefined && values.length > 0, 'messages with that field');
     expect(field?.fieldType).toBe(fieldType);
     if (onSimulator) expect(values).toHaveLength(messages.length);
-    // A missing value may be empty (10.3).
+    // A missing value may be empty (section 10.3).
     if (fieldType !== 'string') for (const value of values) expect(value).toMatch(/^(?:-?\d+)?$/);
   });
 

@@ -38,7 +38,7 @@ export function logDataOf(options: Omit<MadeUpOptions, 'fromMs' | 'toMs'>): LogD
   return madeUpData(madeUpSettings({ ...logDay, ...options }));
 }
 
-/** A fleet that exceeds the default page size. It has one collector of each kind whose upgrade the service rejects (7.5). */
+/** A fleet that exceeds the default page size. It has one collector of each kind whose upgrade the service rejects (section 7.5). */
 const groups = {
   web: { count: 120, version: '19.400-1' },
   cloud: { count: 1, collectorType: 'Hosted' },

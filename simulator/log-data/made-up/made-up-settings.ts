@@ -52,7 +52,7 @@ export interface ReceiptSettings {
   readonly lateMs: number;
 }
 
-/** Size of a generated message as JSON in bytes (2.5). */
+/** Size of a generated message as JSON in bytes (section 2.5). */
 export interface SizeSettings {
   /** Mean size of the messages that are not large. */
   readonly typicalBytes: number;

@@ -2,8 +2,8 @@
  * Finder for filters that read only fields that are equal in all messages of a template. It counts matches by whole blocks, and stores no
  * match.
  *
- * It searches a period of time, and moves the start of the period back with each step. Pages are sorted by message time (4.3). So in a
- * search by receipt time, the rows at an offset can change while the search runs.
+ * It searches a period of time, and moves the start of the period back with each step. Pages are sorted by message time
+ * (section 4.3). So in a search by receipt time, the rows at an offset can change while the search runs.
  */
 import type { Finder } from '../data-search.ts';
 import { type Effort, unitsPerBlock } from '../effort.ts';

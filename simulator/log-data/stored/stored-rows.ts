@@ -1,6 +1,6 @@
 /**
- * Messages of log files, stored as bytes of their JSON (2.5) with their two times. Messages can be added in any order, and are
- * sorted once: newest first, and messages of one millisecond in the order of the files.
+ * Messages of log files, stored as bytes of their JSON (section 2.5) with their two times. Messages can be added in any order,
+ * and are sorted once: newest first, and messages of one millisecond in the order of the files.
  *
  * Invariant: a message takes the memory of its JSON and forty bytes. Its fields are parsed only when they are read.
  */

@@ -1,6 +1,6 @@
 /**
- * Test suite that every source of log data must pass (4.3, 2.5). The suite compares the source with a plain search of the same
- * messages.
+ * Test suite that every source of log data must pass (sections 4.3 and 2.5). The suite compares the source with a plain search of
+ * the same messages.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

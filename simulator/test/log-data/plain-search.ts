@@ -9,7 +9,7 @@ import type { Filter, Row } from '../../query/row.ts';
 
 export interface PlainMessage {
   readonly row: Row;
-  /** Values of a message by field name, with the names that result pages have (2.5). */
+  /** Values of a message by field name, with the names that result pages have (section 2.5). */
   readonly map: Readonly<Record<string, string>>;
   /** JSON of the message as in result pages, once with the field `_raw` and once without it. */
   readonly whole: string;

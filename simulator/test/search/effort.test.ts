@@ -1,6 +1,6 @@
 /**
- * Tests long searches (3.1). A search in many small steps finds the same results as a search in one step, and gives up at the
- * same message.
+ * Tests long searches (section 3.1). A search in many small steps finds the same results as a search in one step, and gives up at
+ * the same message.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Tests aggregations over slices of time (4.1). Counting whole slices gives the same records as counting single rows. */
+/** Tests aggregations over slices of time (section 4.1). Counting whole slices gives the same records as counting single rows. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Effort } from '../../log-data/effort.ts';

@@ -1,6 +1,6 @@
 /**
- * Random pages of messages (2.5): members in any order, any valid whitespace and escapes, known habits of the service, and wrong
- * structures. Each character of a text stands for one byte, so invalid UTF-8 is possible.
+ * Random pages of messages (section 2.5): members in any order, any valid whitespace and escapes, known habits of the service,
+ * and wrong structures. Each character of a text stands for one byte, so invalid UTF-8 is possible.
  */
 import type { Chance } from '../../simulation/chance.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Reference reader for pages of messages (2.5), independent of the scanner. JSON.parse decides whether the page is valid JSON. A
- * syntax tree of the whole page gives positions and values. JSON.parse and the tree must find the same first error.
+ * Reference reader for pages of messages (section 2.5), independent of the scanner. JSON.parse decides whether the page is valid
+ * JSON. A syntax tree of the whole page gives positions and values. JSON.parse and the tree must find the same first error.
  */
 import { parseTree, type TreeNode } from './token-tree.ts';
 
@@ -89,7 +89,7 @@ function headOf(text: Buffer): Pick<Reference, 'warning' | 'fields'> {
   return { warning: warning ?? undefined, fields: fieldsOf(fields ?? []) as ReferenceField[] };
 }
 
-/** Returns the field descriptions of a page, or undefined if one of them is invalid (2.4). */
+/** Returns the field descriptions of a page, or undefined if one of them is invalid (section 2.4). */
 function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefined {
   const fields: ReferenceField[] = [];
   for (const each of list) {

@@ -123,7 +123,7 @@ describe('the table of health', () => {
     ['an older generation that was stalled', policy(conditionsOf('False', reasons.aborted, 'Stalled'), 2)],
     ['no conditions', policy(undefined)],
     ['no condition Ready', policy([])],
-  ])('%s: not looked at yet', (_, looked) => {
+  ])('%s: without a status', (_, looked) => {
     expect(argo(looked).status).toBe('Progressing');
     expect(argo(looked).message).toMatch(/^Waiting for logfleet to look at/);
     expect(fluxVerdict(looked)).toBe('inProgress');
@@ -173,7 +173,7 @@ describe('the table of health, of exports', () => {
     ['an older generation that had failed', exportWith(conditionsOf('False', reasons.deadlineExceeded, 'Failed'), 2)],
     ['no conditions', exportWith(undefined)],
     ['no condition Ready', exportWith([])],
-  ])('%s: not looked at yet', (_, looked) => {
+  ])('%s: without a status', (_, looked) => {
     expect(argo(looked).status).toBe('Progressing');
     expect(argo(looked).message).toMatch(/^Waiting for logfleet to look at/);
     expect(fluxVerdict(looked)).toBe('inProgress');

@@ -69,7 +69,7 @@ describe('a plan', () => {
         hosted: { count: 1, collectorType: 'Hosted' },
       },
     });
-    // A collector without heartbeats counts as offline after half an hour (4.8).
+    // A collector without heartbeats counts as offline after half an hour (section 4.8).
     await world.clock.advance(hourMs);
     const found = await rolloutPlan(world);
     expect(found).toMatchObject({ matched: 15, begins: true, target });

@@ -26,7 +26,7 @@ test('stages show the members that they will have, in status as in the plan', as
     rest,
   ];
   const { world, status, untilReason } = staged({ scenario: { list: { hosted: true }, groups }, stages });
-  // A collector without heartbeats counts as offline after half an hour (4.8).
+  // A collector without heartbeats counts as offline after half an hour (section 4.8).
   await world.clock.advance(hourMs);
   world.start();
   for (const reason of ['RollingOut', 'Soaking']) {

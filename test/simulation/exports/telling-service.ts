@@ -103,7 +103,7 @@ export class TellingService extends InProcessService {
   }
 }
 
-/** Members of a status that the oracles need (2.3). */
+/** Members of a status that the oracles need (section 2.3). */
 interface StatusDocument {
   readonly recordCount: number;
   readonly usageDetails: { readonly dataScannedInBytes: number };

@@ -11,7 +11,7 @@ function shown(text: string): readonly string[] {
 }
 
 describe('TerminalScreen', () => {
-  it('shows what a terminal shows of a block that is drawn again, lower and shorter than before', () => {
+  it('shows the screen of a terminal after a block was drawn again, lower and shorter than before', () => {
     const output = recordingOutput({ columns: 40, rows: 20 });
     const block = new Screen(output);
     output.write('before\n');
@@ -24,7 +24,7 @@ describe('TerminalScreen', () => {
     expect(shown(output.text)).toEqual(['before', 'a line above', 'only one', 'after']);
   });
 
-  it('keeps colours as runs, each at its column', () => {
+  it('keeps texts of one colour together, each at its column', () => {
     const screen = new TerminalScreen();
     screen.write('a \u001b[32mok\u001b[0m  \u001b[1mb\u001b[0m\n');
     expect(screen.rows()[0]).toEqual([
@@ -36,7 +36,7 @@ describe('TerminalScreen', () => {
 });
 
 describe('renderSvg', () => {
-  it('writes each run as text in its place and colour, and escapes what XML would take for its own', () => {
+  it('writes each text at its place and in its colour, and escapes characters of XML', () => {
     const rows = [[{ text: 'a <b> & c', style: '31', column: 2 }], [], [{ text: 'x', style: '', column: 0 }]] as const;
     const svg = renderSvg(rows, 20, 'a < b');
     expect(svg).toContain('<title>a &lt; b</title>');

@@ -15,7 +15,7 @@ export class ListedService implements UpgradeService {
   readonly #clock: Clock;
   collectors: readonly Collector[] = [];
   builds: readonly string[] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'];
-  /** Whether the listing for a build hides the collectors that run it (10.4). */
+  /** Whether the listing for a build hides the collectors that run it (section 10.4). */
   hides = true;
   /** Maximum limit. A larger one is rejected with 400. */
   mostRows = 10_000;

@@ -143,7 +143,7 @@ describe('a file that lost its end (D2)', () => {
     expect(host.problems()).toEqual([]);
   });
 
-  test('and lost a document in its midst, too, was changed by a person', async () => {
+  test('and lost a document in its middle, too, was edited by a person', async () => {
     const place = new Workplace();
     place.write('all.yaml', both);
     const host = await place.open();
@@ -157,7 +157,7 @@ describe('a file that lost its end (D2)', () => {
     ['19.500-10', '19.500-1'],
     ['19.500-1', '19.500-2'],
     ['19.500-1', '19.500-10'],
-  ])('a last line %s without a line feed that becomes %s is cut where it is shorter', async (from, to) => {
+  ])('a last line %s without a line feed that becomes %s is truncated if it is shorter', async (from, to) => {
     const place = new Workplace();
     const text = (version: string) =>
       policy('web').replace(/ {2}target.*\n {2}selector.*\n/, `  selector: {}\n  target:\n    version: ${version}`);
@@ -168,7 +168,7 @@ describe('a file that lost its end (D2)', () => {
     expect(host.problems().length).toBe(from.startsWith(to) ? 1 : 0);
   });
 
-  test('and has another line in its place was changed by a person', async () => {
+  test('and has a changed line was edited by a person', async () => {
     const place = new Workplace();
     place.write('web.yaml', JSON.stringify({ a: 1 }));
     place.write(

@@ -159,7 +159,7 @@ describe('a manifest that is removed', () => {
     return { host, before };
   }
 
-  test('retains the resource (D4), which continues where it was when the manifest is restored', async () => {
+  test('retains the resource (D4), which continues unchanged when the manifest is restored', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const { host, before } = await deleted(place);
@@ -260,7 +260,7 @@ describe('a manifest that is removed', () => {
     expect(get(host, 'web').metadata).toMatchObject({ uid, generation: 2 });
   });
 
-  test('and comes back in another file, is the same', async () => {
+  test('and returns in another file is the same resource', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -314,7 +314,7 @@ describe('an unusable manifest', () => {
     expect(host.problems()).toEqual([]);
   });
 
-  test('an unknown kind of ours, and a manifest without a name, are problems; other kinds are not', async () => {
+  test('an unknown kind of logfleet, and a manifest without a name, are problems; other kinds are ignored', async () => {
     const place = new Workplace();
     place.write('a.yaml', 'apiVersion: logfleet.dev/v1alpha1\nkind: CollectorPolicy\nmetadata: {name: a}\n');
     place.write('b.yaml', policy('web').replace('  name: web', '  generateName: web-'));
@@ -330,7 +330,7 @@ describe('an unusable manifest', () => {
     ]);
   });
 
-  test('a good document beside a bad one counts', async () => {
+  test('a valid document beside an invalid one is used', async () => {
     const place = new Workplace();
     place.write('all.yaml', `${policy('web').replace('selector: {}', 'selector: 7')}---\n${policy('api')}`);
     const host = await place.open();
@@ -364,7 +364,7 @@ describe('an unusable manifest', () => {
     expect(host.problems()).toMatchObject([{ file: outer.path('a') }]);
   });
 
-  test('two resources of one name: the former version counts, and none where there is no former version (D5)', async () => {
+  test('of two resources with one name, the former version counts, or none if there is no former version (D5)', async () => {
     const place = new Workplace();
     place.write('b.yaml', policy('web'));
     const host = await place.open();
@@ -398,7 +398,7 @@ describe('an unusable manifest', () => {
     expect(existsSync(place.path('b/.logfleet/ledgers/CollectorVersionPolicy/logging/api', other.uid))).toBe(true);
   });
 
-  test('names that lead elsewhere are refused', async () => {
+  test('names that lead out of the directory are refused', async () => {
     const place = new Workplace();
     place.write('a.yaml', policy('"../../../../evil"'));
     place.write('b.yaml', policy('web').replace('namespace: logging', 'namespace: ..'));

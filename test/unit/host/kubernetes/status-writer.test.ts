@@ -86,7 +86,7 @@ test('a write that the watch reports before its answer is read at once, and call
 test.each([
   ['before our write takes effect', 1_000, 'host.conflict'],
   ['after our write has taken effect', 6_000, 'no error'],
-])('a change of somebody else %s is heard, once the write has ended (C4)', async (_, atMs, code) => {
+])('a change by another writer %s calls the listeners once the write has ended (C4)', async (_, atMs, code) => {
   const { world, host } = await setting();
   const heard = heardFrom(host);
   delayWrites(world, 8_000);

@@ -311,7 +311,7 @@ describe('a budget with random callers', () => {
       fc.asyncProperty(history, async (one) => {
         const world = new World({ ...one, freezes: [] }, { leastMs: 60_000, slowMs: 0 });
         await world.run();
-        // The service cancels a search job after at least 20 s without a status request (3.1).
+        // The service cancels a search job after at least 20 s without a status request (section 3.1).
         expect(world.longestSilenceMs).toBeLessThan(20_000);
         if (one.refused === 0 && !one.stall) expect(world.longestSilenceMs).toBeLessThan(18_000);
       }),

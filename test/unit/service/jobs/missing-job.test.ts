@@ -1,6 +1,6 @@
 /**
  * Tests how the client finds the cause when the service answers that a search job is unknown. The service gives this answer for
- * six different causes (7.3, 10.2, 3.1, 5.3).
+ * six different causes (sections 7.3, 10.2, 3.1 and 5.3).
  */
 import { expect, test } from 'vitest';
 import { type JobFacts, missingJob } from '../../../../src/service/requests/missing-job.ts';

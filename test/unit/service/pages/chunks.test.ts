@@ -1,4 +1,4 @@
-/** Checks that the rows, the values and the offset of an error do not depend on how a page is divided into chunks (2.5). */
+/** Checks that the rows, the values and the offset of an error do not depend on how a page is divided into chunks (section 2.5). */
 import { describe, expect, test } from 'vitest';
 import { readReference } from '../../../fuzz/page-scanner/reference.ts';
 import { type Cuts, differences, everyNth, scan } from '../../../fuzz/page-scanner/trial.ts';

@@ -1,4 +1,4 @@
-/** Tests scanning pages of messages (2.5): the values of their rows (E9), and the offset and message of errors. */
+/** Tests scanning pages of messages (section 2.5): the values of their rows (E9), and the offset and message of errors. */
 import { describe, expect, test } from 'vitest';
 import { DecodeError } from '../../../../src/service/json/json-members.ts';
 import { PageError } from '../../../../src/service/pages/page-content.ts';

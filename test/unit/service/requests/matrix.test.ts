@@ -1,6 +1,6 @@
 /**
- * Tests each of the nine operations of the service with each fault of the service or of a proxy (7.1, 10.1). A request that had
- * an effect must never be classified as one without.
+ * Tests each of the nine operations of the service with each fault of the service or of a proxy (sections 7.1 and 10.1). A
+ * request that had an effect must never be classified as one without.
  */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario } from '../../../../simulator/scenario.ts';
@@ -75,7 +75,7 @@ const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRe
 
 /**
  * Expected failure of the operation, or undefined for success. A deletion succeeds with any answer, and an unknown job counts as
- * deleted (4.5).
+ * deleted (section 4.5).
  */
 function expectedOf(operation: Operation, outcome: string): string | undefined {
   if (operation === 'deleteJob' && (outcome === 'answerInvalid' || outcome === 'notFound')) return undefined;
@@ -131,7 +131,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     world.model.patch({ basePaths: ['/api', '/eu/api'], faults: { moved } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
     // The cookie belongs to the first host, so the second host does not receive it and does not know the search job
-    // (5.3).
+    // (section 5.3).
     const loses = to.startsWith('https://') && onJob.has(operation);
     if (loses) expect(error).toMatchObject({ code: 'service.jobCookieMissing' });
     else expect(error).toBeUndefined();
