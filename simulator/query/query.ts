@@ -1,5 +1,5 @@
 /**
- * Parser of the service's queries (4.1, docs/query-language.md).
+ * Parser of the service's queries (section 4.1 and docs/query-language.md).
  *
  * Invariant: a parsed query has no state. Only an aggregation stores data, and its result does not depend on the order of the
  * rows.
@@ -47,7 +47,7 @@ const rowOperators = ['where', 'parse regex', 'json auto', 'timeslice', 'fields'
 const recordOperators = ['where', 'sort', 'limit', 'fields'];
 
 export interface QueryOptions {
-  /** Whether fields of JSON messages can be searched without `json auto` (4.1, `AutoParse`). */
+  /** Whether fields of JSON messages can be searched without `json auto` (`AutoParse`, section 4.1). */
   readonly jsonFields?: boolean;
 }
 

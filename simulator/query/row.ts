@@ -14,7 +14,8 @@ export interface Row {
   /** Value of `_receipttime`, in ms since the epoch. */
   readonly receiptTimeMs: number;
   /**
-   * Returns the value of a standard field (2.5, with `_raw`) or of a parsed field, or undefined. The case of the name does not matter.
+   * Returns the value of a parsed field or of a standard field (section 2.5 and `_raw`), or undefined. The case of the name does not
+   * matter.
    */
   field(name: string): string | undefined;
   /** Parsed fields by the names that result pages show. `field` returns parsed fields as well. Absent if the row has none. */
