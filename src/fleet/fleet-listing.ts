@@ -59,6 +59,8 @@ export interface ListingUser {
 interface User extends ListingUser {
   /** Minimum time between sweeps for this policy, as a multiple of the duration of a sweep (U9). */
   share: number;
+  /** Whether the policy is at rest: it is notified only about changes that concern it. */
+  isAtRest: boolean;
 }
 
 export class FleetListing {
@@ -66,11 +68,6 @@ export class FleetListing {
   readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
-  /**
-   * Policies that are notified of every sweep, every batch of pages and every list of builds. Other policies
-   * are at rest.
-   */
-  readonly #attentive = new Set<string>();
   /**
    * Secrets that may belong to another account now. The policies of these Secrets were already notified since the last complete
    * read of the list.
@@ -216,11 +213,9 @@ export class FleetListing {
    * list of builds and problem.
    */
   attend(id: string, user: ListingUser): void {
-    const before = this.#users.get(id);
-    this.#attentive.add(id);
-    if (before?.resyncMs === user.resyncMs && before.secret === user.secret && before.onNews === user.onNews) return;
-    this.#users.set(id, { ...user, share: before?.share ?? restingShare });
-    this.#planResync(user.resyncMs, before?.share ?? restingShare);
+    const share = this.#users.get(id)?.share ?? restingShare;
+    this.#users.set(id, { ...user, share, isAtRest: false });
+    this.#planResync(user.resyncMs, share);
   }
 
   /**
@@ -231,15 +226,12 @@ export class FleetListing {
   rest(id: string, needs: { readonly share: number; readonly isAtRest: boolean }): void {
     const user = this.#users.get(id);
     if (!user) return;
-    if (needs.isAtRest) this.#attentive.delete(id);
-    if (user.share === needs.share) return;
-    user.share = needs.share;
+    Object.assign(user, needs);
     this.#planResync(user.resyncMs, user.share);
   }
 
   leave(id: string): void {
     this.#users.delete(id);
-    this.#attentive.delete(id);
     this.rows.members.leave(id);
   }
 
@@ -257,7 +249,6 @@ export class FleetListing {
     this.#retry?.cancel();
     this.#resync?.timer.cancel();
     this.#users.clear();
-    this.#attentive.clear();
   }
 
   /** Moves the timer for the next sweep to an earlier time if this policy needs the sweep earlier than planned. */
@@ -387,8 +378,7 @@ export class FleetListing {
    */
   #notify(isForAll: boolean): void {
     const concerned = this.rows.members.takeConcerned();
-    const notified = isForAll ? this.#users.keys() : new Set([...this.#attentive, ...concerned]);
-    for (const id of [...notified]) this.#users.get(id)?.onNews();
+    for (const [id, { isAtRest, onNews }] of [...this.#users]) if (isForAll || !isAtRest || concerned.has(id)) onNews();
   }
 
   /** Notifies policies after a successful read. When the read ends a problem, policies at rest are notified as well. */

@@ -161,19 +161,12 @@ export class FleetRows {
   }
 
   #take(collector: Collector, sentAtMs: number, position: number | undefined): Collector {
-    const row = this.#rows.get(collector.id);
+    let row = this.#rows.get(collector.id);
     if (!row) {
-      this.#rows.set(collector.id, {
-        collector,
-        seenAtMs: sentAtMs,
-        position: position ?? -1,
-        formerVersion: undefined,
-        missedSweeps: 0,
-      });
+      row = { collector, seenAtMs: sentAtMs, position: -1, formerVersion: undefined, missedSweeps: 0 };
+      this.#rows.set(collector.id, row);
       this.#orderRevision++;
-      if (position !== undefined) this.#places[position] = collector.id;
       this.#note(collector.id, collector);
-      return collector;
     }
     if (sentAtMs < row.seenAtMs) return row.collector;
     this.#renew(row, collector);

@@ -107,7 +107,7 @@ export class MemberIndex {
    * Returns the policies that the changes since the last call concern, and clears their list. A policy is included even if it
    * has taken its changes.
    */
-  takeConcerned(): Iterable<string> {
+  takeConcerned(): ReadonlySet<string> {
     const concerned = this.#concerned;
     this.#concerned = new Set();
     return concerned;

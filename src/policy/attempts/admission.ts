@@ -150,7 +150,7 @@ class Batch {
       // During a rollback, no attempt towards the target version is posted, not even as a probe (a repeated POST).
       if (entry.back !== (this.#input.state.rollback !== undefined)) continue;
       if (
-        !memberIndex.selects(collectorId) ||
+        !memberIndex.member(collectorId)?.selected ||
         !memberIndex.owns(collectorId) ||
         !probeIsDue(open, memberIndex.row(collectorId), settings)
       )

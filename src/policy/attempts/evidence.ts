@@ -48,7 +48,8 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
     // When an attempt was made for an earlier target or an earlier selection of the policy, its end
     // is not kept in the ledger: the attempt does not make the collector a member of the policy
     // (U12).
-    const stale = open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.selects(collectorId);
+    const stale =
+      open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.member(collectorId)?.selected;
     if (stale && !settled?.open) pending.set(collectorId, undefined);
     else if (settled !== entry)
       pending.set(
@@ -267,7 +268,8 @@ function forgiven(entry: Entry): Entry {
 export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: PendingChanges): void {
   if (!memberIndex.isReselected || ledger.header.selection === memberIndex.selection) return;
   for (const { collectorId, open } of ledger.entries()) {
-    if (!open && memberIndex.row(collectorId) && !memberIndex.selects(collectorId)) pending.set(collectorId, undefined);
+    if (!open && memberIndex.row(collectorId) && !memberIndex.member(collectorId)?.selected)
+      pending.set(collectorId, undefined);
   }
 }
 
@@ -278,7 +280,7 @@ export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: 
 export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: PendingChanges): string {
   const before = ledger.header.selection ?? memberIndex.selection;
   if (before === memberIndex.selection) return before;
-  for (const { collectorId } of pending.open()) if (!memberIndex.selects(collectorId)) return before;
+  for (const { collectorId } of pending.open()) if (!memberIndex.member(collectorId)?.selected) return before;
   return memberIndex.selection;
 }
 

@@ -101,13 +101,16 @@ export function adoptLostCourse(
 }
 
 /**
- * Returns the header with the stop that status shows, and marked as unproven if status shows stages that the
+ * Returns the header with the stop that status shows, and marked as unproven if status shows a running stage or soak that the
  * ledger does not contain.
  */
 function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
-  const stages = adoptStages(status, header);
-  const stop = adoptStop(status, header);
-  return stop ? { ...stages, stop } : stages;
+  const { rollout } = status;
+  const stop = shownStop(status, header);
+  const isLost = !header.unproven && isStageLost(status, header);
+  if (!stop && !isLost) return header;
+  const unproven = { unproven: true, ...(rollout && { unprovenSinceMs: Date.parse(rollout.startTime) }) } as const;
+  return { ...header, ...(isLost && unproven), ...(stop && { stop }) };
 }
 
 /**
@@ -132,7 +135,8 @@ function endedRollout({ startTime, completionTime, actions: _, ...shown }: Shown
 
 type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
-function adoptStop(
+/** Stop that status shows and the ledger does not contain; undefined when there is none, or a person has ended it. */
+function shownStop(
   { rollout }: CollectorVersionPolicyStatus,
   { stop, handled }: LedgerHeader,
 ): RolloutStop | undefined {
@@ -146,16 +150,13 @@ function adoptStop(
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Marks the header as unproven when status shows a running stage or soak that the ledger does not contain. */
-function adoptStages({ stages = [], rollout }: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
-  const { stages: known = [] } = header;
-  const isLost = stages.some(({ name, state, startTime, soakedUntil }) => {
+/** Whether status shows a running stage or soak that the ledger does not contain. */
+function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: known = [] }: LedgerHeader): boolean {
+  return stages.some(({ name, state, startTime, soakedUntil }) => {
     if (startTime === undefined || state === 'Completed') return false;
     const record = known.find((stage) => stage.name === name);
     return !record || (soakedUntil !== undefined && record.updatedAtMs === undefined);
   });
-  if (!isLost || header.unproven) return header;
-  return { ...header, unproven: true, ...(rollout && { unprovenSinceMs: Date.parse(rollout.startTime) }) };
 }
 
 // Kinds of stops that are restored from status. The restored ledger does not contain an

@@ -54,7 +54,7 @@ export class ClaimedMembers {
     const membership = this.index.membershipOf(id);
     if (membership !== 'none') {
       ownership.claim(policy, id);
-      if (!this.index.has(id)) this.#former.delete(id);
+      if (!this.index.member(id)) this.#former.delete(id);
     } else {
       ownership.unclaim(policy, id);
       if (ledger.entry(id)) this.#former.add(id);
@@ -82,7 +82,7 @@ export class ClaimedMembers {
     listing.rows.members.enter(policy, { anchor, matches: this.index.matches, onChange });
     for (const id of listing.rows.anchored(anchor)) this.place(id);
     for (const { collectorId } of ledger.entries()) this.place(collectorId);
-    for (const id of [...ownership.claimed(policy)]) if (!this.index.has(id)) this.place(id);
+    for (const id of [...ownership.claimed(policy)]) if (!this.index.member(id)) this.place(id);
   }
 }
 

@@ -69,9 +69,11 @@ export class PendingChanges {
    * more when these changes are stored.
    */
   stateOf(collectorId: string): MemberState | undefined {
-    if (!this.#changes.has(collectorId)) return this.#memberIndex.stateNow(collectorId);
+    if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;
     const entry = this.#changes.get(collectorId);
-    return entry || this.#memberIndex.selects(collectorId) ? this.#memberIndex.stateOf(collectorId, entry) : undefined;
+    return entry || this.#memberIndex.member(collectorId)?.selected
+      ? this.#memberIndex.stateOf(collectorId, entry)
+      : undefined;
   }
 
   /**
@@ -117,7 +119,7 @@ export class PendingChanges {
   #counts(counts: MutableCounts, isIn: (id: string) => boolean): Counts {
     for (const id of this.#changes.keys()) {
       if (!isIn(id)) continue;
-      const before = this.#memberIndex.stateNow(id);
+      const before = this.#memberIndex.member(id)?.memberState;
       // A collector that is not yet a member is not included in the number of the policy's members.
       if (before === undefined) continue;
       counts[before]--;
@@ -131,7 +133,7 @@ export class PendingChanges {
   get matched(): number {
     let leaving = 0;
     for (const id of this.#changes.keys()) {
-      if (this.#memberIndex.stateNow(id) !== undefined && this.stateOf(id) === undefined) leaving++;
+      if (this.#memberIndex.member(id)?.memberState !== undefined && this.stateOf(id) === undefined) leaving++;
     }
     return this.#memberIndex.matched - leaving;
   }

@@ -33,8 +33,9 @@ export interface MemberIndexOptions {
   readonly settings: PolicySettings;
 }
 
-interface Member {
+export interface Member {
   readonly memberState: MemberState;
+  /** Version under which the member is counted in `versions`; undefined when no listing shows the version. */
   readonly version: string | undefined;
   /** Whether the policy's selection matches the collector; false for a member that is kept only while its attempt is open. */
   readonly selected: boolean;
@@ -112,8 +113,9 @@ export class PolicyMemberIndex {
     return this.#members.size;
   }
 
-  has(id: string): boolean {
-    return this.#members.has(id);
+  /** State, version and stage of a member; undefined for a collector that is not a member. */
+  member(id: string): Member | undefined {
+    return this.#members.get(id);
   }
 
   ids(): IterableIterator<string> {
@@ -225,22 +227,6 @@ export class PolicyMemberIndex {
   /** State that a member would have if this were its ledger entry. The index is not changed. */
   stateOf(id: string, entry: Entry | undefined): MemberState {
     return memberStateOf(this.#input(id, entry), this.context);
-  }
-
-  stateNow(id: string): MemberState | undefined {
-    return this.#members.get(id)?.memberState;
-  }
-
-  /**
-   * Whether the current selection matches the collector. False for a collector that is a member only while its attempt is open.
-   */
-  selects(id: string): boolean {
-    return this.#members.get(id)?.selected ?? false;
-  }
-
-  /** Version under which a member is counted in `versions`; undefined when no listing shows the version. */
-  versionNow(id: string): string | undefined {
-    return this.#members.get(id)?.version;
   }
 
   skipReason(id: string, entry: Entry | undefined): SkipReason | undefined {

@@ -74,7 +74,7 @@ export function planMembers(
     stage.counts[memberState]++;
     if (memberState === 'inProgress') stage.underWay.push(entry?.open?.startedAtMs ?? wallMs);
     // The list begins with collectors whose upgrade was already tried, and with collectors that became pending by this decision.
-    else if (isGoingOn(memberState) || (memberState === 'pending' && memberIndex.stateNow(id) !== 'pending'))
+    else if (isGoingOn(memberState) || (memberState === 'pending' && memberIndex.member(id)?.memberState !== 'pending'))
       first.push(id);
     const reason = reasonOf(id, memberState, entry, memberIndex);
     if (reason !== undefined) leftOut.push({ id, reason, policy: ownerOf(id, memberState, bound) });

@@ -97,7 +97,7 @@ function placeOf(
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
   // If the service offers a single build, no list shows the collectors that run this build, but they are still members
   // of the policy (U7).
-  if (!row && memberIndex.stateNow(collectorId) === undefined) return 'elsewhere';
+  if (!row && memberIndex.member(collectorId)?.memberState === undefined) return 'elsewhere';
   if (before === undefined || before === target) return leftFor('no former version on record');
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
   const words = ending?.message || 'no reason given';

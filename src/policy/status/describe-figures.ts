@@ -209,7 +209,7 @@ function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): R
   const counts = memberIndex.countVersions();
   const add = (version: string, change: number) => counts.set(version, (counts.get(version) ?? 0) + change);
   for (const { collectorId, ending } of pending.entries()) {
-    const counted = memberIndex.versionNow(collectorId);
+    const counted = memberIndex.member(collectorId)?.version;
     if (ending?.kind !== 'updated' || ending.toVersion === counted || pending.stateOf(collectorId) !== 'updated')
       continue;
     if (counted !== undefined) add(counted, -1);
@@ -217,7 +217,7 @@ function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): R
   }
   for (const { collectorId, open, before } of pending.open()) {
     if (before === undefined || before === open?.toVersion) continue;
-    if (memberIndex.versionNow(collectorId) !== open?.toVersion) continue;
+    if (memberIndex.member(collectorId)?.version !== open?.toVersion) continue;
     add(open?.toVersion ?? '', -1);
     add(before, 1);
   }
@@ -358,7 +358,7 @@ export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingC
   let leftAlone = 0;
   for (const id of memberIndex.members('skipped')) if (isLeftAlone(id)) leftAlone++;
   for (const { collectorId } of pending.changes()) {
-    if (memberIndex.stateNow(collectorId) !== 'skipped' && isLeftAlone(collectorId)) leftAlone++;
+    if (memberIndex.member(collectorId)?.memberState !== 'skipped' && isLeftAlone(collectorId)) leftAlone++;
   }
   return leftAlone;
 }

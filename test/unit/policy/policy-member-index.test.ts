@@ -32,7 +32,7 @@ function apply(bench: PolicyBench, ...changes: readonly EntryChange[]): void {
 }
 
 const memberStates = (memberIndex: PolicyMemberIndex) =>
-  new Map([...memberIndex.ids()].map((id) => [id, memberIndex.stateNow(id)]));
+  new Map([...memberIndex.ids()].map((id) => [id, memberIndex.member(id)?.memberState]));
 
 describe('members', () => {
   test('are the collectors that the selector matches and no exclusion matches', () => {
@@ -87,7 +87,7 @@ describe('members', () => {
         collectors: fleetOf(1, () => more),
         entries: [entry],
       });
-      return [bench.memberIndex.matched === 1, bench.memberIndex.selects('1')];
+      return [bench.memberIndex.matched === 1, bench.memberIndex.member('1')?.selected ?? false];
     };
     const older = { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: [target] }] };
 
@@ -111,7 +111,7 @@ describe('members', () => {
         collectors: fleetOf(1),
         entries: [endedEntry('failed')],
       });
-      expect(bench.memberIndex.selects('1')).toBe(true);
+      expect(bench.memberIndex.member('1')?.selected).toBe(true);
     });
   });
 
@@ -358,7 +358,7 @@ describe('after any history', () => {
           const versions = new Map<string, number>();
           for (const member of memberIndex.ids()) {
             const memberState = memberIndex.stateOf(member, ledger.entry(member));
-            expect([member, memberIndex.stateNow(member)]).toEqual([member, memberState]);
+            expect([member, memberIndex.member(member)?.memberState]).toEqual([member, memberState]);
             found[memberState]++;
             const shown = memberIndex.row(member)?.collector.collectorVersion;
             if (shown) versions.set(shown, (versions.get(shown) ?? 0) + 1);
@@ -368,7 +368,9 @@ describe('after any history', () => {
           for (const memberState of ['inProgress', 'retrying', 'failed', 'offline', 'skipped', 'foreign'] as const) {
             expect(memberIndex.members(memberState).size).toBe(found[memberState]);
           }
-          const pending = [...memberIndex.ids()].filter((member) => memberIndex.stateNow(member) === 'pending');
+          const pending = [...memberIndex.ids()].filter(
+            (member) => memberIndex.member(member)?.memberState === 'pending',
+          );
           expect([...memberIndex.pending()].sort()).toEqual(pending.sort());
 
           // An index that is built anew knows everything except which collectors ran the target before.
