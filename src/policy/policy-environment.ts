@@ -9,12 +9,17 @@ import type { PolicySettings } from './settings.ts';
 
 export interface PolicyEnvironment {
   readonly host: Host;
+  /**
+   * Accounts of the service. All users of the service in this process share them, so that all requests of one user share one
+   * request budget. The caller closes the accounts.
+   */
   readonly accounts: Accounts;
   readonly fleets: Fleets;
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: PolicySettings;
   readonly turns: ClaimTurns;
+  /** Requests another reconcile of this policy from the controller. */
   readonly enqueue: (key: ResourceKey) => void;
   /** Whether this process is about to end and starts no new upgrades. */
   readonly draining: () => boolean;

@@ -3,34 +3,22 @@
  * created when the resource was replaced, or when this process has lost leadership since.
  */
 
-import type { Accounts } from '../account/accounts.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
-import type { Clock } from '../base/clock.ts';
 import { keyText } from '../base/key-text.ts';
-import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Reconciler, Result } from '../controller/reconciler.ts';
 import { Fleets } from '../fleet/fleets.ts';
-import type { Host, ResourceKey, ResourceSource } from '../host/host.ts';
+import type { ResourceKey, ResourceSource } from '../host/host.ts';
 import { ClaimTurns } from './members/claim-turns.ts';
 import type { PolicyEnvironment } from './policy-environment.ts';
 import { type OnlyLook, PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
 import { PolicyMetrics } from './status/policy-metrics.ts';
 
-export interface PolicyReconcilerOptions {
-  readonly host: Host;
-  /**
-   * Accounts of the service. All users of the service in this process share them, so that all requests of one user share one
-   * request budget. The caller closes the accounts.
-   */
-  readonly accounts: Accounts;
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface PolicyReconcilerOptions
+  extends Pick<PolicyEnvironment, 'host' | 'accounts' | 'clock' | 'log' | 'enqueue'> {
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
-  /** Requests another reconcile of this policy from the controller. */
-  readonly enqueue: (key: ResourceKey) => void;
   /** Set when this process only observes policies: it reports what it knows about a policy, and applies no decision. */
   readonly onlyLook?: OnlyLook;
 }

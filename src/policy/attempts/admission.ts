@@ -8,10 +8,9 @@
  */
 
 import { type Attempt, type Entry, hasFailed, wantedVersion } from '../ledger/ledger.ts';
-import { totalOf } from '../members/state-counts.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import { isStageStarted } from '../rollout/rollout-state.ts';
-import { laterStage, shareOf } from '../rollout/stages.ts';
+import { laterStage } from '../rollout/stages.ts';
 import { monotonicOf, probeIsDue } from './attempt.ts';
 import {
   type AdmissionInput,
@@ -21,21 +20,15 @@ import {
   type Refusal,
   refusalOf,
   refusalOfAll,
-  type StageLimit,
   stageNotReached,
 } from './start-rules.ts';
 
 /** Collectors that cannot start an upgrade yet, all for the same reason. */
-export interface Wait {
-  /** Reason for the wait, as text that completes the status message "waiting for …". */
+export interface Wait extends Refusal {
   readonly waitsFor: string;
-  /** Reason of the `Ready` condition during the wait; undefined for the default reason. */
-  readonly reason: string | undefined;
   readonly collectors: number;
   /** Earliest monotonic time in ms at which one of the waiting collectors may start; Infinity when the time is unknown. */
   readonly untilMs: number;
-  /** Whether all candidate collectors that come later in the order of upgrades must wait, too. */
-  readonly forAll: boolean;
 }
 
 export interface Admission {
@@ -76,7 +69,6 @@ class Batch {
   readonly #post: Entry[] = [];
   readonly #listingsNeeded = new Map<string, number>();
   readonly #waits = new Map<string, Wait>();
-  readonly #stageLimits = new Map<number, StageLimit | undefined>();
   #attempts: number;
   #isBrisk = false;
 
@@ -237,26 +229,7 @@ class Batch {
   }
 
   #known(): AdmissionState {
-    return { ...this.#input, batched: this.#post.length, stageLimit: (stage) => this.#stageLimit(stage) };
-  }
-
-  /**
-   * Returns the limit of a stage, with its attempts in flight. They are counted again after each start in the
-   * stage.
-   */
-  #stageLimit(stage: number): StageLimit | undefined {
-    if (!this.#stageLimits.has(stage)) this.#stageLimits.set(stage, this.#countInFlight(stage));
-    return this.#stageLimits.get(stage);
-  }
-
-  #countInFlight(stage: number): StageLimit | undefined {
-    const { pending, state } = this.#input;
-    const { name, maxInProgress, members, endedAtMs } = state.header.stages?.[stage] ?? {};
-    // Late joiners of an ended stage are limited only by the policy's `maxInProgress`, not by that
-    // of the stage.
-    if (name === undefined || maxInProgress === undefined || endedAtMs !== undefined) return undefined;
-    const counts = pending.stageCounts(stage);
-    return { name, open: counts.inProgress, most: shareOf(maxInProgress, members ?? totalOf(counts)) };
+    return { ...this.#input, batched: this.#post.length };
   }
 
   #wait(id: string, { waitsFor, reason, untilMs, unseenSinceMs, forAll }: Refusal): void {
@@ -271,7 +244,7 @@ class Batch {
       reason,
       collectors: (before?.collectors ?? 0) + 1,
       untilMs: Math.min(before?.untilMs ?? Infinity, untilMs ?? Infinity),
-      forAll: forAll ?? false,
+      ...(forAll && { forAll }),
     });
   }
 
@@ -320,7 +293,6 @@ class Batch {
 
   #write(entry: Entry): void {
     this.#input.pending.set(entry.collectorId, entry);
-    this.#stageLimits.delete(this.#input.memberIndex.stageOf(entry.collectorId));
     this.#post.push(entry);
   }
 }

@@ -14,6 +14,7 @@ import { pausedByOf } from '../../controller/pauses.ts';
 import type { DecideInput } from '../decide-input.ts';
 import type { Ending, RolloutStop } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
+import { totalOf } from '../members/state-counts.ts';
 import { isStageStarted, mayJoin, type RolloutState } from '../rollout/rollout-state.ts';
 import { shareOf } from '../rollout/stages.ts';
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
@@ -57,19 +58,8 @@ export interface AdmissionInput extends DecideInput {
   readonly state: RolloutState;
 }
 
-/** Upgrade attempts of one stage: how many are in flight, and how many the stage's `maxInProgress` allows. */
-export interface StageLimit {
-  readonly name: string;
-  /** Number of attempts in flight. */
-  readonly open: number;
-  /** Maximum number of attempts in flight. */
-  readonly most: number;
-}
-
-/** Inputs of the rules for a single candidate, including the attempts that this decision has already started. */
+/** Input of the rules for a single candidate. */
 export interface AdmissionState extends AdmissionInput {
-  /** Limit of a stage; undefined when the stage sets no maximum. */
-  readonly stageLimit: (stage: number) => StageLimit | undefined;
   /** Number of attempts that this decision has started so far. */
   readonly batched: number;
 }
@@ -215,14 +205,18 @@ function unseen(
   return now.monotonicMs >= sentAfterMs ? { waitsFor, unseenSinceMs: sentAfterMs } : { waitsFor, untilMs: sentAfterMs };
 }
 
-function stageLimitReached({ id }: Candidate, { stageLimit, memberIndex, state }: AdmissionState): Refusal | undefined {
-  if (state.rollback) return undefined;
+/**
+ * Refuses a start when the current stage has as many upgrades in flight as its `maxInProgress` allows. Late joiners of an ended
+ * stage are limited only by `maxInProgress` of the policy.
+ */
+function stageLimitReached({ id }: Candidate, { memberIndex, pending, state }: AdmissionState): Refusal | undefined {
   const stage = memberIndex.stageOf(id);
-  const limit = stageLimit(stage);
-  if (limit === undefined || limit.open < limit.most) return undefined;
-  const waitsFor = `a running upgrade to end: stage ${limit.name} allows at most ${limit.most} at once`;
-  // If the remaining candidates all belong to the same stage, the refusal applies to them, too.
-  return stage === state.current ? { waitsFor, forAll: true } : { waitsFor };
+  const { name, maxInProgress, members, endedAtMs } = state.header.stages?.[stage] ?? {};
+  if (state.rollback || maxInProgress === undefined || endedAtMs !== undefined) return undefined;
+  const counts = pending.stageCounts(stage);
+  const most = shareOf(maxInProgress, members ?? totalOf(counts));
+  if (counts.inProgress < most) return undefined;
+  return { waitsFor: `a running upgrade to end: stage ${name} allows at most ${most} at once`, forAll: true };
 }
 
 function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: AdmissionState): Refusal | undefined {

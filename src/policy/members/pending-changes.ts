@@ -26,7 +26,6 @@ export class PendingChanges {
   readonly #tallies = new Map<number | undefined, Tally>();
   /** Indexes of the stages in which an upgrade succeeded. */
   readonly #upgraded = new Set<number | undefined>();
-  #openDelta = 0;
 
   /**
    * Creates the layer of changes that are not stored yet.
@@ -43,13 +42,15 @@ export class PendingChanges {
   }
 
   set(collectorId: string, entry: Entry | undefined): void {
-    const before = this.entry(collectorId);
-    this.#openDelta += Number(entry?.open !== undefined) - Number(before?.open !== undefined);
     this.#changes.set(collectorId, entry);
   }
 
+  /** Number of open attempts with the pending changes applied. */
   get openCount(): number {
-    return this.#ledger.open().size + this.#openDelta;
+    const open = this.#ledger.open();
+    let count = open.size;
+    for (const [id, entry] of this.#changes) count += Number(entry?.open !== undefined) - Number(open.has(id));
+    return count;
   }
 
   /** All ledger entries with the pending changes applied. The result is the same after the changes were stored. */

@@ -9,29 +9,20 @@
 import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
 import { policySettings } from '../settings.ts';
 
-/**
- * Times at which the ends of upgrades on one page of the collector list are due to be read, in
- * order. `next` is the index of the first time that was not read yet.
- */
-interface PageLine {
-  readonly dueMs: number[];
-  next: number;
-  /** Number of upgrades on the page that are due to be read. */
-  ripe: number;
-}
-
 export class ForecastReads {
   /**
    * Duration of an upgrade that the operator will have measured, based on the times of its reads.
    */
   readonly #typicalMs: number;
-  readonly #pages = new Map<number, PageLine>();
+  /** Wall times in ms at which the ends of upgrades are due to be read, in order, by page of the collector list. */
+  readonly #pages = new Map<number, number[]>();
   /**
    * Pages of the collector list with started upgrades, in the order of their starts, which is the
    * order of their due times. Entries from `#nextDue` on are not due yet.
    */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
+  /** Pages on which the end of an upgrade is due to be read. */
   readonly #ripe = new Set<number>();
   #open = 0;
   #nextSampleMs = Infinity;
@@ -54,9 +45,9 @@ export class ForecastReads {
     const dueMs = wallMs + this.#typicalMs;
     this.#open++;
     this.#due.push({ page, dueMs });
-    const line = this.#pages.get(page);
-    if (line) line.dueMs.push(dueMs);
-    else this.#pages.set(page, { dueMs: [dueMs], next: 0, ripe: 0 });
+    const open = this.#pages.get(page) ?? [];
+    open.push(dueMs);
+    this.#pages.set(page, open);
     if (this.#learntMs !== undefined) return;
     this.#learntMs = dueMs;
     this.#nextSampleMs = wallMs + policySettings.firstReadMs;
@@ -70,11 +61,11 @@ export class ForecastReads {
     if (this.#takeSample(wallMs)) return true;
     this.#ripen(wallMs);
     for (const page of this.#ripe) {
-      const line = this.#pages.get(page) as PageLine;
-      if (this.#lookAtMs(line, wallMs, pressed) > wallMs) continue;
-      this.#open -= line.ripe;
-      line.next += line.ripe;
-      line.ripe = 0;
+      if (this.#readAtMs(page, wallMs, pressed) > wallMs) continue;
+      const open = this.#pages.get(page) ?? [];
+      const later = open.filter((dueMs) => dueMs > wallMs);
+      this.#open -= open.length - later.length;
+      this.#pages.set(page, later);
       this.#ripe.delete(page);
       return true;
     }
@@ -85,9 +76,7 @@ export class ForecastReads {
   nextMs(wallMs: number, pressed: boolean): number {
     this.#ripen(wallMs);
     let nextMs = Math.min(this.#nextSampleMs, this.#due[this.#nextDue]?.dueMs ?? Infinity);
-    for (const page of this.#ripe) {
-      nextMs = Math.min(nextMs, this.#lookAtMs(this.#pages.get(page) as PageLine, wallMs, pressed));
-    }
+    for (const page of this.#ripe) nextMs = Math.min(nextMs, this.#readAtMs(page, wallMs, pressed));
     return nextMs;
   }
 
@@ -95,15 +84,15 @@ export class ForecastReads {
    * Wall time in ms at which a page is read: when no other upgrade on the page becomes due soon, or when the first due upgrade
    * has waited for the maximum time.
    */
-  #lookAtMs({ dueMs, next, ripe }: PageLine, wallMs: number, pressed: boolean): number {
+  #readAtMs(page: number, wallMs: number, pressed: boolean): number {
     const waitMs = pageWaitMs(this.#typicalMs, pressed, policySettings);
-    const isSoon = (dueMs[next + ripe] ?? Infinity) <= wallMs + waitMs;
-    return isSoon ? (dueMs[next] as number) + waitMs : wallMs;
+    const open = this.#pages.get(page) ?? [];
+    const isSoon = open.some((dueMs) => dueMs > wallMs && dueMs <= wallMs + waitMs);
+    return isSoon ? (open[0] as number) + waitMs : wallMs;
   }
 
   #ripen(wallMs: number): void {
     for (let one = this.#due[this.#nextDue]; one && one.dueMs <= wallMs; one = this.#due[++this.#nextDue]) {
-      (this.#pages.get(one.page) as PageLine).ripe++;
       this.#ripe.add(one.page);
     }
   }

@@ -133,7 +133,6 @@ describe('for one collector', () => {
       pending: bench.pending(),
       batched: 0,
       state: quietState,
-      stageLimit: () => undefined,
       ...more,
     };
   }
@@ -261,18 +260,17 @@ describe('for one collector', () => {
 
     test('a rollback waits neither for a stage nor for the limit of a stage', () => {
       const rollback = { candidates: [], there: [], underWay: 0, rolledBack: 0, left: [], offline: 0 };
-      const { state } = staged([canary]);
-      const stageLimit = () => ({ name: 'canary', open: 1, most: 1 });
-      const among = staged([canary], { state: { ...state, rollback }, stageLimit });
-      expect(refusalOf({ id: '2', because: 'rollback' }, among)).toBeUndefined();
+      const limited = staged([{ ...canary, maxInProgress: 0 }]);
+      expect(refusalOf(first, limited)?.waitsFor).toMatch(/stage canary allows at most 0/);
+      const among = { ...limited, state: { ...limited.state, rollback } };
+      expect(refusalOf({ id: '1', because: 'rollback' }, among)).toBeUndefined();
     });
 
     test('the limit of an active stage also holds back later collectors of the stage', () => {
-      const stageLimit = () => ({ name: 'rest', open: 1, most: 1 });
-      const waitsFor = 'a running upgrade to end: stage rest allows at most 1 at once';
-      const records = [ended, stageRecord('rest')];
-      expect(refusalOf(second, staged(records, { stageLimit }))).toEqual({ waitsFor, forAll: true });
-      expect(refusalOf(first, staged(records, { stageLimit }))).toEqual({ waitsFor });
+      const records = [ended, stageRecord('rest', { maxInProgress: 0 })];
+      const waitsFor = 'a running upgrade to end: stage rest allows at most 0 at once';
+      expect(refusalOf(second, staged(records))).toEqual({ waitsFor, forAll: true });
+      expect(refusalOf(first, staged(records))).toBeUndefined();
     });
   });
 
