@@ -39,8 +39,8 @@ export class Applier {
     this.#isOutdated = false;
     const { kept, posting, tasks, duration, owner, publisher, binding } = this.#parts;
     const { host, turns } = this.#parts.environment;
-    const { bound, ledger, began, nextBuild, received, input } = gathered;
-    const before = ledger.header;
+    const { bound, began, nextBuild, received, input } = gathered;
+    const before = input.ledger.header;
     const hasChanged = began || decision.changes.length > 0 || decision.header !== before;
     if (!decision.needsLedger) kept.note(decision.header);
     else if (hasChanged || !kept.isWritten) await this.#write(gathered, decision);
@@ -105,22 +105,14 @@ export class Applier {
       state: undefined,
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
-    const health = waits ? waitingForAge(tooYoung.message) : found;
-    if (soFar && stillHolds(policy, health, soFar)) return this.#keep(policy);
+    const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
+    // Status only confirms that a person's request was seen. The policy is evaluated again after the first complete sweep.
+    if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
     const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.nextBuild));
     // A build may need days to reach its minimum age (`minAge`). A directory run may end before that time; the next run
     // waits further.
     return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
-  }
-
-  /**
-   * Confirms in status that a person's request was seen, and changes no other field. The policy is
-   * evaluated again after the first complete read of the collector list.
-   */
-  async #keep(policy: CollectorVersionPolicy): Promise<Result> {
-    const statusDelayMs = await this.#parts.publisher.publishEcho(policy);
-    return requeue(statusDelayMs, false);
   }
 
   /**
@@ -151,7 +143,10 @@ export class Applier {
     ownership.announce();
   }
 
-  #read({ bound: { account, listing }, ledger }: Ready, { watch, isAtRest, state: { analysis } }: Decision): void {
+  #read(
+    { bound: { account, listing }, input: { ledger } }: Ready,
+    { watch, isAtRest, state: { analysis } }: Decision,
+  ): void {
     listing.rest(this.#parts.owner.uid, { share: watch.sweepShare, isAtRest });
     if (isAtRest) this.#parts.rest();
     for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
@@ -162,11 +157,6 @@ export class Applier {
       if (taskId !== undefined) this.#parts.tasks.read(account.service, id, taskId);
     }
   }
-}
-
-/** Health verdict for a policy that has no target version yet, because all candidate builds are younger than `minAge`. */
-function waitingForAge(message: string): Health {
-  return { ready: 'False', reason: reasons.waitingForBuildAge, message, reconciling: true, stalled: false };
 }
 
 /** Milliseconds until a policy is evaluated again that waits for a change of which logfleet may not be notified. */

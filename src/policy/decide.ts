@@ -103,6 +103,8 @@ export function decide(input: DecideInput): Decision {
   const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
   // Another decision follows immediately when a stage has started or a person has retried the rollout.
   const isFollowed = state.started !== undefined || applied.retried;
+  // One decision starts at most one stage, so another decision follows a changed header.
+  const isContinued = header !== ledger.header && (input.policy.spec.strategy.stages ?? []).length > 0;
   const isAtEnd = isSettled(input, health, pending.openCount, counts) || isLeftToPeople(found, health);
   const isOver = isAtEnd && !isChecking(state);
   return {
@@ -131,7 +133,7 @@ export function decide(input: DecideInput): Decision {
     unsent,
     requeueAfterMs: isFollowed ? 0 : nextDecisionMs(input, found, window),
     settled: !isFollowed && isOver,
-    isAtRest: isSettledHeader(input, header) && changes.length === 0 && isQuiet(input, pending, counts, watch),
+    isAtRest: !isContinued && changes.length === 0 && isQuiet(input, pending, counts, watch),
   };
 }
 
@@ -143,9 +145,11 @@ export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
   const { policy, ledger, memberIndex } = input;
   const { health, essentials, state, unsent } = decision;
   const pending = new PendingChanges(ledger, memberIndex, decision.changes);
+  const { rollout } = essentials;
   const endMs = health.reconciling ? estimateEndMs(input, pending, state) : undefined;
   const figures = describeFigures({ memberIndex, pending, unsent, health, spec: policy.spec, state });
-  return { ...figures, ...withEnd(essentials, endMs) };
+  if (!rollout || endMs === undefined) return figures;
+  return { ...figures, rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } };
 }
 
 /**
@@ -196,16 +200,12 @@ function healthInput(
   wait: RolloutWait | undefined,
 ): HealthInput {
   return {
+    ...observation,
     spec: policy.spec,
-    upgradesBlocked: observation.upgradesBlocked,
     pausedBy: observation.pausedForAll ?? pausedByOf(policy),
-    problem: observation.problem,
-    notOffered: observation.notOffered,
-    awaitsBuild: observation.awaitsBuild ?? false,
     badCalendar: calendar.problem,
     targetVersion: ledger.header.target,
     fleet: { ...fleet, leftAlone: countLeftAlone(memberIndex, pending) },
-    ledgerFull: observation.ledgerFull,
     wait,
     state,
   };
@@ -240,15 +240,6 @@ function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: Next
 }
 
 /**
- * Whether the next decision would store the same ledger header (the part of the ledger about the rollout). If
- * a policy has stages and the header changed, another decision must follow, because one decision starts at
- * most one stage.
- */
-function isSettledHeader({ ledger, policy }: DecideInput, header: LedgerHeader): boolean {
-  return header === ledger.header || (policy.spec.strategy.stages ?? []).length === 0;
-}
-
-/**
  * Whether the policy is quiet: no upgrade attempt is in flight, none will start, and no page of the collector list is awaited.
  */
 function isQuiet(
@@ -280,10 +271,6 @@ function estimateEndMs(
   const { id, estimatedCompletionTime: shown = '' } = policy.status?.rollout ?? {};
   const shownMs = Date.parse(shown);
   return id === header.rolloutId && shownMs > wallMs ? shownMs : undefined;
-}
-
-function withEnd({ rollout }: Essentials, endMs: number | undefined): Pick<Essentials, 'rollout'> {
-  return rollout && endMs !== undefined ? { rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } } : {};
 }
 
 /** Whether a check after a rollback will finish without a person. */

@@ -14,9 +14,8 @@ import type { FleetListing } from '../fleet/fleet-listing.ts';
 import type { UpgradeTask } from '../service/collectors/upgrade-service.ts';
 import type { PostOutcome } from './attempts/attempt.ts';
 import type { ReceivedOutcome } from './attempts/posting.ts';
-import type { DecideInput } from './decide-input.ts';
+import type { DecideInput, Observation } from './decide-input.ts';
 import type { Ledger } from './ledger/ledger.ts';
-import type { PolicyMemberIndex } from './members/policy-member-index.ts';
 import { SeenBuilds } from './rollout/seen-builds.ts';
 import { isCandidate, minAgeMs, type NextBuild, resolveTarget, type TargetVerdict } from './rollout/target.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
@@ -41,8 +40,6 @@ export interface Ready {
   /** Build that becomes the target when it reaches `minAge`; undefined when there is none. */
   readonly nextBuild: NextBuild | undefined;
   readonly bound: Bound;
-  readonly ledger: Ledger;
-  readonly memberIndex: PolicyMemberIndex;
   /** Whether this decision begins a new rollout of the policy. */
   readonly began: boolean;
   /**
@@ -61,15 +58,14 @@ export interface Ready {
   };
 }
 
-type Found = Pick<Ready, 'bound' | 'ledger' | 'memberIndex' | 'began' | 'nextBuild'> &
-  Pick<Unready, 'problem' | 'notOffered'> & { readonly awaitsBuild: boolean };
-
-const noAges: ReadonlyMap<string, number> = new Map();
+type Found = Pick<Ready, 'bound' | 'began' | 'nextBuild'> &
+  Pick<DecideInput, 'ledger' | 'memberIndex'> &
+  Pick<Observation, 'problem' | 'notOffered' | 'awaitsBuild'>;
 
 export class Gatherer {
   readonly #parts: RuntimeParts;
   readonly #seenBuilds: SeenBuilds;
-  #seenSinceMs: ReadonlyMap<string, number> = noAges;
+  #seenSinceMs: ReadonlyMap<string, number> | undefined;
   #handledRequest: string | undefined;
 
   /**
@@ -149,7 +145,7 @@ export class Gatherer {
     const builds = listing.builds();
     const { kept, environment } = this.#parts;
     const current = kept.known?.header.target ?? status?.targetVersion;
-    const past = { current, seenSinceMs: this.#seenSinceMs, wallMs: environment.clock.now() };
+    const past = { current, seenSinceMs: this.#seenSinceMs ?? new Map(), wallMs: environment.clock.now() };
     return builds && resolveTarget(spec.target, builds.list, past);
   }
 
@@ -166,9 +162,9 @@ export class Gatherer {
   }
 
   #ready(policy: CollectorVersionPolicy, found: Found): Ready {
-    const { kept, posting, tasks, messages, publisher, duration, calendar } = this.#parts;
-    const { host, clock, settings, turns } = this.#parts.environment;
-    const { bound, ledger, memberIndex, notOffered, problem } = found;
+    const { binding, kept, posting, tasks, messages, publisher, duration, calendar } = this.#parts;
+    const { host, clock, settings, turns, draining } = this.#parts.environment;
+    const { bound, began, nextBuild, ledger, memberIndex, ...observed } = found;
     const claims = turns.heldBy(bound.account.serviceId);
     const received = { posted: new Map(posting.received), tasks: new Map(tasks.readings) };
     const input: DecideInput = {
@@ -177,8 +173,7 @@ export class Gatherer {
       memberIndex,
       observation: {
         listing: bound.listing,
-        notOffered,
-        awaitsBuild: found.awaitsBuild,
+        ...observed,
         posted: outcomesFor(ledger, received.posted),
         tasks: received.tasks,
         reads: tasks.reads,
@@ -186,8 +181,7 @@ export class Gatherer {
         inFlight: new Set(posting.inFlight),
         unsent: posting.unsent,
         room: posting.room(),
-        heldBy: this.#heldBy(claims),
-        problem,
+        heldBy: draining() ? 'the next start: logfleet is shutting down' : (claims ?? binding.heldBy()),
         ledgerFull: kept.full,
         isLedgerWritten: kept.isWritten,
         typicalMs: duration.typicalMs,
@@ -199,7 +193,7 @@ export class Gatherer {
       now: { monotonicMs: clock.monotonic(), wallMs: clock.now() },
       settings,
     };
-    return { kind: 'ready', ...found, awaitsClaims: claims !== undefined, input, received };
+    return { kind: 'ready', bound, began, nextBuild, awaitsClaims: claims !== undefined, input, received };
   }
 
   /**
@@ -214,18 +208,9 @@ export class Gatherer {
   ): Unready {
     const { kept } = this.#parts;
     const isRollingBack = kept.known?.header.stop?.kind === 'rollback';
-    const soFar = {
-      target,
-      sameService: kept.tellsOf(account.serviceId),
-      answered: listing.builds() !== undefined,
-    };
+    const sameService = kept.tellsOf(account.serviceId);
+    const soFar = { target, sameService, answered: listing.builds() !== undefined };
     return { kind: 'unready', problem, notOffered: isRollingBack ? undefined : notOffered, soFar };
-  }
-
-  #heldBy(claims: string | undefined): string | undefined {
-    const { environment, binding } = this.#parts;
-    if (environment.draining()) return 'the next start: logfleet is shutting down';
-    return claims ?? binding.heldBy();
   }
 
   /**

@@ -213,20 +213,15 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
     if (!open && pending.stateOf(collectorId) === undefined) pending.set(collectorId, undefined);
     else if (back && !open) pending.set(collectorId, broughtThere(entry, header.target));
     else if (back) pending.set(collectorId, { ...entry, back: false });
-    else if (ending?.kind === 'died') pending.set(collectorId, forgivenDeath(entry, ending));
-    else if (!open && wasRefused(ending)) pending.set(collectorId, unrefused(forgiven(entry)));
+    // A dead collector then counts as updated, and its death is not counted as a failure again.
+    else if (ending?.kind === 'died')
+      pending.set(collectorId, { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } });
+    else if (!open && (ending?.kind === 'refused' || ending?.kind === 'invalid'))
+      pending.set(collectorId, unrefused(forgiven(entry)));
     else if (memberIndex.skipReason(collectorId, entry) === 'Contested')
       pending.set(collectorId, { ...forgiven(entry), drifts: 0 });
     else if (hasFailed(ending) || ending?.kind === 'left') pending.set(collectorId, forgiven(entry));
   }
-}
-
-/**
- * Ledger entry of a dead collector after a person's retry: the collector counts as updated, and its death is not counted as a
- * failure again.
- */
-function forgivenDeath(entry: Entry, ending: Ending): Entry {
-  return { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } };
 }
 
 /**
@@ -239,11 +234,6 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   if (!ending || (ending.kind === 'updated' && ending.toVersion !== target)) return undefined;
   const there = { ...ending, kind: 'updated', toVersion: target, message: '' } as const;
   return { ...entry, back: false, used: 1, ending: there };
-}
-
-/** Whether the service refused the upgrade, so that it never ran. */
-function wasRefused(ending: Ending | undefined): boolean {
-  return ending?.kind === 'refused' || ending?.kind === 'invalid';
 }
 
 /** Returns a ledger entry without the recorded refusal by the service; undefined when nothing else is recorded. */

@@ -108,31 +108,15 @@ class PlanBuilder {
     this.#waitMs = pageWaitMs(typicalMs, pressed, settings);
   }
 
-  consider(entry: Entry): void {
-    const { open } = entry;
-    if (!open) return;
+  consider({ collectorId, open }: Entry): void {
+    if (!open || open.state === 'intended') return;
     const { nowMs, settings } = this.#input;
     const limitMs = open.sinceMs + settings.openLimitMs;
-    if (open.state !== 'intended') {
-      if (nowMs >= limitMs) {
-        this.#wantListing(entry.collectorId, limitMs);
-        return;
-      }
-      this.#wake(limitMs);
-    }
-    switch (open.state) {
-      case 'intended':
-        return;
-      case 'unknown':
-        this.#wantListing(entry.collectorId, evidenceFromMs(open, settings));
-        return;
-      case 'adopted':
-        this.#considerAdopted(entry.collectorId, open);
-        return;
-      case 'accepted':
-        this.#considerAccepted(entry.collectorId, open);
-        return;
-    }
+    this.#wake(limitMs);
+    if (nowMs >= limitMs) this.#wantListing(collectorId, limitMs);
+    else if (open.state === 'unknown') this.#wantListing(collectorId, evidenceFromMs(open, settings));
+    else if (open.state === 'adopted') this.#considerAdopted(collectorId, open);
+    else this.#considerAccepted(collectorId, open);
   }
 
   build(): WatchPlan {

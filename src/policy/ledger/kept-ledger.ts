@@ -9,10 +9,10 @@
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Flight, Ownership } from '../../fleet/ownership.ts';
+import type { Ownership } from '../../fleet/ownership.ts';
 import type { LedgerStore, OwnerRef } from '../../host/host.ts';
 import type { Bound } from '../service-binding.ts';
-import { type Entry, type EntryChange, Ledger, type LedgerChange, type LedgerHeader } from './ledger.ts';
+import { type Entry, Ledger, type LedgerChange, type LedgerHeader } from './ledger.ts';
 import { LedgerFile } from './ledger-file.ts';
 import { type Beginning, nextRollout, rolloutNumber } from './rollout-header.ts';
 import { adoptCourse, adoptFromStatus, adoptLostCourse, headerFromStatus, shownHistory } from './status-recovery.ts';
@@ -137,7 +137,7 @@ export class KeptLedger {
     assert(ledger !== undefined, 'only a decision about a ledger changes it');
     ledger.setHeader(header, started);
     ledger.apply(changes);
-    const adopted = this.#orphansAmong(changes, ownership);
+    const adopted = changes.map(({ collectorId }) => [collectorId, ownership.orphan(collectorId)] as const);
     for (const { entry } of changes) if (entry) this.#track(ownership, entry);
     try {
       await this.#file.save(ledger, changes, started);
@@ -145,18 +145,10 @@ export class KeptLedger {
       // The write failed, so it is unknown whether the ledger records that this policy took over
       // attempts of deleted policies. These attempts count as attempts of their former policies
       // again.
-      for (const [id, flight] of adopted) ownership.began(id, flight);
+      for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }
     this.#written = header;
-  }
-
-  /** Returns attempts in flight that deleted policies left behind for the collectors of these changes. */
-  #orphansAmong(changes: readonly EntryChange[], ownership: Ownership): readonly (readonly [string, Flight])[] {
-    return changes.flatMap(({ collectorId }) => {
-      const orphan = ownership.orphan(collectorId);
-      return orphan ? [[collectorId, orphan] as const] : [];
-    });
   }
 
   #track(ownership: Ownership, { collectorId, open }: Entry): void {

@@ -38,7 +38,7 @@ const fullBytes = 0.75 * maxShardBytes;
 interface NewShard {
   readonly name: string;
   readonly summary: string;
-  readonly encode: (shardWrites: number) => string;
+  readonly content: string;
 }
 
 export class LedgerFile {
@@ -119,6 +119,7 @@ export class LedgerFile {
     const head = this.#encode(header);
     const isFlushed = Buffer.byteLength(head) > flushBytes && this.#ended.size > 0 && this.#logs < maxLogs;
     if (members.length > 0 || isFlushed) {
+      this.#shardWrites++;
       const stage = (header.stages ?? []).length - 1;
       const shards = [...this.#memberShardsOf(header, members), ...(isFlushed ? [this.#logShard(header)] : [])];
       const before = members.length > 0 ? { ...header, stages: header.stages?.slice(0, stage) ?? [] } : header;
@@ -203,7 +204,7 @@ export class LedgerFile {
     return members.map((ids, part) => ({
       name: membersName(stages.length - 1, part),
       summary: `rollout ${rolloutId}: ${ids.length} members of stage ${stages.at(-1)?.name}`,
-      encode: (shardWrites) => encodeMembers(header, shardWrites, ids),
+      content: encodeMembers(header, this.#shardWrites, ids),
     }));
   }
 
@@ -211,7 +212,7 @@ export class LedgerFile {
     return {
       name: logName(this.#logs),
       summary: summaryOf(header, 0, this.#ended.size),
-      encode: (shardWrites) => encodeLog(header, shardWrites, this.#ended.values()),
+      content: encodeLog(header, this.#shardWrites, this.#ended.values()),
     };
   }
 
@@ -228,9 +229,8 @@ export class LedgerFile {
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {
     for (const { name } of shards) if (!this.#versions.has(name)) await this.#read(name);
-    this.#shardWrites++;
     await this.#writeHead(before);
-    for (const { name, encode, summary } of shards) await this.#write(name, encode(this.#shardWrites), summary);
+    for (const { name, content, summary } of shards) await this.#write(name, content, summary);
   }
 
   async #writeHead(header: LedgerHeader): Promise<void> {

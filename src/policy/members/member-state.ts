@@ -3,11 +3,11 @@
  * has exactly one state, and the counts in the policy's status are counts of these states.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
-import { unreachable } from '../../base/assert.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
 import { type Ending, type Entry, hasFailed } from '../ledger/ledger.ts';
 import type { PolicySettings } from '../settings.ts';
+import type { Counts } from './state-counts.ts';
 
 /**
  * States of a collector in a policy.
@@ -22,17 +22,7 @@ import type { PolicySettings } from '../settings.ts';
  * - `skipped`: the collector cannot be upgraded, for a recorded reason.
  * - `foreign`: the collector belongs to another policy.
  */
-export type MemberState =
-  | 'updated'
-  | 'inProgress'
-  | 'pending'
-  | 'retrying'
-  | 'drifting'
-  | 'failed'
-  | 'offline'
-  | 'newer'
-  | 'skipped'
-  | 'foreign';
+export type MemberState = keyof Counts;
 
 export type SkipReason =
   | 'HostedCollector'
@@ -108,23 +98,8 @@ export function isEligible(
   memberState: MemberState,
   { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>,
 ): boolean {
-  switch (memberState) {
-    case 'foreign':
-    case 'newer':
-    case 'skipped':
-      return false;
-    case 'offline':
-      return offlinePolicy === 'Wait';
-    case 'updated':
-    case 'inProgress':
-    case 'pending':
-    case 'retrying':
-    case 'drifting':
-    case 'failed':
-      return true;
-    default:
-      return unreachable(memberState);
-  }
+  if (memberState === 'offline') return offlinePolicy === 'Wait';
+  return memberState !== 'foreign' && memberState !== 'newer' && memberState !== 'skipped';
 }
 
 /** Whether the last attempt brought the collector to the target version, even if the collector runs another version now. */

@@ -11,7 +11,6 @@ import type {
   CollectorSelector,
   CollectorVersionPolicySpec,
 } from '../../api/generated/collector-version-policy.ts';
-import { unreachable } from '../../base/assert.ts';
 import { type BuildVersion, compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import { canonicalText } from '../../base/canonical-text.ts';
 import { type Anchor, fieldText, type SelectorField } from '../../fleet/member-index.ts';
@@ -81,33 +80,31 @@ function compileSelector(selector: CollectorSelector): Matcher {
 }
 
 function compileExpression({ key, operator, values = [] }: CollectorExpression): Matcher {
+  const exists: Matcher = (collector) => fieldText(collector, key) !== undefined;
+  const isIn: Matcher = (collector) => {
+    const text = fieldText(collector, key);
+    return text !== undefined && values.includes(text);
+  };
   switch (operator) {
     case 'In':
-      return (collector) => {
-        const text = fieldText(collector, key);
-        return text !== undefined && values.includes(text);
-      };
+      return isIn;
     case 'NotIn':
-      return (collector) => {
-        const text = fieldText(collector, key);
-        return text === undefined || !values.includes(text);
-      };
+      return (collector) => !isIn(collector);
     case 'Exists':
-      return (collector) => fieldText(collector, key) !== undefined;
+      return exists;
     case 'DoesNotExist':
-      return (collector) => fieldText(collector, key) === undefined;
-    case 'Lt':
-      return compileComparison(values, (order) => order < 0);
-    case 'Lte':
-      return compileComparison(values, (order) => order <= 0);
-    case 'Gt':
-      return compileComparison(values, (order) => order > 0);
-    case 'Gte':
-      return compileComparison(values, (order) => order >= 0);
+      return (collector) => !exists(collector);
     default:
-      return unreachable(operator);
+      return compileComparison(values, comparisons[operator]);
   }
 }
+
+const comparisons = {
+  Lt: (order: number) => order < 0,
+  Lte: (order: number) => order <= 0,
+  Gt: (order: number) => order > 0,
+  Gte: (order: number) => order >= 0,
+};
 
 /** Compiles a comparison of versions. A version that cannot be parsed is neither older nor newer than any other. */
 function compileComparison(values: readonly string[], holds: (order: number) => boolean): Matcher {

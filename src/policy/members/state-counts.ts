@@ -1,9 +1,25 @@
 /** Numbers of a policy's collectors by state. */
-import type { MemberState } from './member-state.ts';
 
-export type Counts = { readonly [S in MemberState]: number };
+const noCounts = {
+  updated: 0,
+  inProgress: 0,
+  pending: 0,
+  retrying: 0,
+  drifting: 0,
+  failed: 0,
+  offline: 0,
+  newer: 0,
+  skipped: 0,
+  foreign: 0,
+};
 
-export type MutableCounts = { [S in MemberState]: number };
+export type MutableCounts = typeof noCounts;
+
+export type Counts = Readonly<MutableCounts>;
+
+export function emptyCounts(): MutableCounts {
+  return { ...noCounts };
+}
 
 /** Sum of the numbers of collectors over all states. */
 export function totalOf(counts: Counts): number {
@@ -22,19 +38,4 @@ export function outstanding(counts: Counts): number {
 export function withdrawn(counts: Counts, unsent: number): Counts {
   const leaving = Math.min(unsent, counts.inProgress);
   return { ...counts, inProgress: counts.inProgress - leaving, pending: counts.pending + leaving };
-}
-
-export function emptyCounts(): MutableCounts {
-  return {
-    updated: 0,
-    inProgress: 0,
-    pending: 0,
-    retrying: 0,
-    drifting: 0,
-    failed: 0,
-    offline: 0,
-    newer: 0,
-    skipped: 0,
-    foreign: 0,
-  };
 }

@@ -9,7 +9,6 @@
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { Decision } from '../decide.ts';
 import type { Ready } from '../gather.ts';
-import type { Entry } from '../ledger/ledger.ts';
 import type { MemberState, SkipReason } from '../members/member-state.ts';
 import { PendingChanges } from '../members/pending-changes.ts';
 import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
@@ -54,10 +53,11 @@ export interface PlannedMembers {
 
 export function planMembers(
   spec: CollectorVersionPolicySpec,
-  { memberIndex, ledger, bound }: Pick<Ready, 'memberIndex' | 'ledger' | 'bound'>,
+  { bound, input }: Ready,
   { header, started, changes, post }: Decision,
   wallMs: number,
 ): PlannedMembers {
+  const { memberIndex, ledger } = input;
   // Attempts that the decision would start count as upgrades of the plan.
   const posted = new Set(post.map(({ collectorId }) => collectorId));
   const evidence = changes.filter(({ collectorId }) => !posted.has(collectorId));
@@ -76,7 +76,7 @@ export function planMembers(
     // The list begins with collectors whose upgrade was already tried, and with collectors that became pending by this decision.
     else if (isGoingOn(memberState) || (memberState === 'pending' && memberIndex.member(id)?.memberState !== 'pending'))
       first.push(id);
-    const reason = reasonOf(id, memberState, entry, memberIndex);
+    const reason = memberState === 'skipped' ? memberIndex.skipReason(id, entry) : leftOutReasons[memberState];
     if (reason !== undefined) leftOut.push({ id, reason, policy: ownerOf(id, memberState, bound) });
   }
   for (const id of [...first, ...memberIndex.pending()]) {
@@ -135,32 +135,13 @@ function isGoingOn(memberState: MemberState): boolean {
   return memberState === 'retrying' || memberState === 'drifting';
 }
 
-/** Reason why a member is not upgraded; undefined for a member that is upgraded or needs no upgrade. */
-function reasonOf(
-  id: string,
-  memberState: MemberState,
-  entry: Entry | undefined,
-  memberIndex: PolicyMemberIndex,
-): LeftOutReason | undefined {
-  switch (memberState) {
-    case 'offline':
-      return 'Offline';
-    case 'newer':
-      return 'Newer';
-    case 'failed':
-      return 'Failed';
-    case 'foreign':
-      return 'Foreign';
-    case 'skipped':
-      return memberIndex.skipReason(id, entry);
-    case 'updated':
-    case 'inProgress':
-    case 'pending':
-    case 'retrying':
-    case 'drifting':
-      return undefined;
-  }
-}
+/** Reasons why members in these states are not upgraded. Skipped members have a reason of their own. */
+const leftOutReasons: { readonly [S in MemberState]?: LeftOutReason } = {
+  offline: 'Offline',
+  newer: 'Newer',
+  failed: 'Failed',
+  foreign: 'Foreign',
+};
 
 /** Other policy that owns a collector; undefined when this policy owns it. */
 function ownerOf(id: string, memberState: MemberState, { ownership }: Ready['bound']): string | undefined {

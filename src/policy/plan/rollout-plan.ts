@@ -98,7 +98,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   const found = stagesOfPlan(free.spec, header, members, wallMs);
   // During a rollback, no collector is upgraded.
   const stages = header.stop?.kind === 'rollback' ? found.map((stage) => ({ ...stage, upgrades: [] })) : found;
-  const upgrade = upgradeLength(seen.ledger, policy.status, upgradeMs);
+  const upgrade = upgradeLength(input.ledger, policy.status, upgradeMs);
   const maxInProgress = shareOf(policy.spec.strategy.maxInProgress, matched);
   const { requestsPerSecond } = bound.account;
   const predict = () =>
@@ -121,7 +121,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
   return {
     rolloutId: header.rolloutId,
     begins: began,
-    isComplete: seen.ledger.header.completedAtMs !== undefined,
+    isComplete: input.ledger.header.completedAtMs !== undefined,
     target: header.target,
     nextBuild,
     matched,

@@ -134,27 +134,18 @@ export function spansOfDay(timesMs: readonly number[], durationMs: number): read
 
 /** Merges several sorted sequences of spans into one sequence that is sorted by start. */
 function* inOrder(sources: readonly Generator<Span, undefined>[]): Generator<Span, undefined> {
-  const heads = sources.map((source) => ({ source, span: first(source) }));
+  const heads = sources.map((source) => ({ source, span: source.next().value }));
+  const startOf = (head: Head | undefined) => head?.span?.startMs ?? Infinity;
   for (;;) {
-    const next = heads.reduce(
-      (best, head) => (startOf(head.span) < startOf(best.span) ? head : best),
-      heads[0] as Head,
-    );
-    if (!next.span) return;
+    let next = heads[0];
+    for (const head of heads) if (startOf(head) < startOf(next)) next = head;
+    if (!next?.span) return;
     yield next.span;
-    next.span = first(next.source);
+    next.span = next.source.next().value;
   }
 }
 
 interface Head {
   readonly source: Generator<Span, undefined>;
   span: Span | undefined;
-}
-
-function startOf(span: Span | undefined): number {
-  return span?.startMs ?? Infinity;
-}
-
-function first(spans: Iterator<Span, undefined>): Span | undefined {
-  return spans.next().value;
 }
