@@ -38,17 +38,5 @@ export type ExportIdentity = Stored<typeof exportIdentity>;
 
 /** Returns the fingerprint of an export: the SHA-256 of its identity, in hexadecimal digits. */
 export function fingerprintOf(identity: ExportIdentity): string {
-  return createHash('sha256')
-    .update(canonicalText({ generation, identity: plainIdentity(identity) }))
-    .digest('hex');
-}
-
-/** Copies only the known members of an identity. Other members must not change the fingerprint. */
-export function plainIdentity(identity: ExportIdentity): ExportIdentity {
-  const { serviceHost, query, fromMs, toMs, timeZone } = identity;
-  const { byReceiptTime, autoParsingMode, results, requiresRawMessages } = identity;
-  const { format, compression, fields, maxPartBytes, csv } = identity.output;
-  const output = { format, compression, fields, maxPartBytes, csv: { formulaGuard: csv.formulaGuard } };
-  const modes = { byReceiptTime, autoParsingMode, results, requiresRawMessages };
-  return { serviceHost, query, fromMs, toMs, timeZone, ...modes, output };
+  return createHash('sha256').update(canonicalText({ generation, identity })).digest('hex');
 }

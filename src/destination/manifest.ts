@@ -12,9 +12,9 @@ import { type CommitRecord, commitRecord, readRecords, recordKey } from './commi
 import type { Coverage } from './coverage.ts';
 import { type Destination, largestManifestBytes } from './destination.ts';
 import { destinationError } from './destination-error.ts';
-import { type DigestVerdict, figuresOf, readVerdicts } from './digest-verdict.ts';
+import { type DigestVerdict, readVerdicts } from './digest-verdict.ts';
 import type { ExportLayout } from './export-layout.ts';
-import { type ExportIdentity, exportIdentity, fingerprintOf, plainIdentity } from './fingerprint.ts';
+import { type ExportIdentity, exportIdentity, fingerprintOf } from './fingerprint.ts';
 import { nameProblem } from './object-name.ts';
 import { type ProofRange, possibleProofs, proofRange, proofRangesOf } from './proof-range.ts';
 import type { ListedFiles } from './recorded-files.ts';
@@ -35,8 +35,8 @@ const manifestTotals = object({
 export type ManifestTotals = Stored<typeof manifestTotals>;
 
 /**
- * Stored form of a manifest. Decoding checks only the form. `verify.ts` checks whether the numbers in the manifest match each other and the
- * files.
+ * Stored form of a manifest. Decoding checks only the form. `manifest-check.ts` checks whether the numbers in the manifest match each
+ * other, and `verify.ts` whether they match the files.
  */
 const exportManifest = object({
   fingerprint: text(/^[0-9a-f]{64}$/),
@@ -73,7 +73,7 @@ export function manifestOf(
   assert(intervals[0]?.fromMs === fromMs && intervals.at(-1)?.toMs === toMs, 'a manifest of another range');
   return {
     fingerprint: fingerprintOf(identity),
-    export: plainIdentity(identity),
+    export: identity,
     complete: isWhole(proof),
     totals: totalsOf(intervals),
     proof,
@@ -128,40 +128,6 @@ function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, byte
   const what = `${manifest} would list ${totals.intervals} intervals and ${totals.files} files and take ${bytes} bytes`;
   const advice = 'export the range in several exports, or raise maxPartSize';
   return destinationError('tooMuch', `${what}, but the maximum is ${largestManifestBytes}: ${advice}`);
-}
-
-/** Throws if the manifest belongs to another export or contradicts itself. In both cases a user has changed the file. */
-export function checkManifest(manifest: Manifest, identity: ExportIdentity, layout: ExportLayout): void {
-  const problem = manifestProblem(manifest, identity);
-  if (problem !== undefined) throw manifestKind.damaged(layout.manifest, problem);
-}
-
-function manifestProblem(manifest: Manifest, identity: ExportIdentity): string | undefined {
-  const { fingerprint, export: described, complete, totals, proof, intervals } = manifest;
-  const gap = [...intervals, { fromMs: identity.toMs }].findIndex(
-    ({ fromMs }, index) => fromMs !== (intervals[index - 1]?.toMs ?? identity.fromMs),
-  );
-  const reachedMs = intervals[gap - 1]?.toMs ?? identity.fromMs;
-  if (gap >= 0) return `its intervals have a gap or an overlap at ${new Date(reachedMs).toISOString()}`;
-  if (fingerprint !== fingerprintOf(identity)) return `it is of another export, ${fingerprint}`;
-  if (!sameValue(described, plainIdentity(identity))) return 'its description does not match its fingerprint';
-  if (!sameValue(totals, totalsOf(intervals))) return 'its totals do not match its intervals';
-  if (complete === isWhole(proof) && isProofOf(proof, intervals)) return undefined;
-  return 'its proof does not match its intervals';
-}
-
-/** Returns whether the ranges of the proof cover the intervals without gaps, and contain the sums of their commit records. */
-export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
-  let next = 0;
-  for (const { fromMs, toMs, level, figures } of proof) {
-    const first = next;
-    while (next < intervals.length && (intervals[next]?.toMs ?? 0) <= toMs) next++;
-    const inside = intervals.slice(first, next);
-    if (inside[0]?.fromMs !== fromMs || inside.at(-1)?.toMs !== toMs) return false;
-    if (!sameValue(figuresOf(inside), figures)) return false;
-    if (level !== 'None' && inside.some(({ incomplete }) => incomplete !== undefined)) return false;
-  }
-  return next === intervals.length;
 }
 
 /** Reads the manifest of an export; undefined if the destination has none. */

@@ -51,8 +51,7 @@ export function proofRangesOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
 ): readonly ProofRange[] {
-  const isAlike = (left: ProofRange, right: ProofRange) => left.level === right.level && right.level !== 'None';
-  return joinProven(partsOf(intervals, verdicts), isAlike);
+  return joinProven(partsOf(intervals, verdicts));
 }
 
 /**
@@ -149,16 +148,14 @@ function byItself(interval: CommitRecord): ProofRange {
   return { fromMs, toMs, level, figures: figuresOf([interval]), compared: [] };
 }
 
-/** Joins neighbouring ranges for which digests compared the same values. */
-export function joinProven<R extends ProvenRange>(
+/** Joins neighbouring ranges that have the same level of proof, if they have one, and for which digests compared the same values. */
+export function joinProven<R extends ProvenRange & { readonly level?: ProofLevel }>(
   ranges: readonly R[],
-  isAlike = (_left: R, _right: R) => true,
 ): readonly R[] {
   const joined: R[] = [];
   for (const range of ranges) {
     const last = joined.at(-1);
-    const isNext = last?.toMs === range.fromMs && areComparedAlike(last, range) && isAlike(last, range);
-    if (last && isNext) joined[joined.length - 1] = join(last, range);
+    if (last?.toMs === range.fromMs && areProvenAlike(last, range)) joined[joined.length - 1] = join(last, range);
     else joined.push(range);
   }
   return joined;
@@ -177,8 +174,9 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Returns whether digests compared the same values of two ranges, and did so in the same way: by slice of time or by interval. */
-function areComparedAlike(left: ProvenRange, right: ProvenRange): boolean {
+/** Returns whether two ranges have the same kind of proof: the same level, and the same values compared by slice of time or by interval. */
+function areProvenAlike<R extends ProvenRange & { readonly level?: ProofLevel }>(left: R, right: R): boolean {
+  if (left.level !== right.level || right.level === 'None') return false;
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;
 }
 

@@ -15,46 +15,12 @@ import { type ComparableFigure, comparableFigures, type DigestVerdict, readVerdi
 import type { ExportLayout } from './export-layout.ts';
 import type { FileFigures } from './file-figures.ts';
 import { readContent } from './file-reader.ts';
-import { type ExportOutput, fingerprintOf } from './fingerprint.ts';
-import { isProofOf, isWhole, type Manifest, readManifest, totalsOf } from './manifest.ts';
+import type { ExportOutput } from './fingerprint.ts';
+import { type Manifest, readManifest } from './manifest.ts';
+import { contradictionsIn, type Difference, type DifferenceKind, isProofOf } from './manifest-check.ts';
 import { readPlan } from './plan-object.ts';
 import { possibleProofs } from './proof-range.ts';
 import { joinSlices, sliceFigureNames, summaryOf } from './slice-figures.ts';
-
-export type DifferenceKind =
-  /** The fingerprint in the manifest is not the fingerprint of the export that the manifest describes. */
-  | 'fingerprint'
-  /** The intervals of the manifest do not cover its time range: they begin too late, end too early, or have a gap. */
-  | 'gap'
-  | 'overlap'
-  /** A total in the manifest differs from the sum over its intervals. */
-  | 'total'
-  /** The `complete` flag of the manifest is wrong: the manifest marks some interval as incomplete, or none. */
-  | 'completeness'
-  /** A commit record in the export's folder contradicts the manifest. */
-  | 'record'
-  | 'missingFile'
-  | 'bytes'
-  | 'sha256'
-  | 'rows'
-  /** A file cannot be read: its bytes are invalid, it is not a regular file, or it has the name of a commit record but is none. */
-  | 'unreadable'
-  /** A file in the export's folder that the manifest does not list. */
-  | 'strayFile'
-  /** Two intervals of the manifest list the same file. */
-  | 'sharedFile'
-  /** The sizes or times of the messages in an interval's files differ from those in its commit record. */
-  | 'figures'
-  /** The proof in the manifest differs from the sums over its intervals, or contradicts the digest verdicts in the export's folder (E6). */
-  | 'proof';
-
-export interface Difference {
-  readonly kind: DifferenceKind;
-  /** Place of the difference as shown to users: a file name, a time, or an interval. */
-  readonly where: string;
-  readonly expected?: string | number;
-  readonly found?: string | number;
-}
 
 export interface Verification {
   readonly manifest: Manifest;
@@ -91,7 +57,7 @@ export async function verifyExport(
   if (!manifest) throw destinationError('absent', `there is no ${layout.manifest} in ${destination.url}`);
   const verdicts = await readVerdicts(destination, layout);
   const differences = [
-    ...differencesWithin(manifest),
+    ...contradictionsIn(manifest),
     ...(await recordDifferences(destination, layout, manifest, verdicts)),
     ...proofDifferences(manifest, verdicts),
     ...(await strayFiles(destination, layout, manifest, verdicts)),
@@ -168,33 +134,6 @@ function proofDifferences({ proof, intervals }: Manifest, verdicts: readonly Dig
   const isPossible =
     verdicts.length === 0 || possibleProofs(intervals, verdicts).some((each) => sameValue(each, proof));
   return isPossible && isProofOf(proof, intervals) ? [] : [{ kind: 'proof', where: 'manifest' }];
-}
-
-/** Returns contradictions inside the manifest, such as a total that differs from the sum over the intervals. */
-function differencesWithin(manifest: Manifest): readonly Difference[] {
-  const { intervals, totals, complete, fingerprint, export: identity } = manifest;
-  const differences: Difference[] = [];
-  const differ = (kind: DifferenceKind, where: string, expected: string | number, found: string | number) => {
-    if (expected !== found) differences.push({ kind, where, expected, found });
-  };
-  differ('fingerprint', 'manifest', fingerprintOf(identity), fingerprint);
-  let reachedMs = identity.fromMs;
-  for (const { fromMs, toMs } of intervals) {
-    if (fromMs !== reachedMs) {
-      differ(fromMs > reachedMs ? 'gap' : 'overlap', `before ${moment(fromMs)}`, moment(reachedMs), moment(fromMs));
-    }
-    reachedMs = Math.max(reachedMs, toMs);
-  }
-  differ(reachedMs < identity.toMs ? 'gap' : 'overlap', 'at the end', moment(identity.toMs), moment(reachedMs));
-  const sums = totalsOf(intervals);
-  for (const [name, sum] of Object.entries(sums)) differ('total', name, sum, totals[name as keyof typeof totals]);
-  differ('completeness', 'manifest', String(isWhole(manifest.proof)), String(complete));
-  const seen = new Set<string>();
-  for (const { name } of intervals.flatMap(({ files }) => files)) {
-    if (seen.has(name)) differences.push({ kind: 'sharedFile', where: name });
-    seen.add(name);
-  }
-  return differences;
 }
 
 /** Compares the commit records with the manifest. A copy of an export may lack the commit records. */

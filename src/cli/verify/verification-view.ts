@@ -4,9 +4,10 @@ import type { CommitRecord, CountSource } from '../../destination/commit-record.
 import type { ComparableFigure } from '../../destination/digest-verdict.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
 import { type Manifest, manifestAdvice } from '../../destination/manifest.ts';
+import type { Difference, DifferenceKind } from '../../destination/manifest-check.ts';
 import { type ProofLevel, type ProofRange, proofLevels } from '../../destination/proof-range.ts';
 import { searchAgainAdvice } from '../../destination/recorded-files.ts';
-import type { Difference, DifferenceKind, Verification } from '../../destination/verify.ts';
+import type { Verification } from '../../destination/verify.ts';
 import { renderTable } from '../render/table.ts';
 import {
   type Paint,

@@ -15,7 +15,6 @@ import { type Coverage, coverageOf } from '../../destination/coverage.ts';
 import { type Destination, longestSilenceMs } from '../../destination/destination.ts';
 import { type DigestVerdict, readVerdicts, settleVerdict } from '../../destination/digest-verdict.ts';
 import {
-  checkManifest,
   type Manifest,
   manifestKind,
   manifestOf,
@@ -23,6 +22,7 @@ import {
   removeStrays,
   writeManifest,
 } from '../../destination/manifest.ts';
+import { checkManifest } from '../../destination/manifest-check.ts';
 import { type ExportPlan, planKind, readPlan, settlePlan } from '../../destination/plan-object.ts';
 import { checkFiles, type ListedFiles, listFiles } from '../../destination/recorded-files.ts';
 import type { ExportTask } from '../search/export-task.ts';

@@ -81,9 +81,9 @@ describe('the fingerprint', () => {
     expect([...touched].sort()).toEqual(Object.keys(identity).sort());
   });
 
-  test('does not depend on the order of members, or on unknown members', () => {
+  test('does not depend on the order of members', () => {
     const shuffled = Object.fromEntries(Object.entries(identity).reverse()) as unknown as ExportIdentity;
-    expect(fingerprintOf({ ...shuffled, settleDelayMs: 3 } as ExportIdentity)).toBe(fingerprintOf(identity));
+    expect(fingerprintOf(shuffled)).toBe(fingerprintOf(identity));
   });
 
   test('is the same as in earlier versions, whose folders contain it', () => {

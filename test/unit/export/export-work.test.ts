@@ -306,11 +306,11 @@ describe('an export', () => {
       [(objects) => objects.set(nameOf(1), Buffer.from('rows')), 'has 4 bytes instead of 3'],
       [
         (objects) => objects.set(manifestName, manifestKind.encode(described)),
-        'its description does not match its fingerprint',
+        'it contradicts itself (fingerprint, manifest)',
       ],
       [
         (objects) => objects.set(manifestName, manifestKind.encode({ ...manifest, complete: false })),
-        'its proof does not match its intervals',
+        'it contradicts itself (completeness, manifest)',
       ],
     ];
     for (const [change, said] of cases) {

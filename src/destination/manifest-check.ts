@@ -1,0 +1,101 @@
+/** Checks a manifest without its files: whether it belongs to an export, and whether its numbers match each other. */
+import { sameValue } from '../base/canonical-text.ts';
+import type { CommitRecord } from './commit-record.ts';
+import { figuresOf } from './digest-verdict.ts';
+import type { ExportLayout } from './export-layout.ts';
+import { type ExportIdentity, fingerprintOf } from './fingerprint.ts';
+import { isWhole, type Manifest, manifestKind, totalsOf } from './manifest.ts';
+import type { ProofRange } from './proof-range.ts';
+
+export type DifferenceKind =
+  /** The fingerprint in the manifest is not the fingerprint of the export that the manifest describes. */
+  | 'fingerprint'
+  /** The intervals of the manifest do not cover its time range: they begin too late, end too early, or have a gap. */
+  | 'gap'
+  | 'overlap'
+  /** A total in the manifest differs from the sum over its intervals. */
+  | 'total'
+  /** The `complete` flag of the manifest is wrong: the manifest marks some interval as incomplete, or none. */
+  | 'completeness'
+  /** A commit record in the export's folder contradicts the manifest. */
+  | 'record'
+  | 'missingFile'
+  | 'bytes'
+  | 'sha256'
+  | 'rows'
+  /** A file cannot be read: its bytes are invalid, it is not a regular file, or it has the name of a commit record but is none. */
+  | 'unreadable'
+  /** A file in the export's folder that the manifest does not list. */
+  | 'strayFile'
+  /** Two intervals of the manifest list the same file. */
+  | 'sharedFile'
+  /** The sizes or times of the messages in an interval's files differ from those in its commit record. */
+  | 'figures'
+  /** The proof in the manifest differs from the sums over its intervals, or contradicts the digest verdicts in the export's folder (E6). */
+  | 'proof';
+
+export interface Difference {
+  readonly kind: DifferenceKind;
+  /** Place of the difference as shown to users: a file name, a time, or an interval. */
+  readonly where: string;
+  readonly expected?: string | number;
+  readonly found?: string | number;
+}
+
+/** Throws if the manifest belongs to another export or contradicts itself. In both cases a user has changed the file. */
+export function checkManifest(manifest: Manifest, identity: ExportIdentity, { manifest: name }: ExportLayout): void {
+  const { fingerprint, proof, intervals } = manifest;
+  if (fingerprint !== fingerprintOf(identity))
+    throw manifestKind.damaged(name, `it is of another export, ${fingerprint}`);
+  const [first] = contradictionsIn(manifest);
+  if (first) {
+    const { kind, where, expected, found } = first;
+    throw manifestKind.damaged(name, `it contradicts itself (${kind}, ${where}): ${found} instead of ${expected}`);
+  }
+  if (!isProofOf(proof, intervals)) throw manifestKind.damaged(name, 'its proof does not match its intervals');
+}
+
+/** Returns contradictions inside the manifest, such as a total that differs from the sum over the intervals. */
+export function contradictionsIn(manifest: Manifest): readonly Difference[] {
+  const { intervals, totals, complete, fingerprint, export: identity } = manifest;
+  const differences: Difference[] = [];
+  const differ = (kind: DifferenceKind, where: string, expected: string | number, found: string | number) => {
+    if (expected !== found) differences.push({ kind, where, expected, found });
+  };
+  differ('fingerprint', 'manifest', fingerprintOf(identity), fingerprint);
+  let reachedMs = identity.fromMs;
+  for (const { fromMs, toMs } of intervals) {
+    if (fromMs !== reachedMs) {
+      differ(fromMs > reachedMs ? 'gap' : 'overlap', `before ${moment(fromMs)}`, moment(reachedMs), moment(fromMs));
+    }
+    reachedMs = Math.max(reachedMs, toMs);
+  }
+  differ(reachedMs < identity.toMs ? 'gap' : 'overlap', 'at the end', moment(identity.toMs), moment(reachedMs));
+  const sums = totalsOf(intervals);
+  for (const [name, sum] of Object.entries(sums)) differ('total', name, sum, totals[name as keyof typeof totals]);
+  differ('completeness', 'manifest', String(isWhole(manifest.proof)), String(complete));
+  const seen = new Set<string>();
+  for (const { name } of intervals.flatMap(({ files }) => files)) {
+    if (seen.has(name)) differences.push({ kind: 'sharedFile', where: name });
+    seen.add(name);
+  }
+  return differences;
+}
+
+/** Returns whether the ranges of the proof cover the intervals without gaps, and contain the sums of their commit records. */
+export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
+  let next = 0;
+  for (const { fromMs, toMs, level, figures } of proof) {
+    const first = next;
+    while (next < intervals.length && (intervals[next]?.toMs ?? 0) <= toMs) next++;
+    const inside = intervals.slice(first, next);
+    if (inside[0]?.fromMs !== fromMs || inside.at(-1)?.toMs !== toMs) return false;
+    if (!sameValue(figuresOf(inside), figures)) return false;
+    if (level !== 'None' && inside.some(({ incomplete }) => incomplete !== undefined)) return false;
+  }
+  return next === intervals.length;
+}
+
+function moment(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
