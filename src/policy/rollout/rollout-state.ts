@@ -126,7 +126,7 @@ export function evaluate(input: DecideInput, pending: PendingChanges, evaluation
   const progress = judged.header.stop
     ? stopped(judged.header)
     : new StageProgress(input, pending, evaluation, judged.header).run();
-  const decided = reapproved(policy.metadata.annotations, judged.header, progress.header);
+  const { header: decided } = progress;
   const { stop } = decided;
   const rollback = stop?.kind === 'rollback' ? rollbackOf(input, pending, decided) : undefined;
   const { header, check, order } =
@@ -191,26 +191,6 @@ function stopFor(
   const kind = action === 'Rollback' && completedAtMs === undefined ? 'rollback' : 'failures';
   const { stage } = exceeded;
   return { kind, message, exceeded, atMs, ...(stage === undefined ? {} : { stage }) };
-}
-
-/**
- * Returns the ledger header after the evaluation of the stages. If an inconclusive stage (no member reached the target) has stopped
- * the rollout, former approvals of this stage no longer hold, and only a new approval ends the stage.
- */
-function reapproved(
-  written: Readonly<Record<string, string>>,
-  before: LedgerHeader,
-  header: LedgerHeader,
-): LedgerHeader {
-  const { stop, approved = [] } = header;
-  if (before.stop || !stop) return header;
-  const approve = written[annotations.approve];
-  const isOwn = parseApproval(approve)?.stage === stop.stage;
-  return {
-    ...header,
-    approved: approved.filter((name) => name !== stop.stage),
-    ...(isOwn && approve !== undefined && { handled: { ...header.handled, approve } }),
-  };
 }
 
 /**
@@ -389,10 +369,16 @@ class StageProgress {
     return byPerson(`a person to examine ${what}${why}, because no maxFailures is set`, reasons.collectorsFailed);
   }
 
+  /** Stops the rollout in an inconclusive stage. Former approvals of the stage are void: only a later approval ends the stage. */
   #stopInconclusive(stage: string, message: string): Held {
+    const { approved = [], handled } = this.#header;
+    const approve = this.#input.policy.metadata.annotations[annotations.approve];
+    const isHandled = approve !== undefined && parseApproval(approve)?.stage === stage;
     this.#header = {
       ...this.#header,
       stop: { kind: 'inconclusive', message, stage, atMs: this.#input.now.wallMs },
+      approved: approved.filter((name) => name !== stage),
+      ...(isHandled && { handled: { ...handled, approve } }),
     };
     return {};
   }

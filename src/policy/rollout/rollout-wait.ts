@@ -84,8 +84,7 @@ function waitForRules({ admission: { refusal, post, waits, isBrisk }, now }: Dec
 
 function toWait({ waitsFor, reason, untilMs = Infinity }: Refusal, who: string, now: Instant): RolloutWait | undefined {
   if (waitsFor === undefined) return undefined;
-  // If the text of the wait already contains a time, no second time is added to the message.
-  const isTold = untilMs === Infinity || untilMs <= now.monotonicMs || /\d{4}-\d\d-\d\dT/.test(waitsFor);
-  const until = isTold ? '' : ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}`;
+  const isKnown = untilMs > now.monotonicMs && untilMs !== Infinity;
+  const until = isKnown ? ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}` : '';
   return { waitingFor: `${waitsFor}${who}${until}`, reason };
 }

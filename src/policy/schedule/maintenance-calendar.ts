@@ -19,7 +19,6 @@ import { sameValue } from '../../base/canonical-text.ts';
 import { CronSchedule } from '../../base/cron.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
 import { type TimeZone, timeZone } from '../../base/time-zone.ts';
-import { isoTime } from '../../controller/status-text.ts';
 import { type Opening, type Span, spanStart, spansFrom, spansOfDay } from './window-spans.ts';
 
 export type WindowVerdict =
@@ -148,7 +147,7 @@ export class MaintenanceCalendar {
     const before = piece && this.#blocks.find(({ endMs }) => endMs === piece.startMs);
     const exclusion = block ?? before;
     if (exclusion) return `the end of the exclusion ${JSON.stringify(exclusion.name)}`;
-    if (piece) return `the maintenance window that opens ${isoTime(piece.startMs)}`;
+    if (piece) return 'the next maintenance window';
     return `a maintenance window longer than the cutoff of ${renderDuration(this.#cutoffMs)}, and no such window will open`;
   }
 

@@ -115,13 +115,11 @@ const maxStopLength = 1024;
 export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership): Overlap | undefined {
   const foreign = memberIndex.members('foreign');
   if (foreign.size === 0) return undefined;
-  const winners = new Map<string, number>();
-  for (const id of foreign) {
+  const winners = Map.groupBy(foreign, (id) => {
     const owner = ownership.owner(id);
-    const name = owner ? `${owner.namespace}/${owner.name}` : 'another';
-    winners.set(name, (winners.get(name) ?? 0) + 1);
-  }
-  const [winner] = [...winners].sort((left, right) => right[1] - left[1])[0] as [string, number];
+    return owner ? `${owner.namespace}/${owner.name}` : 'another';
+  });
+  const [[winner]] = [...winners].sort(([, left], [, right]) => right.length - left.length) as [[string, string[]]];
   return { winner, collectors: foreign.size };
 }
 

@@ -30,8 +30,8 @@ import { decided, PolicyBench, type Seen } from './policy-bench.ts';
 
 /** Rules that forbid the upgrade of web-9. Each has the message that the status shows while the rule holds. */
 export const blockers = {
-  window: /the maintenance window/,
-  'own window': /the maintenance window/,
+  window: /the next maintenance window/,
+  'own window': /the next maintenance window/,
   exclusion: /the end of the exclusion/,
   pause: /Paused by spec.paused/,
   'kill switch': /Paused by the settings/,
