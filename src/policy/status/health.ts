@@ -151,7 +151,7 @@ function stopped({ state, fleet }: HealthInput): Health | undefined {
   const stop = state?.header.stop;
   if (!stop || stop.kind === 'rollback') return undefined;
   const remedy = stop.kind === 'inconclusive' ? afterInconclusive(stop, state.header) : wayOn;
-  const message = `${stopText(stop, state.failedNow)}. Nothing more is started.${inFlight(fleet)} ${remedy}`;
+  const message = `${stopText(stop, state.failedNow)}. No further upgrade starts.${inFlight(fleet)} ${remedy}`;
   return { ...stalled, reason: stopReasons[stop.kind], message };
 }
 

@@ -180,7 +180,7 @@ describe('get', () => {
   });
 
   it('shows the command that retries an aborted rollout', async () => {
-    const message = 'Aborted by a person. Nothing more is started.';
+    const message = 'Aborted by a person. No further upgrade starts.';
     const rollout = {
       id: 'r',
       startTime: '',

@@ -252,7 +252,7 @@ test('the state line of a stopped rollout ends with the cause', () => {
     type,
     status: type === 'Stalled' ? ('True' as const) : ('False' as const),
     reason: 'RolloutStopped',
-    message: '1 failure in stage canary, maxFailures is 0. Nothing more is started.',
+    message: '1 failure in stage canary, maxFailures is 0. No further upgrade starts.',
     lastTransitionTime: ago(56),
   }));
   const summary = { ...rollingStatus.summary, state: 'RolloutStopped' };
