@@ -82,6 +82,18 @@ export class MemoryHost implements Host {
     return written;
   }
 
+  create(): never {
+    return unexpected('create a resource');
+  }
+
+  canRemove(): boolean {
+    return false;
+  }
+
+  remove(): never {
+    return unexpected('remove a resource');
+  }
+
   settings(): OperatorSettings {
     return this.#settings;
   }
@@ -89,6 +101,10 @@ export class MemoryHost implements Host {
   subscribeSettings(): () => void {
     return () => {};
   }
+}
+
+function unexpected(what: string): never {
+  throw new Error(`a command without an operator cannot ${what}`);
 }
 
 function identify({ kind, metadata }: { readonly kind: KindName; readonly metadata: ResourceKey }): string {

@@ -340,11 +340,11 @@ export class ExportRuntime {
     const { host, clock, log } = this.#options;
     const { ttlSecondsAfterFinished: ttl } = resource.spec;
     const endedAt = resource.status?.completionTime;
-    if (ttl === undefined || endedAt === undefined || !host.remove) return requeue(delayMs, isSettled);
+    if (ttl === undefined || endedAt === undefined || !host.canRemove(resource)) return requeue(delayMs, isSettled);
     const leftMs = Date.parse(endedAt) + ttl * 1_000 - clock.now();
     if (leftMs > 0) return requeue(Math.min(delayMs, leftMs), isSettled);
     log.info('the export is removed after ttlSecondsAfterFinished; its files stay', { ttlSeconds: ttl });
-    await host.remove('SearchExport', resource);
+    await host.remove(resource);
     return requeue(delayMs, isSettled);
   }
 

@@ -6,7 +6,7 @@
  * `host.conflict` (handling `backoff`) if the resource changed since it was read. No method waits until the cache
  * contains a write.
  */
-import type { KindName, ResourceOf } from '../api/kinds.ts';
+import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
 import { failure } from '../base/errors.ts';
 import type { SecretText } from '../base/secret-text.ts';
@@ -32,10 +32,22 @@ export interface ResourceSource<R> {
   subscribe(listener: (key: ResourceKey) => void): () => void;
 }
 
-/** Resource that owns a ledger or an Event, identified by kind, name and uid. */
+/** Resource that owns a ledger, an Event or another resource, identified by kind, name and uid. */
 export interface OwnerRef extends ResourceKey {
   readonly kind: KindName;
   readonly uid: string;
+}
+
+/** Resource to create. It is deleted together with its owner. */
+export interface NewResource<K extends KindName> {
+  readonly kind: K;
+  readonly metadata: ResourceKey & {
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+  };
+  /** Spec as a person would write it: members with a default may be absent. */
+  readonly spec: object;
+  readonly owner: OwnerRef;
 }
 
 /** One shard (stored part) of a resource's ledger. */
@@ -175,10 +187,17 @@ export interface Host {
    */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
-   * Deletes the resource with this uid and resource version. Succeeds if the resource is gone or was replaced. Absent
-   * on hosts whose resources are files of users.
+   * Creates a resource in the namespace of its owner. Returns 'exists' if a resource of this kind and name exists,
+   * whoever created it. The cache contains the new resource some time later.
    */
-  remove?<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<void>;
+  create<K extends KindName>(resource: NewResource<K>): Promise<'created' | 'exists'>;
+  /** Returns whether `remove` can delete this resource. Resources that are files of users cannot be deleted. */
+  canRemove(resource: AnyResource): boolean;
+  /**
+   * Deletes the resource with this uid and resource version. Succeeds if the resource is gone. Fails with
+   * `host.conflict` (handling `backoff`) if it was changed or replaced.
+   */
+  remove(resource: AnyResource): Promise<void>;
   /**
    * Current settings of the operator; the same object until they change. Until the settings were read once, they pause
    * everything, so that no work starts too early. While they cannot be read, the last settings apply. If the operator

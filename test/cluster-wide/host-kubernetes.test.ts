@@ -121,7 +121,7 @@ async function doEverything({ host, outcomes }: Operator, owner: OwnerRef): Prom
   await allowed(() => followed.every((resource) => outcomes.seen.has(`WATCH ${resource} 200`)));
   await host.writeStatus(kind, withTarget(await cached(host, owner), '19.500-1'));
   const over = await createExport(host, owner.namespace);
-  await host.remove?.('SearchExport', await host.writeStatus('SearchExport', { ...over, status: {} }));
+  await host.remove(await host.writeStatus('SearchExport', { ...over, status: {} }));
   await host.ledgers.read(owner, 'head');
   const version = await host.ledgers.write(owner, 'head', 'one', undefined);
   await host.ledgers.write(owner, 'head', 'two', version);

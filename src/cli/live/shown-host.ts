@@ -45,6 +45,9 @@ export function showHost(view: LiveView, host: Host): ShownHost {
       confirmStatus: (kind, resource) => {
         if (!known.has(resource.metadata.uid)) showKnown(kind, resource);
       },
+      create: (resource) => host.create(resource),
+      canRemove: (resource) => host.canRemove(resource),
+      remove: (resource) => host.remove(resource),
       settings: () => host.settings(),
       subscribeSettings: (listener) => host.subscribeSettings(listener),
       ledgers: host.ledgers,

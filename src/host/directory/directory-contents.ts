@@ -11,6 +11,7 @@
  * - Invalid input removes nothing. When a manifest becomes invalid, its resource stays as it was, also across a restart
  *   (D1, D2).
  * - Reads and writes run one after the other.
+ * - A resource that the operator created has no manifest. It is deleted as soon as its owner has no manifest.
  */
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import {
@@ -21,14 +22,16 @@ import {
   type ObjectMeta,
   type ResourceOf,
 } from '../../api/kinds.ts';
+import { applyDefaults } from '../../api/schemas.ts';
 import { validateResource } from '../../api/validation.ts';
 import { crossing } from '../../base/boundary.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure } from '../../base/errors.ts';
+import { keyText } from '../../base/key-text.ts';
 import { createUid, type Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
-import type { OperatorSettings, OwnerRef, ResourceKey, ResourceSource } from '../host.ts';
+import type { NewResource, OperatorSettings, OwnerRef, ResourceKey, ResourceSource } from '../host.ts';
 import { DirectorySettings, type FoundSettings, identifySettings } from './directory-settings.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type Found, ManifestReader, quietMs, type Reading } from './manifest-reader.ts';
@@ -194,6 +197,40 @@ export class DirectoryContents {
     );
   }
 
+  create<K extends KindName>({ kind, metadata, spec, owner }: NewResource<K>): Promise<'created' | 'exists'> {
+    return this.#exclusively(async () => {
+      if (this.cache.get(kind, metadata)) return 'exists';
+      const ownerRecord = this.#ownerOf({ ...metadata, owner });
+      if (!ownerRecord) throw failure('wait', 'host.gone', `${owner.kind} ${keyText(owner)} no longer exists`);
+      const { namespace, name, annotations } = metadata;
+      const { directory, manifest } = ownerRecord;
+      const decoded = {
+        kind,
+        key: { namespace, name },
+        spec: applyDefaults(kind, { spec }).spec as DecodedResource['spec'],
+      };
+      const { kind: ownerKind, name: ownerName, uid } = owner;
+      const resource = this.#create(decoded, { annotations, owner: { kind: ownerKind, name: ownerName, uid } });
+      const record: ResourceRecord = { directory, manifest, resource };
+      await crossing('resource.create', () => this.#records.create(record));
+      this.#retained.delete(identifyRecord(record));
+      this.cache.put(record);
+      return 'created';
+    });
+  }
+
+  canRemove({ metadata }: AnyResource): boolean {
+    return metadata.owner !== undefined;
+  }
+
+  remove(resource: AnyResource): Promise<void> {
+    return this.#exclusively(async () => {
+      const { kind, metadata } = resource;
+      if (this.cache.get(kind, metadata)?.resource.metadata.uid !== metadata.uid) return;
+      await crossing('resource.remove', () => this.#removeOwned(this.#expect(kind, resource)));
+    });
+  }
+
   /** Stops reading manifests and writing state. Resolves when the last read or write has ended. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -256,7 +293,9 @@ export class DirectoryContents {
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
-    for (const record of this.cache.all()) {
+    // Owners come first, since a resource without an owner is deleted.
+    const all = [...this.cache.all()].sort((a, b) => Number(isOwned(a)) - Number(isOwned(b)));
+    for (const record of all) {
       if (reading.resources.has(identifyRecord(record))) continue;
       await collectFailure(failures, record, () => this.#adoptAbsent(record, reading));
     }
@@ -272,6 +311,9 @@ export class DirectoryContents {
     const id = identify(kind, key);
     const request = reading.requests.get(id);
     const written = withRequest(decoded.annotations, request);
+    const owned = this.cache.get(kind, key);
+    // The manifest of a user takes the place of a resource that the operator created.
+    if (owned && isOwned(owned)) await this.#removeOwned(owned);
     const known = this.cache.get(kind, key) ?? (await this.#revivable(id, decoded, request));
     if (!known) {
       const created: ResourceRecord = { directory, manifest, resource: this.#create(decoded, written) };
@@ -336,10 +378,14 @@ export class DirectoryContents {
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
     const id = identifyRecord(record);
-    if (reading.mayExist(id)) {
+    if (isOwned(record) || reading.mayExist(id)) {
       const written = withRequest(resource.metadata.annotations, reading.requests.get(id));
       const metadata = annotated(resource.metadata, written);
       if (!sameValue(metadata, resource.metadata)) await this.#change(record, { ...resource, metadata });
+    }
+    if (isOwned(record)) {
+      if (!this.#ownerOf(record.resource.metadata)) await this.#removeOwned(record);
+      return;
     }
     if (this.#isKept(id, reading)) return;
     const retained: ResourceRecord = { ...record, retainedSince: new Date(this.#options.clock.now()).toISOString() };
@@ -376,7 +422,22 @@ export class DirectoryContents {
     this.#retained.delete(identifyRecord(record));
   }
 
-  #create({ kind, key, spec }: DecodedResource, written: UserMetadata): AnyResource {
+  /** Record of the resource that owns another one; undefined if it no longer exists. */
+  #ownerOf({ namespace, owner }: Pick<ObjectMeta, 'namespace' | 'owner'>): ResourceRecord | undefined {
+    if (!owner) return undefined;
+    const record = this.cache.get(owner.kind, { namespace, name: owner.name });
+    return record?.resource.metadata.uid === owner.uid ? record : undefined;
+  }
+
+  async #removeOwned(record: ResourceRecord): Promise<void> {
+    await this.#records.remove(record);
+    this.cache.remove(record);
+  }
+
+  #create(
+    { kind, key, spec }: Pick<DecodedResource, 'kind' | 'key' | 'spec'>,
+    written: UserMetadata & Pick<ObjectMeta, 'owner'>,
+  ): AnyResource {
     const { clock, random } = this.#options;
     return {
       apiVersion: `${apiGroup}/${apiVersionName}`,
@@ -432,6 +493,11 @@ export class DirectoryContents {
     this.#problems = problems;
     this.onProblems();
   }
+}
+
+/** Returns whether the operator created the resource, so that it has no manifest. */
+function isOwned({ resource }: ResourceRecord): boolean {
+  return resource.metadata.owner !== undefined;
 }
 
 function identifyRecord({ resource: { kind, metadata } }: ResourceRecord): string {

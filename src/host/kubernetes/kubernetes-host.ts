@@ -5,12 +5,12 @@
  * Invariant: while nothing changes, the only requests are watches (one per followed kind and namespace, and one for the
  * settings), renewals of the leader's lease, and one list per watch every ten minutes.
  */
-import { type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
+import { type AnyResource, type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
-import type { Host, Leadership, OperatorSettings, OwnerRef, ResourceSource } from '../host.ts';
+import type { Host, Leadership, NewResource, OperatorSettings, OwnerRef, ResourceSource } from '../host.ts';
 import { ApiClient } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
 import { operatorLeaseName, resourcePath } from './api-paths.ts';
@@ -24,7 +24,7 @@ import { ResourceCache } from './resource-cache.ts';
 import { decodeResource } from './resource-decoding.ts';
 import { KubernetesSecretReader } from './secret-reader.ts';
 import { SettingsWatch } from './settings-watch.ts';
-import { ConcurrencyLimit, removeResource, writeStatus } from './status-writer.ts';
+import { ConcurrencyLimit, createResource, removeResource, writeStatus } from './status-writer.ts';
 
 const eventGraceMs = 2_000;
 /** Maximum number of concurrent status writes. More concurrency makes each write slower and gains no throughput. */
@@ -124,8 +124,16 @@ export class KubernetesHost implements Host {
     return written;
   }
 
-  remove<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<void> {
-    return removeResource(this.#client, kind, resource);
+  create<K extends KindName>(resource: NewResource<K>): Promise<'created' | 'exists'> {
+    return this.#writes.run(() => createResource(this.#client, resource));
+  }
+
+  canRemove(): boolean {
+    return true;
+  }
+
+  remove(resource: AnyResource): Promise<void> {
+    return removeResource(this.#client, resource);
   }
 
   settings(): OperatorSettings {

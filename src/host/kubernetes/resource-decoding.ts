@@ -6,7 +6,7 @@
  */
 
 import { readAnnotationWriters } from '../../api/annotation-writers.ts';
-import { apiGroup, apiVersionName, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
+import { apiGroup, apiVersionName, type KindName, kinds, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 import { isRecord } from '../../base/record.ts';
 
 const droppedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -35,6 +35,7 @@ export function decodeMetadata(value: unknown): ObjectMeta | undefined {
   if (typeof name !== 'string' || typeof namespace !== 'string') return undefined;
   if (typeof uid !== 'string' || typeof resourceVersion !== 'string') return undefined;
   const annotationWriters = readAnnotationWriters(value.managedFields);
+  const owner = readOwner(value.ownerReferences);
   return {
     name,
     namespace,
@@ -45,7 +46,17 @@ export function decodeMetadata(value: unknown): ObjectMeta | undefined {
     ...(typeof deletionTimestamp === 'string' ? { deletionTimestamp } : {}),
     annotations: decodeAnnotations(value.annotations),
     ...(annotationWriters && { annotationWriters }),
+    ...(owner && { owner }),
   };
+}
+
+/** Reads the owner that created a resource, if it is a resource of logfleet. */
+function readOwner(references: unknown): ObjectMeta['owner'] {
+  if (!Array.isArray(references)) return undefined;
+  const { apiVersion, kind, name, uid } = references.find((each) => isRecord(each) && each.controller === true) ?? {};
+  if (typeof apiVersion !== 'string' || !apiVersion.startsWith(`${apiGroup}/`) || !Object.hasOwn(kinds, kind))
+    return undefined;
+  return { kind, name: String(name), uid: String(uid) };
 }
 
 function decodeAnnotations(value: unknown): Record<string, string> {

@@ -5,8 +5,9 @@
  * Invariant: a status that another writer changed in the meantime is not overwritten. The write fails with
  * `host.conflict`, and the next reconcile decides again. The server ignores the spec in these writes.
  */
-import { apiGroup, apiVersionName, type KindName, type ResourceOf } from '../../api/kinds.ts';
+import { type AnyResource, apiGroup, apiVersionName, type KindName, type ResourceOf } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
+import type { NewResource } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { errorOfSilence, hasCode } from './api-error.ts';
 import { resourcePath } from './api-paths.ts';
@@ -77,16 +78,30 @@ export class ConcurrencyLimit {
   }
 }
 
-/**
- * Deletes a resource whose spec requests its removal. Only the version that was read is deleted, so a resource that was
- * changed or created again stays. Succeeds if the resource is gone or has changed. Throws on other failures.
- */
-export async function removeResource<K extends KindName>(
+/** Creates a resource with an owner reference, so that Kubernetes deletes it together with its owner. */
+export async function createResource<K extends KindName>(
   client: ApiClient,
-  kind: K,
-  resource: ResourceOf<K>,
-): Promise<void> {
-  const { namespace, name, uid, resourceVersion } = resource.metadata;
+  { kind, metadata, spec, owner }: NewResource<K>,
+): Promise<'created' | 'exists'> {
+  const apiVersion = `${apiGroup}/${apiVersionName}`;
+  const ownerReference = { apiVersion, kind: owner.kind, name: owner.name, uid: owner.uid, controller: true };
+  const body = { apiVersion, kind, metadata: { ...metadata, ownerReferences: [ownerReference] }, spec };
+  const path = resourcePath(kind, metadata.namespace);
+  try {
+    await crossing('resource.create', () => client.call({ method: 'POST', path, query: { fieldManager }, body }));
+    return 'created';
+  } catch (error) {
+    if (hasCode(error, 'host.conflict')) return 'exists';
+    throw error;
+  }
+}
+
+/**
+ * Deletes a resource in the version that was read. Succeeds if the resource is gone. Throws `host.conflict` if it was
+ * changed or created again, and other request errors.
+ */
+export async function removeResource(client: ApiClient, { kind, metadata }: AnyResource): Promise<void> {
+  const { namespace, name, uid, resourceVersion } = metadata;
   const preconditions = { uid, resourceVersion };
   const path = resourcePath(kind, namespace, name);
   try {
@@ -94,6 +109,6 @@ export async function removeResource<K extends KindName>(
       client.call({ method: 'DELETE', path, body: { preconditions, propagationPolicy: 'Background' } }),
     );
   } catch (error) {
-    if (!hasCode(error, 'host.gone') && !hasCode(error, 'host.conflict')) throw error;
+    if (!hasCode(error, 'host.gone')) throw error;
   }
 }
