@@ -1,6 +1,6 @@
 /**
  * Generates files from `crds/`: types and schemas of the kinds that people write (`src/api/generated/`), the reference page
- * (`docs/reference.md`), and the copies for kustomize (`manifests/crds/`). `make generate` writes them. `make verify` writes them, too, and
+ * (`docs/reference.md`), the copies for kustomize (`manifests/crds/`), and the template of runs in the schedule's CRD. `make generate` writes them. `make verify` writes them, too, and
  * fails if that changes a file.
  *
  * Invariant: the output depends only on the files in `crds/`, so two runs give the same bytes.
@@ -10,12 +10,17 @@ import { basename, join } from 'node:path';
 import { parse } from 'yaml';
 import { type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { renderReference } from './reference-page.ts';
+import { withRunTemplate } from './run-template.ts';
 import { renderSchema } from './schema-module.ts';
 import { renderTypes } from './schema-types.ts';
 
 const root = join(import.meta.dirname, '..');
 const crdDirectory = join(root, 'crds');
 const generatedDirectory = join(root, 'src/api/generated');
+
+const searchExport: CustomResourceDefinition = parse(readFileSync(join(crdDirectory, 'search-export.yaml'), 'utf8'));
+const schedule = join(crdDirectory, 'search-export-schedule.yaml');
+writeFileSync(schedule, withRunTemplate(readFileSync(schedule, 'utf8'), searchExport));
 
 const definitions: CustomResourceDefinition[] = [];
 mkdirSync(generatedDirectory, { recursive: true });

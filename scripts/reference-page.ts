@@ -1,6 +1,7 @@
 /** Renders docs/reference.md from the CRDs: every field with its type, default, bounds and description, in the order of the CRD. */
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
+import { runSpecTitle } from './run-template.ts';
 
 /** Oldest Kubernetes version in which every API server supports CEL rules and their `fieldPath`. */
 const oldestKubernetes = '1.29';
@@ -67,7 +68,7 @@ function rowsOf(path: string, schema: StructuralSchema): string[] {
     const memberPath = path === '' ? name : `${path}.${name}`;
     const fallback = schema.required?.includes(name) ? 'required' : defaultOf(member);
     rows.push(`| \`${memberPath}\` | ${typeOf(member)} | ${fallback} | ${cell(meaningOf(member))} |`);
-    if (member.properties) rows.push(...rowsOf(memberPath, member));
+    if (member.properties && member.title !== runSpecTitle) rows.push(...rowsOf(memberPath, member));
     if (member.items?.properties) rows.push(...rowsOf(`${memberPath}[]`, member.items));
   }
   return rows;

@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
 import type { StructuralSchema } from '../src/api/structural-schema.ts';
 import type { CustomResourceDefinition } from './crd-definition.ts';
+import { runSpecImport, runSpecTitle, runSpecType } from './run-template.ts';
 
 const style = { printWidth: 120, singleQuote: true };
 
@@ -22,6 +23,7 @@ export async function renderTypes(definition: CustomResourceDefinition, source: 
   convert(spec, named);
   convert(status, named);
   let text = `/** Generated from ${source} by \`make generate\`. Edit that file instead. */\n`;
+  if (named.has(runSpecTitle)) text += `${runSpecImport}\n`;
   for (const [name, schema] of named) {
     text += `\n${await compile(schema, name, { bannerComment: '', additionalProperties: false, style })}`;
   }
@@ -30,6 +32,10 @@ export async function renderTypes(definition: CustomResourceDefinition, source: 
 
 function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   const { title } = schema;
+  if (title === runSpecTitle) {
+    named.set(title, { ...describe(schema), title, tsType: runSpecType });
+    return { ...describe(schema), tsType: title };
+  }
   if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
   const known = named.get(title);
   if (known === undefined) {

@@ -54,6 +54,10 @@ export const reasons = {
    * unproven intervals. The condition `Complete` is True as well.
    */
   exportedIncomplete: 'ExportedIncomplete',
+  /** All time of a schedule is exported, except the newest run, which may be active. */
+  upToDate: 'UpToDate',
+  /** A schedule has ended, and all its time is exported. */
+  scheduleEnded: 'ScheduleEnded',
 
   // Ready=False and Reconciling=True: logfleet is working, or waits for an event that needs no person.
   /** Collectors are being upgraded, or will be. */
@@ -79,6 +83,8 @@ export const reasons = {
   rollingBack: 'RollingBack',
   /** The spec is new, and the fleet or the destination has not been read yet. */
   progressing: 'Progressing',
+  /** A schedule exports older time: since its start, after a pause or after a downtime. */
+  backfilling: 'Backfilling',
   /** Search jobs of an export are running, or will be. */
   exporting: 'Exporting',
   /**
@@ -133,6 +139,12 @@ export const reasons = {
   internalError: 'InternalError',
 
   // Ready=False and Stalled=True: a person must act.
+  /** Runs of a schedule failed. Their time is exported again only on request. */
+  runsFailed: 'RunsFailed',
+  /** A run of a schedule is stalled. */
+  runStalled: 'RunStalled',
+  /** A run of a schedule cannot be created, since another SearchExport has its name. */
+  runNameTaken: 'RunNameTaken',
   /** The spec has a valid form, but a value cannot be interpreted. */
   invalidSpec: 'InvalidSpec',
   /** The selector matches no collector. Probably a mistake, unless matching collectors will be installed later. */

@@ -5,6 +5,7 @@
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
 import type { SearchExportSpec, SearchExportStatus } from './generated/search-export.ts';
+import type { SearchExportScheduleSpec, SearchExportScheduleStatus } from './generated/search-export-schedule.ts';
 
 /** Writer and time of an annotation on a resource. */
 export interface AnnotationWriter {
@@ -35,6 +36,8 @@ export interface ObjectMeta {
   readonly annotations: Readonly<Record<string, string>>;
   /** Writers of logfleet's own annotations, by annotation name. Absent if unknown. Filled by the host. */
   readonly annotationWriters?: AnnotationWriters;
+  /** Resource of logfleet that created this resource and owns it. Absent if a person created it. */
+  readonly owner?: { readonly kind: KindName; readonly name: string; readonly uid: string };
 }
 
 export interface Resource<K extends string, Spec, Status> {
@@ -53,9 +56,16 @@ export type CollectorVersionPolicy = Resource<
 
 export type SearchExport = Resource<'SearchExport', SearchExportSpec, SearchExportStatus>;
 
+export type SearchExportSchedule = Resource<
+  'SearchExportSchedule',
+  SearchExportScheduleSpec,
+  SearchExportScheduleStatus
+>;
+
 interface Kinds {
   CollectorVersionPolicy: CollectorVersionPolicy;
   SearchExport: SearchExport;
+  SearchExportSchedule: SearchExportSchedule;
 }
 
 export type KindName = keyof Kinds;
@@ -82,6 +92,11 @@ export const kinds: { readonly [K in KindName]: KindInfo } = {
   SearchExport: {
     plural: 'searchexports',
     shortName: 'sx',
+    annotations: [annotations.paused, annotations.requestedAt],
+  },
+  SearchExportSchedule: {
+    plural: 'searchexportschedules',
+    shortName: 'sxs',
     annotations: [annotations.paused, annotations.requestedAt],
   },
 };

@@ -4,6 +4,7 @@
  */
 
 import { collectorVersionPolicySchema } from './generated/collector-version-policy-schema.ts';
+import { searchExportScheduleSchema } from './generated/search-export-schedule-schema.ts';
 import { searchExportSchema } from './generated/search-export-schema.ts';
 import type { KindName } from './kinds.ts';
 import type { StructuralSchema } from './structural-schema.ts';
@@ -11,6 +12,7 @@ import type { StructuralSchema } from './structural-schema.ts';
 export const schemas: { readonly [K in KindName]: StructuralSchema } = {
   CollectorVersionPolicy: collectorVersionPolicySchema,
   SearchExport: searchExportSchema,
+  SearchExportSchedule: searchExportScheduleSchema,
 };
 
 /**

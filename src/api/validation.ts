@@ -9,6 +9,7 @@ import { isRecord } from '../base/record.ts';
 import { evaluateRules } from './cel.ts';
 import { nearest, resembles } from './did-you-mean.ts';
 import { checkExport, checkRange } from './export-check.ts';
+import { checkExportSchedule } from './export-schedule-check.ts';
 import { type Explanation, error, type Finding, warning } from './finding.ts';
 import { isWithin, type JsonPath, valueAt } from './json-path.ts';
 import { apiGroup, apiVersionName, type KindName, kindNames, kinds, ledgerKind } from './kinds.ts';
@@ -173,6 +174,10 @@ const checks: { readonly [K in KindName]: KindChecks } = {
     checkValid: checkExport,
     checkAlways: { path: ['spec', 'timeRange'], check: checkRange },
   },
+  SearchExportSchedule: {
+    checkForm: schemaChecker(schemas.SearchExportSchedule),
+    checkValid: checkExportSchedule,
+  },
 };
 
 /**
@@ -188,6 +193,6 @@ function scheduleExplanation(path: JsonPath, value: unknown): Explanation | unde
   const [, parent] = path;
   if (typeof value !== 'string') return undefined;
   if (parent === 'maintenance' && path.at(-1) === 'schedule') return scheduleProblem(value);
-  if ((parent === 'maintenance' || parent === 'timeRange') && path.at(-1) === 'timeZone') return timeZoneProblem(value);
+  if (path.at(-1) === 'timeZone') return timeZoneProblem(value);
   return undefined;
 }

@@ -58,6 +58,11 @@ const goodSpecs: Readonly<Record<KindName, Readonly<Record<string, string>>>> = 
     timeRange: 'timeRange: {from: "2026-10-01T00:00:00Z", to: "2026-10-02T00:00:00Z"}',
     destination: 'destination: {volume: {name: exports}}',
   },
+  SearchExportSchedule: {
+    schedule: 'schedule: 0 * * * *',
+    template:
+      'template: {spec: {credentialsSecretRef: {name: log-service}, query: error, byReceiptTime: true, destination: {volume: {name: exports}}}}',
+  },
 };
 
 export function readCorpus(folder: 'good' | 'bad'): readonly CorpusManifest[] {
@@ -68,6 +73,7 @@ export function readCorpus(folder: 'good' | 'bad'): readonly CorpusManifest[] {
     ...manifests,
     ...tableManifests('CollectorVersionPolicy', 'bad-policies.yaml'),
     ...tableManifests('SearchExport', 'bad-exports.yaml'),
+    ...tableManifests('SearchExportSchedule', 'bad-schedules.yaml'),
   ];
 }
 
@@ -82,7 +88,8 @@ function fileManifest(file: string, text: string, folder: 'good' | 'bad'): Corpu
     text: expected,
   }));
   const refuses = folder === 'bad' && !/^# API server: cannot say$/m.test(text);
-  const kind = /^kind: SearchExport$/m.test(text) ? 'SearchExport' : 'CollectorVersionPolicy';
+  const [, named] = /^kind: (SearchExport|SearchExportSchedule)$/m.exec(text) ?? [];
+  const kind = (named as KindName | undefined) ?? 'CollectorVersionPolicy';
   const says = /^# API server says: (.+)$/m.exec(text)?.[1] ?? '';
   return { kind, file, text, expectations, apiServer: { refuses, says } };
 }

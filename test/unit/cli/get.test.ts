@@ -289,7 +289,8 @@ describe('get refuses', () => {
   it('an unknown kind, and lists the kinds', async () => {
     await refused({ kind: 'pod' }).toMatchObject({
       code: 'cli.usage',
-      message: "unknown kind 'pod'; write cvp (CollectorVersionPolicy) or sx (SearchExport)",
+      message:
+        "unknown kind 'pod'; write cvp (CollectorVersionPolicy) or sx (SearchExport) or sxs (SearchExportSchedule)",
     });
   });
 

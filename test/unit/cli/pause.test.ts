@@ -168,7 +168,8 @@ describe('KIND/NAME', () => {
 
   it('of an unknown kind lists the kinds', async () => {
     await expect(run(pauseCommand, [samplePolicy()], 'pod/audit')).rejects.toMatchObject({
-      message: "unknown kind 'pod'; write cvp (CollectorVersionPolicy) or sx (SearchExport)",
+      message:
+        "unknown kind 'pod'; write cvp (CollectorVersionPolicy) or sx (SearchExport) or sxs (SearchExportSchedule)",
     });
   });
 

@@ -290,6 +290,7 @@ test('logfleet crds prints every CRD', async () => {
   expect(documents.map((document) => document.toJS({ maxAliasCount: -1 }).metadata.name)).toEqual([
     'collectorversionpolicies.logfleet.dev',
     'ledgers.logfleet.dev',
+    'searchexportschedules.logfleet.dev',
     'searchexports.logfleet.dev',
   ]);
   const files = ['collector-version-policy.yaml', 'ledger.yaml', 'search-export.yaml'];

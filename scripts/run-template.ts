@@ -1,0 +1,56 @@
+/**
+ * Writes the schema of a run's spec into the CRD of SearchExportSchedule: the spec of a SearchExport without the fields that the schedule
+ * decides. A CRD cannot refer to the schema of another CRD.
+ */
+import { stringify } from 'yaml';
+import type { StructuralSchema } from '../src/api/structural-schema.ts';
+import type { CustomResourceDefinition } from './crd-definition.ts';
+
+/** Fields of a SearchExport's spec that a template lacks: a run gets its range from the schedule, which also deletes the run. */
+const leftOut = ['timeRange', 'ttlSecondsAfterFinished', 'paused'];
+/** Title of the copied schema. Types and reference page refer to the spec of a SearchExport instead of repeating it. */
+export const runSpecTitle = 'RunSpec';
+/** TypeScript type of the copied schema, and the import that it needs. */
+export const runSpecType = `Omit<SearchExportSpec, ${leftOut.map((name) => `'${name}'`).join(' | ')}>`;
+export const runSpecImport = "import type { SearchExportSpec } from './search-export.ts';";
+const block = /^( *)# BEGIN generated from search-export\.yaml\n[\s\S]*?^ *# END generated\n/m;
+
+/** Returns the text of the schedule's CRD with the current schema of a SearchExport's spec between its two markers. */
+export function withRunTemplate(text: string, searchExport: CustomResourceDefinition): string {
+  const spec = searchExport.spec.versions[0]?.schema.openAPIV3Schema.properties?.['spec'];
+  if (!spec?.properties) throw new Error('crds/search-export.yaml: the first version needs a spec');
+  const rendered = stringify({ spec: templateOf(spec) }, { lineWidth: 0, aliasDuplicateObjects: false });
+  if (!block.test(text))
+    throw new Error('crds/search-export-schedule.yaml: the markers of the generated part are missing');
+  return text.replace(block, (_, indent: string) => {
+    const lines = rendered
+      .trimEnd()
+      .split('\n')
+      .map((line) => `${indent}${line}\n`);
+    return `${indent}# BEGIN generated from search-export.yaml\n${lines.join('')}${indent}# END generated\n`;
+  });
+}
+
+function templateOf(spec: StructuralSchema): StructuralSchema {
+  const properties = Object.entries(spec.properties ?? {}).filter(([name]) => !leftOut.includes(name));
+  return {
+    ...changeable(spec),
+    title: runSpecTitle,
+    description:
+      'Spec of each run: that of a SearchExport without `timeRange`, `paused` and `ttlSecondsAfterFinished`. The destination cannot be changed.',
+    required: (spec.required ?? []).filter((name) => !leftOut.includes(name)),
+    properties: Object.fromEntries(properties.map(([name, member]) => [name, changeable(member)])),
+  };
+}
+
+/** Copies a schema without its rules about changes. A template can be changed, since it applies to future runs only. */
+function changeable<T>(schema: T): T {
+  if (Array.isArray(schema)) return schema.map(changeable) as T;
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const members = Object.entries(schema).flatMap(([name, value]) => {
+    if (name !== 'x-kubernetes-validations') return [[name, changeable(value)]];
+    const rules = (value as readonly { readonly rule: string }[]).filter(({ rule }) => !/\boldSelf\b/.test(rule));
+    return rules.length === 0 ? [] : [[name, rules]];
+  });
+  return Object.fromEntries(members) as T;
+}

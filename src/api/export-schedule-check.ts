@@ -1,0 +1,52 @@
+/**
+ * Checks of a SearchExportSchedule that neither schema nor CEL can express: invalid cron schedules and times, and problems of the runs that
+ * the template describes. Reads the manifest as written, without defaults, after schema and rules have found no error.
+ */
+import { checkExport } from './export-check.ts';
+import { error, type Finding, warning } from './finding.ts';
+import type { SearchExportScheduleSpec } from './generated/search-export-schedule.ts';
+import { scheduleProblem } from './schedule-check.ts';
+import { readTimeRange, type TimeRange } from './time-range.ts';
+
+/** Spec as people write it: members with a default may be absent or null. */
+type WrittenSchedule = Pick<SearchExportScheduleSpec, 'schedule' | 'template'> & {
+  readonly [K in 'timeZone' | 'startTime' | 'endTime']?: string | null;
+};
+
+/** Text of a time before any `startTime`, and of one after any `endTime`. */
+const [earliest, latest] = ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'];
+
+/** First and last time of a schedule in ms. The first is 0 if the spec names none, and the last is then the end of the year 9999. */
+export function scheduleRange({ timeZone, startTime, endTime }: WrittenSchedule): TimeRange | Finding {
+  const range = readTimeRange({ from: startTime ?? earliest, to: endTime ?? latest, timeZone: timeZone ?? 'UTC' });
+  if (!('problem' in range)) return range;
+  const member = { from: 'startTime', to: 'endTime', timeZone: 'timeZone' }[range.member];
+  return error(['spec', member], 'Invalid', range);
+}
+
+/** Returns the findings of a schedule's spec, including those of its template. */
+export function checkExportSchedule(spec: WrittenSchedule): readonly Finding[] {
+  return [...checkTimes(spec), ...checkTemplate(spec)];
+}
+
+function* checkTimes(spec: WrittenSchedule): Generator<Finding> {
+  const cron = scheduleProblem(spec.schedule);
+  if (cron) yield error(['spec', 'schedule'], 'Invalid', cron);
+  const range = scheduleRange(spec);
+  if ('problem' in range) yield range;
+}
+
+function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
+  const timeRange = { from: earliest, to: latest };
+  for (const finding of checkExport({ ...template.spec, timeRange })) {
+    const [, ...path] = finding.path;
+    yield { ...finding, path: ['spec', 'template', 'spec', ...path] };
+  }
+  if ((template.spec.byReceiptTime ?? null) === null) {
+    yield warning(['spec', 'template', 'spec'], 'Risky', {
+      problem: 'lacks byReceiptTime, so messages that arrive later than settleDelay after their time are in no run',
+      remedy: 'write byReceiptTime: true to miss no late message, or byReceiptTime: false if this is intended',
+      part: 'key',
+    });
+  }
+}

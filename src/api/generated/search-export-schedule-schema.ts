@@ -1,0 +1,561 @@
+/** Generated from crds/search-export-schedule.yaml by `make generate`. Edit that file instead. */
+import type { StructuralSchema } from '../structural-schema.ts';
+
+export const searchExportScheduleSchema: StructuralSchema = {
+  "type": "object",
+  "required": [
+    "spec"
+  ],
+  "x-kubernetes-validations": [
+    {
+      "rule": "!has(self.metadata.name) || size(self.metadata.name) <= 150",
+      "problem": "the name has more than 150 characters",
+      "remedy": "write a shorter one, since the runs are named after it"
+    }
+  ],
+  "properties": {
+    "apiVersion": {
+      "type": "string"
+    },
+    "kind": {
+      "type": "string"
+    },
+    "metadata": {
+      "type": "object"
+    },
+    "spec": {
+      "type": "object",
+      "required": [
+        "schedule",
+        "template"
+      ],
+      "properties": {
+        "schedule": {
+          "type": "string",
+          "example": "0 * * * *",
+          "minLength": 9,
+          "maxLength": 128
+        },
+        "timeZone": {
+          "type": "string",
+          "example": "Europe/Berlin",
+          "minLength": 1,
+          "maxLength": 64,
+          "default": "UTC",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self.matches(\"^[A-Z][A-Za-z0-9_+/-]*$\") && self != \"Local\" && timestamp(\"2000-01-01T00:00:00Z\").getHours(self) >= 0",
+              "remedy": "write a time zone of the IANA database, as in Europe/Berlin"
+            }
+          ]
+        },
+        "startTime": {
+          "type": "string",
+          "example": "2026-10-01T00:00:00",
+          "maxLength": 40,
+          "x-kubernetes-validations": [
+            {
+              "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([Zz]|[+-][0-9]{2}:[0-9]{2})?)$\")",
+              "remedy": "write a local time as in 2026-11-01T00:00:00, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
+            },
+            {
+              "rule": "!self.matches(\"^[0-9]{10}$\") && (!self.matches(\"^[0-9]+$\") || self.endsWith(\"000\"))",
+              "problem": "is no time in whole seconds",
+              "remedy": "write milliseconds that end in 000, as in \"1793491200000\""
+            }
+          ]
+        },
+        "endTime": {
+          "type": "string",
+          "example": "2027-01-01T00:00:00",
+          "maxLength": 40,
+          "x-kubernetes-validations": [
+            {
+              "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([Zz]|[+-][0-9]{2}:[0-9]{2})?)$\")",
+              "remedy": "write a local time as in 2026-11-01T00:00:00, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
+            },
+            {
+              "rule": "!self.matches(\"^[0-9]{10}$\") && (!self.matches(\"^[0-9]+$\") || self.endsWith(\"000\"))",
+              "problem": "is no time in whole seconds",
+              "remedy": "write milliseconds that end in 000, as in \"1793491200000\""
+            }
+          ]
+        },
+        "paused": {
+          "type": "boolean",
+          "default": false
+        },
+        "maxActive": {
+          "type": "integer",
+          "format": "int32",
+          "minimum": 1,
+          "maximum": 10,
+          "default": 2
+        },
+        "backfillOrder": {
+          "type": "string",
+          "enum": [
+            "NewestFirst",
+            "OldestFirst"
+          ],
+          "default": "NewestFirst"
+        },
+        "successfulRunsHistoryLimit": {
+          "type": "integer",
+          "format": "int32",
+          "minimum": 0,
+          "maximum": 100,
+          "default": 3
+        },
+        "failedRunsHistoryLimit": {
+          "type": "integer",
+          "format": "int32",
+          "minimum": 0,
+          "maximum": 100,
+          "default": 3
+        },
+        "template": {
+          "type": "object",
+          "required": [
+            "spec"
+          ],
+          "properties": {
+            "metadata": {
+              "type": "object",
+              "properties": {
+                "labels": {
+                  "type": "object",
+                  "maxProperties": 50,
+                  "additionalProperties": {
+                    "type": "string",
+                    "maxLength": 63
+                  }
+                },
+                "annotations": {
+                  "type": "object",
+                  "maxProperties": 50,
+                  "additionalProperties": {
+                    "type": "string",
+                    "maxLength": 4096
+                  }
+                }
+              }
+            },
+            "spec": {
+              "type": "object",
+              "required": [
+                "credentialsSecretRef",
+                "query",
+                "destination"
+              ],
+              "properties": {
+                "credentialsSecretRef": {
+                  "type": "object",
+                  "example": {
+                    "name": "log-service"
+                  },
+                  "required": [
+                    "name"
+                  ],
+                  "properties": {
+                    "name": {
+                      "type": "string",
+                      "example": "log-service",
+                      "maxLength": 253,
+                      "x-kubernetes-validations": [
+                        {
+                          "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
+                          "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in log-service"
+                        }
+                      ]
+                    }
+                  }
+                },
+                "query": {
+                  "type": "string",
+                  "example": "_sourceCategory=prod/* error",
+                  "maxLength": 16384,
+                  "x-kubernetes-validations": [
+                    {
+                      "rule": "self.matches(\"[^ \\t\\r\\n]\")",
+                      "problem": "is blank",
+                      "remedy": "write what to search for, as in _sourceCategory=prod/* error; * finds everything"
+                    }
+                  ]
+                },
+                "byReceiptTime": {
+                  "type": "boolean",
+                  "default": false
+                },
+                "autoParsingMode": {
+                  "type": "string",
+                  "enum": [
+                    "Manual",
+                    "AutoParse"
+                  ],
+                  "default": "Manual"
+                },
+                "results": {
+                  "type": "string",
+                  "enum": [
+                    "Messages",
+                    "Records"
+                  ],
+                  "default": "Messages"
+                },
+                "requiresRawMessages": {
+                  "type": "boolean"
+                },
+                "parallelism": {
+                  "type": "integer",
+                  "format": "int32",
+                  "minimum": 1,
+                  "maximum": 30,
+                  "default": 4
+                },
+                "output": {
+                  "type": "object",
+                  "default": {},
+                  "properties": {
+                    "format": {
+                      "type": "string",
+                      "enum": [
+                        "NDJSON",
+                        "CSV",
+                        "Parquet"
+                      ],
+                      "default": "NDJSON"
+                    },
+                    "compression": {
+                      "type": "string",
+                      "enum": [
+                        "None",
+                        "Gzip",
+                        "Zstd"
+                      ],
+                      "default": "Gzip"
+                    },
+                    "fields": {
+                      "type": "array",
+                      "maxItems": 200,
+                      "default": [],
+                      "items": {
+                        "type": "string",
+                        "minLength": 1,
+                        "maxLength": 256
+                      }
+                    },
+                    "maxPartSize": {
+                      "type": "string",
+                      "maxLength": 16,
+                      "default": "256Mi",
+                      "x-kubernetes-validations": [
+                        {
+                          "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\")",
+                          "remedy": "write a number of bytes, with k, M, G, T or P for powers of 1000 or Ki, Mi, Gi, Ti or Pi for powers of 1024, as in 256Mi"
+                        },
+                        {
+                          "rule": "!self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\") || (quantity(self).compareTo(quantity(\"1Mi\")) >= 0 && quantity(self).compareTo(quantity(\"32Gi\")) <= 0)",
+                          "remedy": "write a size from 1Mi to 32Gi"
+                        }
+                      ]
+                    },
+                    "csv": {
+                      "type": "object",
+                      "example": {
+                        "formulaGuard": false
+                      },
+                      "properties": {
+                        "formulaGuard": {
+                          "type": "boolean",
+                          "default": true
+                        }
+                      }
+                    }
+                  },
+                  "x-kubernetes-validations": [
+                    {
+                      "rule": "!has(self.csv) || self.format == \"CSV\"",
+                      "fieldPath": ".csv",
+                      "problem": "csv is for format CSV alone",
+                      "remedy": "leave it out, or write format: CSV"
+                    }
+                  ]
+                },
+                "destination": {
+                  "type": "object",
+                  "example": {
+                    "volume": {
+                      "name": "exports"
+                    }
+                  },
+                  "properties": {
+                    "volume": {
+                      "type": "object",
+                      "example": {
+                        "name": "exports",
+                        "path": "audit"
+                      },
+                      "required": [
+                        "name"
+                      ],
+                      "properties": {
+                        "name": {
+                          "type": "string",
+                          "example": "exports",
+                          "maxLength": 63,
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "self.matches(\"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$\")",
+                              "remedy": "write the NAME of one of the operator's --volume NAME=DIR: lower-case letters, digits and '-', as in exports"
+                            }
+                          ]
+                        },
+                        "path": {
+                          "type": "string",
+                          "example": "audit",
+                          "maxLength": 512,
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
+                              "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                            }
+                          ]
+                        }
+                      }
+                    },
+                    "s3": {
+                      "type": "object",
+                      "example": {
+                        "bucket": "log-exports",
+                        "credentialsSecretRef": {
+                          "name": "export-store"
+                        }
+                      },
+                      "required": [
+                        "bucket"
+                      ],
+                      "properties": {
+                        "bucket": {
+                          "type": "string",
+                          "example": "log-exports",
+                          "maxLength": 63,
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "self.matches(\"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$\")",
+                              "remedy": "write the name of a bucket: 3 to 63 lower-case letters, digits, '.' and '-', as in log-exports"
+                            }
+                          ]
+                        },
+                        "prefix": {
+                          "type": "string",
+                          "example": "audit",
+                          "maxLength": 512,
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
+                              "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                            }
+                          ]
+                        },
+                        "region": {
+                          "type": "string",
+                          "example": "eu-central-1",
+                          "maxLength": 64,
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "self.matches(\"^[a-z0-9-]+$\")",
+                              "remedy": "write a region: lower-case letters, digits and '-', as in eu-central-1"
+                            }
+                          ]
+                        },
+                        "endpoint": {
+                          "type": "string",
+                          "example": "https://store.example.com",
+                          "maxLength": 512,
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "self.matches(\"^https?://([A-Za-z0-9.-]+|\\\\[[0-9A-Fa-f:.]+\\\\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$\")",
+                              "remedy": "write an address without user, password, ? and #, as in https://store.example.com; credentials belong into the Secret"
+                            }
+                          ]
+                        },
+                        "forcePathStyle": {
+                          "type": "boolean",
+                          "default": false
+                        },
+                        "credentialsSecretRef": {
+                          "type": "object",
+                          "example": {
+                            "name": "export-store"
+                          },
+                          "required": [
+                            "name"
+                          ],
+                          "properties": {
+                            "name": {
+                              "type": "string",
+                              "example": "export-store",
+                              "maxLength": 253,
+                              "x-kubernetes-validations": [
+                                {
+                                  "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
+                                  "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in export-store"
+                                }
+                              ]
+                            }
+                          }
+                        },
+                        "serverSideEncryption": {
+                          "type": "object",
+                          "example": {
+                            "type": "aws:kms"
+                          },
+                          "required": [
+                            "type"
+                          ],
+                          "properties": {
+                            "type": {
+                              "type": "string",
+                              "example": "aws:kms",
+                              "enum": [
+                                "AES256",
+                                "aws:kms",
+                                "aws:kms:dsse"
+                              ]
+                            },
+                            "kmsKeyID": {
+                              "type": "string",
+                              "example": "alias/log-exports",
+                              "minLength": 1,
+                              "maxLength": 2048
+                            }
+                          },
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "!has(self.kmsKeyID) || self.type != \"AES256\"",
+                              "fieldPath": ".kmsKeyID",
+                              "problem": "kmsKeyID is for keys of the key management",
+                              "remedy": "leave it out, or write type: aws:kms"
+                            }
+                          ]
+                        },
+                        "storageClass": {
+                          "type": "string",
+                          "example": "STANDARD_IA",
+                          "maxLength": 64,
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "self.matches(\"^[A-Za-z0-9_-]+$\")",
+                              "remedy": "write a storage class of the store, as in STANDARD_IA"
+                            }
+                          ]
+                        },
+                        "insecure": {
+                          "type": "boolean",
+                          "default": false
+                        }
+                      },
+                      "x-kubernetes-validations": [
+                        {
+                          "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
+                          "fieldPath": ".endpoint",
+                          "problem": "not encrypted",
+                          "remedy": "write https://, or set insecure if that is meant"
+                        }
+                      ]
+                    }
+                  },
+                  "x-kubernetes-validations": [
+                    {
+                      "rule": "has(self.volume) != has(self.s3)",
+                      "remedy": "write exactly one of the two: volume, as in {name: exports}, or s3, as in {bucket: log-exports}"
+                    }
+                  ]
+                },
+                "limits": {
+                  "type": "object",
+                  "default": {},
+                  "example": {
+                    "maxBytesScanned": "1Ti"
+                  },
+                  "properties": {
+                    "maxMessages": {
+                      "type": "integer",
+                      "format": "int64",
+                      "minimum": 1,
+                      "maximum": 1000000000000
+                    },
+                    "maxBytesScanned": {
+                      "type": "string",
+                      "example": "1Ti",
+                      "maxLength": 16,
+                      "x-kubernetes-validations": [
+                        {
+                          "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\")",
+                          "remedy": "write a number of bytes, with k, M, G, T or P for powers of 1000 or Ki, Mi, Gi, Ti or Pi for powers of 1024, as in 256Mi"
+                        },
+                        {
+                          "rule": "!self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\") || (quantity(self).compareTo(quantity(\"1Mi\")) >= 0 && quantity(self).compareTo(quantity(\"1Pi\")) <= 0)",
+                          "remedy": "write a size from 1Mi to 1Pi"
+                        }
+                      ]
+                    }
+                  }
+                },
+                "activeDeadlineSeconds": {
+                  "type": "integer",
+                  "format": "int64",
+                  "minimum": 1,
+                  "maximum": 2147483647
+                },
+                "incompletePolicy": {
+                  "type": "string",
+                  "enum": [
+                    "Fail",
+                    "Keep"
+                  ],
+                  "default": "Fail"
+                },
+                "proof": {
+                  "type": "string",
+                  "enum": [
+                    "Digest",
+                    "Count"
+                  ],
+                  "default": "Digest"
+                },
+                "settleDelay": {
+                  "type": "string",
+                  "maxLength": 16,
+                  "default": "3m",
+                  "x-kubernetes-validations": [
+                    {
+                      "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
+                      "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                    },
+                    {
+                      "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"24h\"))",
+                      "remedy": "write a duration from 0s to 24h"
+                    }
+                  ]
+                }
+              }
+            }
+          }
+        }
+      },
+      "x-kubernetes-validations": [
+        {
+          "rule": "self.template.spec.destination == oldSelf.template.spec.destination",
+          "fieldPath": ".template.spec.destination",
+          "problem": "cannot be changed, since the records of complete runs lie there",
+          "remedy": "write a new SearchExportSchedule, with another name"
+        }
+      ]
+    },
+    "status": {
+      "type": "object"
+    }
+  }
+};
