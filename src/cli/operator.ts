@@ -1,5 +1,5 @@
 /**
- * The operator: a host, the reconcilers of both kinds, and their controllers. In a cluster, on a directory and in simulations, the same
+ * The operator: a host, the reconcilers of all kinds, and their controllers. In a cluster, on a directory and in simulations, the same
  * operator runs with different hosts, clocks and connections.
  */
 import { Accounts } from '../account/accounts.ts';
@@ -8,11 +8,13 @@ import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import { Controller } from '../controller/controller.ts';
+import { Writer } from '../destination/writer.ts';
 import { ExportReconciler, type ExportReconcilerOptions } from '../export/export-reconciler.ts';
 import { noPlaces } from '../export/export-settings.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { PolicyReconciler } from '../policy/policy-reconciler.ts';
 import type { PolicySettings } from '../policy/settings.ts';
+import { ScheduleReconciler } from '../schedule/schedule-reconciler.ts';
 import { type Connect, connectOverTls } from '../service/connect.ts';
 import type { CommandContext } from './context.ts';
 import { packageVersion } from './version.ts';
@@ -36,14 +38,17 @@ const drainMs = 5_000;
 const drainPollMs = 50;
 const policyWorkers = 16;
 const exportWorkers = 16;
+const scheduleWorkers = 16;
 
 export class Operator {
   readonly #options: OperatorOptions;
   readonly #accounts: Accounts;
   readonly #policies: Controller;
   readonly #exports: Controller;
+  readonly #schedules: Controller;
   readonly #policyReconciler: PolicyReconciler;
   readonly #exportReconciler: ExportReconciler;
+  readonly #scheduleReconciler: ScheduleReconciler;
   readonly #stop = new AbortController();
   #running: Promise<unknown> | undefined;
 
@@ -64,8 +69,12 @@ export class Operator {
       reconciler: this.#policyReconciler,
       source: host.resources('CollectorVersionPolicy'),
     });
+    const { places = noPlaces, openDestination, writer: writerOf = () => Writer.ours(random) } = options.exports ?? {};
+    let identity: Promise<Writer> | undefined;
+    const writer = () => (identity ??= writerOf());
     this.#exportReconciler = new ExportReconciler({
-      ...{ ...ports, host, accounts, places: noPlaces, ...options.exports },
+      ...{ ...ports, host, accounts, places, ...options.exports, writer },
+      onReconciled: (key) => this.#scheduleReconciler.runReconciled(key),
       enqueue: (key: ResourceKey, isUnderWay?: boolean) => this.#exports.enqueue(key, isUnderWay),
     });
     this.#exports = new Controller({
@@ -73,10 +82,23 @@ export class Operator {
       reconciler: this.#exportReconciler,
       source: host.resources('SearchExport'),
     });
+    this.#scheduleReconciler = new ScheduleReconciler({
+      ...{ ...ports, host, places, openDestination, writer, secrets: accounts.secrets },
+      enqueue: (key: ResourceKey) => this.#schedules.enqueue(key),
+    });
+    this.#schedules = new Controller({
+      ...{ ...ports, name: 'searchexportschedule', workers: scheduleWorkers },
+      reconciler: this.#scheduleReconciler,
+      source: host.resources('SearchExportSchedule'),
+    });
   }
 
   get #controllers(): readonly Controller[] {
-    return [this.#policies, this.#exports];
+    return [this.#policies, this.#exports, this.#schedules];
+  }
+
+  get #reconcilers() {
+    return [this.#policyReconciler, this.#exportReconciler, this.#scheduleReconciler];
   }
 
   start(): void {
@@ -98,7 +120,7 @@ export class Operator {
   async stop(): Promise<void> {
     const { clock } = this.#options;
     const deadlineMs = clock.monotonic() + drainMs;
-    const reconcilers = [this.#policyReconciler, this.#exportReconciler];
+    const reconcilers = this.#reconcilers;
     for (const reconciler of reconcilers) reconciler.drain();
     while (!reconcilers.every((reconciler) => reconciler.drained()) && clock.monotonic() < deadlineMs) {
       await sleep(clock, drainPollMs);
@@ -109,7 +131,7 @@ export class Operator {
   /** Stops the operator immediately, without waiting for answers. */
   async kill(): Promise<void> {
     this.#stop.abort(new Error('the operator stops'));
-    await Promise.all([this.#policyReconciler.close(), this.#exportReconciler.close()]);
+    await Promise.all(this.#reconcilers.map((reconciler) => reconciler.close()));
     await this.#accounts.close();
     await this.#running;
   }

@@ -8,8 +8,8 @@
 import { createHash } from 'node:crypto';
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
 import { reasons } from '../api/conditions.ts';
-import type { S3Spec, VolumeSpec } from '../api/generated/search-export.ts';
-import type { SearchExport } from '../api/kinds.ts';
+import type { S3Spec, SearchExportSpec, VolumeSpec } from '../api/generated/search-export.ts';
+import type { ObjectMeta } from '../api/kinds.ts';
 import { requiredStoreMembers, sessionTokenMember } from '../api/secret-manifest.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
@@ -24,6 +24,12 @@ export interface ChosenDestination {
   readonly settings: DestinationSettings;
   /** Hash of the destination's settings and credentials. It changes whenever they change, and reveals none of them. */
   readonly fingerprint: string;
+}
+
+/** Resource that names a destination: an export, or the template of a schedule's runs. */
+export interface NeedsDestination {
+  readonly metadata: Pick<ObjectMeta, 'namespace'>;
+  readonly spec: Pick<SearchExportSpec, 'destination'>;
 }
 
 export interface DestinationChoiceOptions {
@@ -47,7 +53,7 @@ export class DestinationChoice {
    * Returns the current destination. The content of its Secret is at most `secretMaxAgeMs` old; an older one is read
    * again. Throws errors of reading the Secret, and errors that a user must fix.
    */
-  async current(resource: SearchExport): Promise<ChosenDestination> {
+  async current(resource: NeedsDestination): Promise<ChosenDestination> {
     const { clock, secretMaxAgeMs } = this.#options;
     const atMs = clock.monotonic();
     if (this.#known && atMs - this.#known.atMs < secretMaxAgeMs) return this.#known.chosen;
@@ -64,7 +70,7 @@ export class DestinationChoice {
     this.#forgottenAtMs = this.#options.clock.monotonic();
   }
 
-  async #choose({ metadata: { namespace }, spec }: SearchExport): Promise<ChosenDestination> {
+  async #choose({ metadata: { namespace }, spec }: NeedsDestination): Promise<ChosenDestination> {
     const { volume, s3 } = spec.destination;
     if (volume) return withFingerprint(this.#volume(volume, namespace));
     if (s3) return this.#store(s3, namespace);

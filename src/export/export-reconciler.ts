@@ -38,6 +38,8 @@ export interface ExportReconcilerOptions {
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
   /** Wording of messages; by default the wording for a SearchExport. */
   readonly wording?: ExportWording;
+  /** Called after each reconcile of an export, when the cache has its status. */
+  readonly onReconciled?: (key: ResourceKey) => void;
   /** Requests another reconcile of this key. */
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
 }
@@ -90,6 +92,7 @@ export class ExportReconciler implements Reconciler {
       if (runtime.isDormant && this.#runtimes.get(name) === runtime) this.#runtimes.delete(name);
       const newest = this.#source.get(key);
       if (newest && host.leadership.isLeader()) this.#metrics.measure(newest);
+      this.#options.onReconciled?.(key);
     }
   }
 

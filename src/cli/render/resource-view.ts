@@ -4,12 +4,14 @@ import { keyText } from '../../base/key-text.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 import { exportView } from './export-view.ts';
 import { policyView } from './policy-view.ts';
+import { scheduleView } from './schedule-view.ts';
 import { printable } from './text.ts';
 import type { KindView } from './view-layout.ts';
 
 const views: { readonly [K in KindName]: KindView<ResourceOf<K>> } = {
   CollectorVersionPolicy: policyView,
   SearchExport: exportView,
+  SearchExportSchedule: scheduleView,
 };
 
 /** Returns the view of a resource's kind. */

@@ -1,0 +1,94 @@
+/** Renders a schedule: up to which time everything is exported, its gaps and latest runs, its template and its times. All functions are pure. */
+import type { RunStatus, SearchExportScheduleStatus } from '../../api/generated/search-export-schedule.ts';
+import type { SearchExportSchedule } from '../../api/kinds.ts';
+import { conditionOf, holds } from './condition-lines.ts';
+import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
+import { paintWith, printable, renderAgeSince, renderBytes, renderCount } from './text.ts';
+import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
+
+/** Maximum numbers of lines that the view of a schedule shows for each kind of detail. */
+interface Detail {
+  readonly runs: number;
+  readonly gaps: number;
+  readonly events: number;
+}
+
+/** Levels of detail of a live view, from a large window to a small one. */
+const details: readonly Detail[] = [
+  { runs: 8, gaps: 5, events: 3 },
+  { runs: 4, gaps: 3, events: 1 },
+  { runs: 2, gaps: 1, events: 0 },
+  { runs: 0, gaps: 1, events: 0 },
+];
+const everything: Detail = { runs: Number.POSITIVE_INFINITY, gaps: Number.POSITIVE_INFINITY, events: 0 };
+
+export const scheduleView: KindView<SearchExportSchedule> = {
+  render: renderSchedule,
+  renderLine: renderScheduleLine,
+  keyOf: renderScheduleLine,
+  waitOf: () => undefined,
+  reasonOf: (status) => conditionOf(status, 'Ready')?.message,
+  inFlight: ({ summary: { active = 0 } = {} }) =>
+    active === 0 ? undefined : `${renderCount(active, 'active run')} ${active === 1 ? 'continues' : 'continue'}`,
+};
+
+function renderSchedule(resource: SearchExportSchedule, moment: Moment, options: ViewOptions): readonly string[] {
+  const { status = {} } = resource;
+  const { width, height, colour } = options;
+  const levels = height === undefined ? [everything] : details;
+  return renderView(resource, moment, options, levels, ({ runs, gaps }, paint) => ({
+    figure: status.coveredUntil && `lag ${renderAgeSince(status.coveredUntil, moment.nowMs)}`,
+    figures: [figures(status)].filter((line) => line !== ''),
+    wait: holds(status, 'Reconciling') ? conditionOf(status, 'Ready')?.message : undefined,
+    blocks: [
+      ['Runs', renderRuns(status.runs ?? [], runs)],
+      [
+        'Gaps',
+        (status.gaps ?? [])
+          .slice(0, gaps)
+          .map(({ from, to, reason }) => paint('yellow', printable(`${from} to ${to}: ${reason}`))),
+      ],
+    ],
+    further: [['Schedule', renderFacts(facts(resource), { width: width - 2, paint: paintWith(colour) })]],
+  }));
+}
+
+/** Renders the state of a schedule in one line, for outputs without a terminal. */
+function renderScheduleLine(name: string, status: SearchExportScheduleStatus): string {
+  const parts = [figures(status)].filter((part) => part !== '');
+  return `${name}: ${status.summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join('; ')}` : ''}`;
+}
+
+function figures({ coveredUntil, summary, pendingRuns = 0 }: SearchExportScheduleStatus): string {
+  if (coveredUntil === undefined) return '';
+  const { active = 0, failedRuns = 0 } = summary ?? {};
+  return [
+    `exported until ${coveredUntil}`,
+    ...(active === 0 ? [] : [`${active} active`]),
+    ...(pendingRuns === 0 ? [] : [`${pendingRuns} pending`]),
+    ...(failedRuns === 0 ? [] : [`${failedRuns} failed`]),
+  ].join(', ');
+}
+
+function renderRuns(runs: readonly RunStatus[], most: number): readonly string[] {
+  const rows = runs
+    .slice(0, most)
+    .map(({ from, to, state, rows, bytes, name }) => [
+      `${from} to ${to}`,
+      state,
+      rows === undefined ? '' : `${renderCount(rows, 'row')}${bytes === undefined ? '' : `, ${renderBytes(bytes)}`}`,
+      name,
+    ]);
+  const widths = columnWidths(rows);
+  return rows.map((row) => renderRow(row, widths, 2));
+}
+
+function facts({ spec, status = {} }: SearchExportSchedule): readonly Fact[] {
+  return [
+    ['Schedule', `${spec.schedule} in ${spec.timeZone}`],
+    ['Start', status.startTime],
+    ['Last', status.lastScheduleTime],
+    ['Next', status.nextScheduleTime],
+    ['Query', spec.template.spec.query],
+  ];
+}

@@ -1,0 +1,93 @@
+/**
+ * Records of a schedule at its destination, in the folder `<schedule>/schedule`:
+ *
+ * ```text
+ * start.json                                 first time to export, written once (S2)
+ * runs/20261122t120000z-130000z.json         record of a complete run, written once (S1)
+ * ```
+ *
+ * Records are written once and never removed, so a schedule without a status knows which time is exported. The name of a record tells the
+ * time of its run, so listing the names is enough.
+ */
+import type { Destination } from './destination.ts';
+import { folderSegments } from './object-name.ts';
+import { boolean, integer, moment, object, type Stored, StoredKind, text } from './stored-json.ts';
+
+const sha256 = text(/^[0-9a-f]{64}$/);
+
+const runRecord = object({
+  /** Name of the run's SearchExport. */
+  run: text(),
+  fromMs: moment,
+  toMs: moment,
+  /** Fingerprint of the export, which is the name of its folder. */
+  fingerprint: sha256,
+  /** SHA-256 of the manifest, in hexadecimal digits. */
+  manifestSha256: sha256,
+  rows: integer(),
+  bytes: integer(),
+  /** False if the manifest marks a part of the time as incomplete. */
+  complete: boolean,
+});
+export type RunRecord = Stored<typeof runRecord>;
+
+const advice = 'restore the original object';
+const runKind = new StoredKind({ kind: 'logfleet.dev/schedule-run', form: runRecord, advice });
+const startKind = new StoredKind({ kind: 'logfleet.dev/schedule-start', form: object({ fromMs: moment }), advice });
+
+/** Names of a schedule's records, relative to the root of the destination. */
+export class ScheduleLayout {
+  readonly folder: string;
+
+  static of(schedule: string): ScheduleLayout {
+    return new ScheduleLayout(folderSegments(`${schedule}/schedule`).join('/'));
+  }
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  get start(): string {
+    return `${this.folder}/start.json`;
+  }
+
+  get runs(): string {
+    return `${this.folder}/runs`;
+  }
+
+  /** Name of the record of a run. `times` is the part of the run's name that tells its time. */
+  run(times: string): string {
+    return `${this.runs}/${times}.json`;
+  }
+}
+
+/** Writes the first time of a schedule, or returns the time that was written before. */
+export async function settleStart(destination: Destination, layout: ScheduleLayout, fromMs: number): Promise<number> {
+  return (await startKind.settle(destination, layout.start, { fromMs })).fromMs;
+}
+
+/** Writes the record of a complete run, or returns the record of a run of this time that was complete before. */
+export function recordRun(
+  destination: Destination,
+  layout: ScheduleLayout,
+  times: string,
+  record: RunRecord,
+): Promise<RunRecord> {
+  return runKind.settle(destination, layout.run(times), record);
+}
+
+/** Lists the times of the runs with a record, as texts of the records' names. Other files in the folder are ignored. */
+export async function* listRecordedRuns(destination: Destination, layout: ScheduleLayout): AsyncGenerator<string> {
+  for await (const { name } of destination.list(layout.runs)) {
+    if (name.endsWith('.json')) yield name.slice(layout.runs.length + 1, -'.json'.length);
+  }
+}
+
+/** Reads the record of a run; undefined if there is none. Throws `destination.damaged` if it has another form. */
+export function readRunRecord(
+  destination: Destination,
+  layout: ScheduleLayout,
+  times: string,
+): Promise<RunRecord | undefined> {
+  return runKind.read(destination, layout.run(times));
+}

@@ -1,0 +1,82 @@
+/** Index of the runs of all schedules: SearchExports by the schedule that owns them, with their states. */
+import { type ConditionType, findCondition } from '../api/conditions.ts';
+import type { SearchExport } from '../api/kinds.ts';
+import { keyText } from '../base/key-text.ts';
+import type { ResourceKey, ResourceSource } from '../host/host.ts';
+import type { RunState } from './schedule-decision.ts';
+
+interface IndexedRun {
+  readonly key: ResourceKey;
+  readonly uid: string;
+  readonly schedule: ResourceKey;
+  readonly scheduleUid: string;
+  readonly state: RunState;
+}
+
+export class RunIndex {
+  readonly #exports: ResourceSource<SearchExport>;
+  readonly #onChange: (schedule: ResourceKey) => void;
+  readonly #runs = new Map<string, IndexedRun>();
+  /** Runs of each schedule, by the uid of the schedule. */
+  readonly #bySchedule = new Map<string, Map<string, IndexedRun>>();
+  readonly #unsubscribe: () => void;
+
+  /** @param onChange called with the key of a schedule when one of its runs is added or removed, or changes its state */
+  constructor(exports: ResourceSource<SearchExport>, onChange: (schedule: ResourceKey) => void) {
+    this.#exports = exports;
+    this.#onChange = onChange;
+    this.#unsubscribe = exports.subscribe((key) => this.update(key));
+    for (const { metadata } of exports.list()) this.update(metadata);
+  }
+
+  /** Existing runs of the schedule with this uid. */
+  runsOf(uid: string): readonly SearchExport[] {
+    const runs = this.#bySchedule.get(uid)?.values() ?? [];
+    return [...runs].flatMap(({ key }) => this.#exports.get(key) ?? []);
+  }
+
+  /** Reads an export again. Hosts do not report changes by this process, so its reconciler calls this. */
+  update(key: ResourceKey): void {
+    const id = keyText(key);
+    const before = this.#runs.get(id);
+    const resource = this.#exports.get(key);
+    const after = resource && indexedRun(resource);
+    if (before?.uid === after?.uid && before?.state === after?.state) return;
+    if (before) this.#remove(id, before);
+    if (after) this.#add(id, after);
+    for (const run of [before, after]) if (run) this.#onChange(run.schedule);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  #add(id: string, run: IndexedRun): void {
+    this.#runs.set(id, run);
+    const others = this.#bySchedule.get(run.scheduleUid) ?? new Map<string, IndexedRun>();
+    this.#bySchedule.set(run.scheduleUid, others.set(id, run));
+  }
+
+  #remove(id: string, { scheduleUid }: IndexedRun): void {
+    this.#runs.delete(id);
+    const others = this.#bySchedule.get(scheduleUid);
+    others?.delete(id);
+    if (others?.size === 0) this.#bySchedule.delete(scheduleUid);
+  }
+}
+
+/** Returns the run that an export is; undefined for an export that no schedule owns. */
+function indexedRun({ metadata, status }: SearchExport): IndexedRun | undefined {
+  const { namespace, name, uid, owner } = metadata;
+  if (owner?.kind !== 'SearchExportSchedule') return undefined;
+  const schedule = { namespace, name: owner.name };
+  return { key: { namespace, name }, uid, schedule, scheduleUid: owner.uid, state: runStateOf(status) };
+}
+
+/** State of a run, from the conditions in the status of its export. */
+export function runStateOf(status: SearchExport['status']): RunState {
+  const holds = (type: ConditionType) => findCondition(status?.conditions, type)?.status === 'True';
+  if (holds('Complete')) return 'Complete';
+  if (holds('Failed')) return 'Failed';
+  return holds('Stalled') ? 'Stalled' : 'Active';
+}

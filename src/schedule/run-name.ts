@@ -1,0 +1,36 @@
+/**
+ * Names of runs. The name of a run follows from the schedule's name and the time that the run covers, so a run that is created twice has
+ * the same name, and its second creation fails.
+ */
+import type { TimeSpan } from './time-spans.ts';
+
+/**
+ * Returns the name of a run, as in `errors-20261122t120000z-130000z`. The end has a date only if the run does not end on the UTC day on
+ * which it starts. Times are exact to the second, as all times of a schedule are.
+ */
+export function runName(schedule: string, span: TimeSpan): string {
+  return `${schedule}-${runTimes(span)}`;
+}
+
+/** Returns the part of a run's name that tells its time, as in `20261122t120000z-130000z`. */
+export function runTimes({ fromMs, toMs }: TimeSpan): string {
+  const [from, to] = [fromMs, toMs].map((atMs) => new Date(atMs).toISOString().slice(0, 19).replace(/[-:]/g, ''));
+  const [fromDay, toDay] = [from, to].map((text = '') => text.slice(0, 8));
+  return `${from}z-${fromDay === toDay ? to?.slice(9) : to}z`.toLowerCase();
+}
+
+const form = /^(\d{8})t(\d{6})z-(?:(\d{8})t)?(\d{6})z$/;
+
+/** Reads a text of `runTimes`. Returns undefined for any other text. */
+export function readRunTimes(text: string): TimeSpan | undefined {
+  const [, fromDay, fromTime, toDay = fromDay, toTime] = form.exec(text) ?? [];
+  const fromMs = instantOf(fromDay, fromTime);
+  const toMs = instantOf(toDay, toTime);
+  const isRead = fromMs < toMs && runTimes({ fromMs, toMs }) === text;
+  return isRead ? { fromMs, toMs } : undefined;
+}
+
+function instantOf(day = '', time = ''): number {
+  const date = day.replace(/(....)(..)(..)/, '$1-$2-$3');
+  return Date.parse(`${date}T${time.replace(/(..)(..)(..)/, '$1:$2:$3')}Z`);
+}

@@ -1,0 +1,171 @@
+/**
+ * Decides, without any side effect, what a schedule does next: which complete runs it records, which runs it creates and deletes, and which
+ * time is covered or failed (S1 to S6). The reconciler gathers the snapshot and carries the decision out.
+ */
+import { runName } from './run-name.ts';
+import type { TickCalendar } from './tick-calendar.ts';
+import { contains, coveredUntil, type TimeSpan, union, without } from './time-spans.ts';
+
+/**
+ * State of a run, as its SearchExport shows it.
+ * - `Active`: the run works or waits for an event that needs no person.
+ * - `Stalled`: a person must act, for example create a Secret. Another run would stall likewise.
+ * - `Failed`: the run reached a limit, or its rows are not proven complete. Another run is not affected.
+ * - `Complete`: all rows are in files, and the manifest is written.
+ */
+export type RunState = 'Active' | 'Stalled' | 'Failed' | 'Complete';
+
+/** SearchExport that the schedule created. */
+export interface Run {
+  readonly name: string;
+  readonly span: TimeSpan;
+  readonly state: RunState;
+  /** Reason of the run's condition `Ready`. */
+  readonly reason: string;
+}
+
+/** Time range whose run failed. It is exported again only when a person requests it. */
+export interface Gap {
+  readonly span: TimeSpan;
+  readonly run: string;
+  readonly reason: string;
+}
+
+export interface ScheduleSettings {
+  /** Name of the schedule. */
+  readonly name: string;
+  readonly calendar: TickCalendar;
+  /** First time to export. */
+  readonly startMs: number;
+  /** Last time to export, excluded; infinite if the schedule has no end. */
+  readonly endMs: number;
+  readonly maxActive: number;
+  readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
+  readonly successfulRunsHistoryLimit: number;
+  readonly failedRunsHistoryLimit: number;
+}
+
+/** Input of the decision. `R` is the type of runs, which the caller can extend. */
+export interface ScheduleSnapshot<R extends Run = Run> {
+  readonly nowMs: number;
+  readonly settings: ScheduleSettings;
+  readonly isPaused: boolean;
+  /** Time of the runs that are recorded as complete; a result of `union`. */
+  readonly recorded: readonly TimeSpan[];
+  /** Gaps that status contains. */
+  readonly gaps: readonly Gap[];
+  /** All runs of the schedule that exist. */
+  readonly runs: readonly R[];
+  /** Returns whether the namespace has a SearchExport of this name that the schedule does not own. */
+  readonly isTaken: (name: string) => boolean;
+  /** True if a person has requested that failed runs are repeated. */
+  readonly isRetryRequested: boolean;
+}
+
+export interface ScheduleDecision<R extends Run = Run> {
+  /** Complete runs without a record. Their time counts as covered when the record is written. */
+  readonly record: readonly R[];
+  /** Failed runs to delete before the status is written, since a person has requested that they are repeated. */
+  readonly repeat: readonly R[];
+  /** Ended runs to delete after the status is written, which then contains their gaps. */
+  readonly remove: readonly R[];
+  /** Time ranges of the runs to create, in this order. */
+  readonly create: readonly TimeSpan[];
+  /** Gaps to store in status, in ascending order. */
+  readonly gaps: readonly Gap[];
+  /** Names of due runs that cannot be created, since other SearchExports have these names. */
+  readonly taken: readonly string[];
+  /** Number of due runs that do not exist yet, including those of `create`. Counted up to `mostCounted`. */
+  readonly pending: number;
+  /** Number of runs that hold one of the `maxActive` slots. */
+  readonly active: number;
+  /** Time up to which everything since the start is covered. */
+  readonly coveredUntilMs: number;
+  /** Last tick until now; undefined if there was none. */
+  readonly lastTickMs: number | undefined;
+  /** Time at which the next run becomes due; undefined if the schedule has ended. */
+  readonly nextDueMs: number | undefined;
+}
+
+/** Number of gaps at which no further run is created before a person has looked (S5). */
+export const mostGaps = 100;
+/** Number of pending runs at which counting ends. */
+export const mostCounted = 1_000;
+
+export function decideSchedule<R extends Run>(snapshot: ScheduleSnapshot<R>): ScheduleDecision<R> {
+  const { nowMs, settings, recorded, runs, isTaken } = snapshot;
+  const { name, calendar, startMs, endMs, maxActive } = settings;
+  const repeat = snapshot.isRetryRequested ? runs.filter(hasFailed) : [];
+  const present = runs.filter((run) => !repeat.includes(run));
+  const gaps = gapsOf(snapshot, present);
+  const lastTickMs = calendar.lastUntil(nowMs);
+  const settled = union([...recorded, ...[...gaps, ...present].map(({ span }) => span)]);
+  // Time before a run is due even if a changed schedule has its last tick earlier.
+  const closedMs = Math.max(lastTickMs ?? startMs, settled.at(-1)?.toMs ?? startMs);
+  const dueUntilMs = nowMs >= endMs ? endMs : Math.min(closedMs, endMs);
+  const open = without({ fromMs: startMs, toMs: dueUntilMs }, settled);
+  const due = [...first(dueRuns(open, dueUntilMs, settings), mostCounted)];
+  const free = due.filter((span) => !isTaken(runName(name, span)));
+  const active = present.filter(({ state }) => state === 'Active' || state === 'Stalled').length;
+  const mayCreate = !snapshot.isPaused && gaps.length < mostGaps;
+  const nextTickMs = calendar.firstAfter(Math.max(nowMs, startMs));
+  return {
+    record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
+    remove: beyondHistory(present, snapshot),
+    create: mayCreate ? free.slice(0, Math.max(0, maxActive - active)) : [],
+    taken: due.filter((span) => !free.includes(span)).map((span) => runName(name, span)),
+    pending: due.length,
+    coveredUntilMs: coveredUntil(recorded, startMs),
+    nextDueMs: nowMs >= endMs ? undefined : Math.min(nextTickMs ?? endMs, endMs),
+    ...{ repeat, active, gaps, lastTickMs },
+  };
+}
+
+function hasFailed({ state }: Run): boolean {
+  return state === 'Failed';
+}
+
+/** Gaps in ascending order: those of failed runs that exist, and stored gaps whose time is neither recorded nor exported now. */
+function gapsOf({ gaps, recorded, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
+  const found = present.filter(hasFailed).map(({ span, name: run, reason }) => ({ span, run, reason }));
+  const replaced = union([...recorded, ...present.map(({ span }) => span)]);
+  const stored = isRetryRequested ? [] : gaps.filter(({ span }) => without(span, replaced).length > 0);
+  return [...stored, ...found].sort((a, b) => a.span.fromMs - b.span.fromMs);
+}
+
+/** Time ranges of the due runs in the order of their creation: the newest run first if it has just become due, then older ones (S3). */
+function* dueRuns(open: readonly TimeSpan[], dueUntilMs: number, settings: ScheduleSettings): Generator<TimeSpan> {
+  const { calendar, backfillOrder } = settings;
+  const newestFirst = (function* () {
+    for (const span of open.toReversed()) yield* calendar.divideBackwards(span);
+  })();
+  if (backfillOrder === 'NewestFirst') {
+    yield* newestFirst;
+    return;
+  }
+  const [newest] = first(newestFirst, 1);
+  const isJustDue = newest?.toMs === dueUntilMs;
+  if (newest && isJustDue) yield newest;
+  for (const span of open) {
+    for (const part of calendar.divide(span)) if (!isJustDue || part.toMs !== dueUntilMs) yield part;
+  }
+}
+
+function* first<T>(items: Iterable<T>, count: number): Generator<T> {
+  let left = count;
+  for (const item of items) {
+    if (left-- <= 0) return;
+    yield item;
+  }
+}
+
+/** Ended runs beyond the history limits, the oldest first. A complete run without a record stays. */
+function beyondHistory<R extends Run>(present: readonly R[], { settings, recorded }: ScheduleSnapshot): readonly R[] {
+  const sorted = present.toSorted((a, b) => a.span.toMs - b.span.toMs);
+  const complete = sorted.filter(({ state, span }) => state === 'Complete' && contains(recorded, span));
+  const failed = sorted.filter(hasFailed);
+  return [
+    ...complete.slice(0, Math.max(0, complete.length - settings.successfulRunsHistoryLimit)),
+    ...failed.slice(0, Math.max(0, failed.length - settings.failedRunsHistoryLimit)),
+  ];
+}

@@ -1,0 +1,75 @@
+/** Decides the health of a schedule for its conditions. The checks are ordered by precedence: the first one that applies decides. */
+import { reasons } from '../api/conditions.ts';
+import type { LogfleetError } from '../base/errors.ts';
+import { counted } from '../base/number-text.ts';
+import type { Health } from '../controller/health.ts';
+import { isoTime } from '../controller/status-text.ts';
+import { mostCounted, mostGaps, type Run, type ScheduleDecision } from './schedule-decision.ts';
+
+export interface ScheduleHealthInput {
+  /** Kind and name of the schedule for commands, as in `sxs/errors -n logging`. */
+  readonly target: string;
+  /** Setting or annotation that pauses the schedule; undefined if it is not paused. */
+  readonly pausedBy: string | undefined;
+  /** Error that prevents all work on the schedule; undefined if there is none. */
+  readonly problem: LogfleetError | undefined;
+  /** Undefined if the problem prevented a decision. */
+  readonly decision: ScheduleDecision | undefined;
+  readonly runs: readonly Run[];
+}
+
+const quiet = { reconciling: false, stalled: false } as const;
+const stalled = { ready: 'False', reconciling: false, stalled: true } as const;
+const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
+
+export function scheduleHealth(input: ScheduleHealthInput): Health {
+  const { problem, decision, pausedBy, runs, target } = input;
+  if (problem) return healthOfProblem(problem);
+  if (!decision)
+    return { ...atWork, reason: reasons.progressing, message: 'The destination is read for the first time.' };
+  const { gaps, taken, pending, active, coveredUntilMs, lastTickMs, nextDueMs } = decision;
+  const covered = `Everything until ${isoTime(coveredUntilMs)} is exported.`;
+  if (pausedBy !== undefined) {
+    const message = `${covered} Paused by ${pausedBy}: no run is created. To resume: logfleet resume ${target}`;
+    return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
+  }
+  const [gap] = gaps;
+  if (gap) {
+    const stop = gaps.length >= mostGaps ? ` No further run is created while there are ${mostGaps} gaps.` : '';
+    const failed =
+      gaps.length === 1 ? `Run ${gap.run} failed` : `${gaps.length} runs failed, the first one is ${gap.run}`;
+    const message = `${failed}: ${gap.reason}. Its time is not exported.${stop} To export it again: logfleet retry ${target}`;
+    return { ...stalled, reason: reasons.runsFailed, message };
+  }
+  const waiting = runs.find(({ state }) => state === 'Stalled');
+  if (waiting) {
+    const message = `Run ${waiting.name} needs help: ${waiting.reason}. To see why: logfleet get sx/${waiting.name}`;
+    return { ...stalled, reason: reasons.runStalled, message };
+  }
+  const [name] = taken;
+  if (name !== undefined) {
+    const message = `Run ${name} cannot be created, since another SearchExport has this name. Delete it, or recreate the schedule with another name.`;
+    return { ...stalled, reason: reasons.runNameTaken, message };
+  }
+  const isOlder = ({ span, state }: Run) => state === 'Active' && span.toMs < (lastTickMs ?? 0);
+  if (pending > 0 || runs.some(isOlder)) {
+    const count = pending === mostCounted ? `at least ${pending}` : `${pending}`;
+    const message = `${covered} Later time is not exported completely: ${counted(active, 'run')} ${active === 1 ? 'is' : 'are'} active, and ${count} will follow.`;
+    return { ...atWork, reason: reasons.backfilling, message };
+  }
+  const isActive = active === 0 ? '' : ` ${counted(active, 'run')} ${active === 1 ? 'is' : 'are'} active.`;
+  if (nextDueMs === undefined) {
+    const isOver = active === 0;
+    const reason = isOver ? reasons.scheduleEnded : reasons.upToDate;
+    return { ...quiet, ready: 'True', reason, message: `${covered}${isActive} The schedule has ended.` };
+  }
+  const message = `${covered}${isActive} The next run is due at ${isoTime(nextDueMs)}.`;
+  return { ...quiet, ready: 'True', reason: reasons.upToDate, message };
+}
+
+/** Health of a schedule that cannot work, because of its spec, a Secret, the destination or the API server. */
+function healthOfProblem({ handling, reason = reasons.internalError, message }: LogfleetError): Health {
+  return handling.kind === 'stall'
+    ? { ...stalled, reason, message }
+    : { ...atWork, reason, message: `${message}. logfleet retries.`, outage: true };
+}

@@ -1,0 +1,110 @@
+/** Reconciler of SearchExportSchedules, with one runtime per schedule. Runtimes are dropped when the term of leadership changes. */
+import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
+import type { SearchExportSchedule } from '../api/kinds.ts';
+import type { Clock } from '../base/clock.ts';
+import { keyText } from '../base/key-text.ts';
+import type { Logger } from '../base/log.ts';
+import { type Reconciler, type Result, requeue } from '../controller/reconciler.ts';
+import type { Destination } from '../destination/destination.ts';
+import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
+import type { Writer } from '../destination/writer.ts';
+import { DestinationChoice } from '../export/chosen-destination.ts';
+import { type ExportPlaces, exportSettings } from '../export/export-settings.ts';
+import type { Host, ResourceKey } from '../host/host.ts';
+import { RunIndex } from './run-index.ts';
+import { ScheduleRuntime } from './schedule-runtime.ts';
+
+export interface ScheduleReconcilerOptions {
+  readonly host: Host;
+  readonly secrets: AwaitedSecrets;
+  readonly clock: Clock;
+  /** Identity of this process, which its uploads contain. */
+  readonly writer: () => Promise<Writer>;
+  readonly log: Logger;
+  readonly places: ExportPlaces;
+  /** Opens a destination; the real one by default. */
+  readonly openDestination?: ((settings: DestinationSettings) => Promise<Destination>) | undefined;
+  /** Requests another reconcile of this key. */
+  readonly enqueue: (key: ResourceKey) => void;
+}
+
+/** Delay in ms before a schedule is reconciled again if its runs have not been listed yet. */
+const listDelayMs = 1_000;
+
+export class ScheduleReconciler implements Reconciler {
+  readonly #options: ScheduleReconcilerOptions;
+  readonly #index: RunIndex;
+  readonly #runtimes = new Map<string, ScheduleRuntime>();
+  readonly #unsubscribe: () => void;
+  #term = 0;
+  #isDraining = false;
+
+  constructor(options: ScheduleReconcilerOptions) {
+    const { host, enqueue } = options;
+    this.#options = options;
+    this.#index = new RunIndex(host.resources('SearchExport'), enqueue);
+    this.#unsubscribe = host.subscribeSettings(() => {
+      for (const { metadata } of host.resources('SearchExportSchedule').list()) enqueue(metadata);
+    });
+  }
+
+  async reconcile(key: ResourceKey): Promise<Result> {
+    const { host } = this.#options;
+    this.#followLeadership();
+    if (this.#isDraining) return { kind: 'settled' };
+    const resource = host.resources('SearchExportSchedule').get(key);
+    const id = keyText(key);
+    if (resource?.metadata.uid !== this.#runtimes.get(id)?.uid) this.#runtimes.delete(id);
+    if (!resource || resource.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
+    // Without the list of runs, a run could be created twice.
+    if (!host.resources('SearchExport').synced()) return requeue(listDelayMs, false);
+    const writer = await this.#options.writer();
+    const runtime = this.#runtimes.get(id) ?? this.#begin(resource, writer);
+    this.#runtimes.set(id, runtime);
+    return runtime.reconcile(resource);
+  }
+
+  /** Follows a change of a run that this process has written. */
+  runReconciled(key: ResourceKey): void {
+    this.#index.update(key);
+  }
+
+  /** Prevents further work on schedules. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  /** A schedule has no work that outlasts a reconcile. */
+  drained(): boolean {
+    return true;
+  }
+
+  async close(): Promise<void> {
+    this.#unsubscribe();
+    this.#index.close();
+  }
+
+  #begin(resource: SearchExportSchedule, writer: Writer): ScheduleRuntime {
+    const { host, clock, log, places, secrets } = this.#options;
+    const { namespace, name, uid } = resource.metadata;
+    const { secretMaxAgeMs } = exportSettings;
+    const open = (settings: DestinationSettings) =>
+      openDestination(settings, { clock, writer, environment: places.environment });
+    return new ScheduleRuntime(resource, {
+      ...{ host, clock },
+      log: log.with({ namespace, schedule: name }),
+      destination: new DestinationChoice({ secrets, places, clock, secretMaxAgeMs }),
+      openDestination: this.#options.openDestination ?? open,
+      runs: () => this.#index.runsOf(uid),
+      draining: () => this.#isDraining,
+    });
+  }
+
+  /** Drops all runtimes in a new term, since another leader may have created runs and records meanwhile. */
+  #followLeadership(): void {
+    const { leadership } = this.#options.host;
+    if (leadership.term() === this.#term) return;
+    this.#term = leadership.term();
+    this.#runtimes.clear();
+  }
+}

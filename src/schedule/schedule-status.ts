@@ -1,0 +1,95 @@
+/** Composes the status of a schedule. */
+import type { RunStatus, SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
+import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
+import { describeHealth, type Health } from '../controller/health.ts';
+import { echoOfRequest, isoTime } from '../controller/status-text.ts';
+import type { Run, ScheduleDecision } from './schedule-decision.ts';
+import type { TimeSpan } from './time-spans.ts';
+
+/** Maximum numbers of items in lists of the status, as in the CRD. */
+const mostCovered = 100;
+const mostRuns = 50;
+
+/** Run with its resource, which is undefined if the run was just created and is not in the cache yet. */
+export interface ObservedRun extends Run {
+  readonly resource: SearchExport | undefined;
+}
+
+export interface ScheduleStatusInput {
+  readonly resource: SearchExportSchedule;
+  readonly before: SearchExportScheduleStatus | undefined;
+  readonly health: Health;
+  readonly nowMs: number;
+  /** Undefined if a problem prevented the decision. Figures of a former decision then stay. */
+  readonly found:
+    | {
+        readonly startMs: number;
+        readonly recorded: readonly TimeSpan[];
+        readonly runs: readonly ObservedRun[];
+        readonly decision: ScheduleDecision;
+      }
+    | undefined;
+}
+
+export function scheduleStatus({
+  resource,
+  before,
+  health,
+  nowMs,
+  found,
+}: ScheduleStatusInput): SearchExportScheduleStatus {
+  const { generation } = resource.metadata;
+  const { conditions, outageStartTime, ...figures } = before ?? {};
+  const kept = { ...(conditions && { conditions }), ...(outageStartTime && { outageStartTime }) };
+  return {
+    ...figures,
+    ...(found ? describe(resource, before, found) : {}),
+    observedGeneration: generation,
+    summary: {
+      ...before?.summary,
+      ...(found && { active: found.decision.active, failedRuns: found.decision.gaps.length }),
+      state: health.reason,
+    },
+    ...describeHealth(kept, health, generation, isoTime(nowMs)),
+  };
+}
+
+function describe(
+  resource: SearchExportSchedule,
+  before: SearchExportScheduleStatus | undefined,
+  { startMs, recorded, runs, decision }: NonNullable<ScheduleStatusInput['found']>,
+): SearchExportScheduleStatus {
+  const { lastTickMs, nextDueMs, coveredUntilMs, pending, gaps } = decision;
+  return {
+    ...echoOfRequest(resource),
+    startTime: isoTime(startMs),
+    coveredUntil: isoTime(coveredUntilMs),
+    ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
+    // An absent time replaces the time of a former status.
+    ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
+    pendingRuns: Math.max(0, pending - decision.create.length),
+    covered: recorded.slice(-mostCovered).map(renderSpan),
+    gaps: gaps.map(({ span, run, reason }) => ({ ...renderSpan(span), run, reason })),
+    runs: latestRuns(before?.runs ?? [], runs),
+  };
+}
+
+function renderSpan({ fromMs, toMs }: TimeSpan) {
+  return { from: isoTime(fromMs), to: isoTime(toMs) };
+}
+
+/** Latest runs, newest first: existing runs, and ended runs whose resources are deleted. */
+function latestRuns(shown: readonly RunStatus[], existing: readonly ObservedRun[]): readonly RunStatus[] {
+  const runs = new Map(
+    shown.filter(({ state }) => state === 'Complete' || state === 'Failed').map((run) => [run.name, run]),
+  );
+  for (const run of existing) runs.set(run.name, runStatus(run));
+  return [...runs.values()].sort((a, b) => Date.parse(b.from) - Date.parse(a.from)).slice(0, mostRuns);
+}
+
+function runStatus({ name, span, state, resource }: ObservedRun): RunStatus {
+  const manifest = resource?.status?.manifest;
+  const result =
+    state === 'Complete' && manifest ? { rows: manifest.rows, bytes: manifest.bytes, manifest: manifest.url } : {};
+  return { name, ...renderSpan(span), state, ...result };
+}

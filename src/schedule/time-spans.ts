@@ -1,0 +1,42 @@
+/** Sets of time: lists of spans that are in ascending order and neither touch nor overlap. */
+
+/** Span of time in ms since the epoch. The start is included, the end is excluded. */
+export interface TimeSpan {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Returns the time that is in at least one of the spans. The spans may be in any order and overlap. */
+export function union(spans: Iterable<TimeSpan>): readonly TimeSpan[] {
+  const merged: { fromMs: number; toMs: number }[] = [];
+  for (const { fromMs, toMs } of [...spans].sort((a, b) => a.fromMs - b.fromMs)) {
+    const last = merged.at(-1);
+    if (toMs <= fromMs) continue;
+    if (last && fromMs <= last.toMs) last.toMs = Math.max(last.toMs, toMs);
+    else merged.push({ fromMs, toMs });
+  }
+  return merged;
+}
+
+/** Returns the time of `whole` that is in none of the spans of `taken`, which is a result of `union`. */
+export function without(whole: TimeSpan, taken: readonly TimeSpan[]): readonly TimeSpan[] {
+  const free: TimeSpan[] = [];
+  let fromMs = whole.fromMs;
+  for (const span of taken) {
+    if (span.fromMs > fromMs) free.push({ fromMs, toMs: Math.min(span.fromMs, whole.toMs) });
+    fromMs = Math.max(fromMs, span.toMs);
+    if (fromMs >= whole.toMs) break;
+  }
+  if (fromMs < whole.toMs) free.push({ fromMs, toMs: whole.toMs });
+  return free.filter((span) => span.toMs > span.fromMs);
+}
+
+/** Returns the end of the time without gap that begins at `fromMs`; `fromMs` itself if `spans` (a union) does not contain it. */
+export function coveredUntil(spans: readonly TimeSpan[], fromMs: number): number {
+  return spans.find((span) => span.fromMs <= fromMs && fromMs < span.toMs)?.toMs ?? fromMs;
+}
+
+/** Returns whether `spans`, a union, contain the whole of a span. */
+export function contains(spans: readonly TimeSpan[], { fromMs, toMs }: TimeSpan): boolean {
+  return coveredUntil(spans, fromMs) >= toMs;
+}

@@ -1,0 +1,167 @@
+/** Tests schedules of exports with the whole operator: runs, backfill, gaps, restarts and lost state (S1 to S6). */
+import { describe, expect, test } from 'vitest';
+import { reasons } from '../../../src/api/conditions.ts';
+import { dayMs, every, hourMs, minuteMs, ScheduleWorld, schedulesPath, startMs, textsIn } from './schedule-world.ts';
+
+const messages = every(7 * minuteMs, startMs - 3 * dayMs, startMs + 3 * dayMs);
+
+/** Checks that the records cover a range without gap and overlap, and that each message in it was written once. */
+function expectCovered(world: ScheduleWorld, fromMs: number, toMs: number): void {
+  const records = world.records();
+  expect(records[0]?.fromMs).toBe(fromMs);
+  expect(records.at(-1)?.toMs).toBe(toMs);
+  for (const [index, { fromMs: start }] of records.entries()) {
+    if (index > 0) expect(start).toBe(records[index - 1]?.toMs);
+  }
+  expect(world.rows()).toEqual(textsIn(messages, { fromMs, toMs }));
+}
+
+describe('a schedule', () => {
+  test('exports hour after hour, and keeps three complete runs', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add({ timeZone: 'America/New_York' });
+    world.start();
+    await world.world.clock.advance(6.5 * hourMs);
+    // The hour after the start occurs twice, so the first run has two hours.
+    expect(world.records().map(({ fromMs, toMs }) => (toMs - fromMs) / hourMs)).toEqual([2, 1, 1, 1, 1]);
+    expectCovered(world, startMs, startMs + 6 * hourMs);
+    expect(world.runs()).toHaveLength(3);
+    expect(world.status).toMatchObject({
+      coveredUntil: '2026-11-01T11:00:00Z',
+      nextScheduleTime: '2026-11-01T12:00:00Z',
+      pendingRuns: 0,
+      gaps: [],
+    });
+    expect(world.status?.runs).toHaveLength(5);
+    expect(world.ready).toMatchObject({ status: 'True', reason: reasons.upToDate });
+  });
+
+  test('exports older time as well, in at most two runs at once, and the due run first', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add({ startTime: '2026-10-30T05:00:00Z' });
+    world.start();
+    let most = 0;
+    const isActive = (state: string | undefined) => state !== 'Exported';
+    await world.until(() => {
+      most = Math.max(most, world.runs().filter(({ status }) => isActive(status?.summary?.state)).length);
+      return world.ready?.reason === reasons.upToDate;
+    });
+    expect(most).toBe(2);
+    expect(world.ready?.reason).toBe(reasons.upToDate);
+    await world.world.clock.advance(10 * minuteMs);
+    expectCovered(world, startMs - 2 * dayMs, Date.parse(world.status?.coveredUntil ?? ''));
+  });
+
+  test('makes up for a downtime of a day and for kills', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add();
+    const first = world.start();
+    await world.world.clock.advance(2.05 * hourMs);
+    world.kill(first);
+    await world.world.clock.advance(dayMs);
+    for (let round = 0; round < 40; round++) {
+      const replica = world.start();
+      await world.world.clock.advance(20_000 + round * 7_919);
+      world.kill(replica);
+    }
+    world.start();
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
+    await world.world.clock.advance(10 * minuteMs);
+    expectCovered(world, startMs, Date.parse(world.status?.coveredUntil ?? ''));
+  });
+
+  test('restores its coverage from the destination when its status is lost or it is recreated', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add();
+    const first = world.start();
+    await world.world.clock.advance(4.5 * hourMs);
+    world.kill(first);
+    for (const { metadata } of world.runs()) {
+      world.world.api.remove(`/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexports/${metadata.name}`);
+    }
+    world.world.api.remove(`${schedulesPath}/hourly`);
+    await world.world.clock.advance(2 * hourMs);
+    const jobs = world.world.journal.filter(({ operation }) => operation === 'createJob').length;
+    world.add({}, { query: '_raw=*' });
+    world.start();
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
+    await world.world.clock.advance(10 * minuteMs);
+    expectCovered(world, startMs, startMs + 6 * hourMs);
+    // Only the two hours without a run are searched: a search and a digest each.
+    expect(world.world.journal.filter(({ operation }) => operation === 'createJob').length - jobs).toBeLessThanOrEqual(
+      6,
+    );
+  });
+
+  test('reports a failed run as a gap, deletes it by the history limit, and exports it again on request', async () => {
+    const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
+    world.add({ failedRunsHistoryLimit: 0 }, { limits: { maxMessages: 1 } });
+    world.start();
+    expect(await world.until(() => (world.status?.gaps?.length ?? 0) === 2)).toBe(true);
+    await world.world.clock.advance(5 * minuteMs);
+    expect(world.ready).toMatchObject({ status: 'False', reason: reasons.runsFailed });
+    expect(world.status?.gaps?.map(({ from, reason }) => [from, reason])).toEqual([
+      ['2026-11-01T05:00:00Z', reasons.maxMessagesReached],
+      ['2026-11-01T06:00:00Z', reasons.maxMessagesReached],
+    ]);
+    expect(world.runs()).toEqual([]);
+    world.patch({ spec: { template: { spec: { limits: { maxMessages: null } } } } });
+    world.retry();
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate, hourMs)).toBe(true);
+    await world.world.clock.advance(10 * minuteMs);
+    expectCovered(world, startMs, startMs + 2 * hourMs);
+  });
+
+  test('creates a run again when a person deletes it', async () => {
+    const world = new ScheduleWorld({ messages, scenario: { search: { duration: '60s' } } });
+    world.add();
+    world.start();
+    expect(await world.until(() => world.runs().length === 1)).toBe(true);
+    const [run] = world.runs();
+    await world.world.clock.advance(4 * minuteMs);
+    world.world.api.remove(`/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexports/${run?.metadata.name}`);
+    expect(
+      await world.until(() => world.runs()[0]?.metadata.uid !== run?.metadata.uid && world.runs().length === 1),
+    ).toBe(true);
+    await world.world.clock.advance(20 * minuteMs);
+    expectCovered(world, startMs, startMs + hourMs);
+  });
+
+  test('creates no run while it is paused, and all missed runs afterwards', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add({ paused: true });
+    world.start();
+    await world.world.clock.advance(3.5 * hourMs);
+    expect(world.runs()).toEqual([]);
+    expect(world.ready).toMatchObject({ status: 'Unknown', reason: reasons.paused });
+    world.patch({ spec: { paused: false } });
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
+    await world.world.clock.advance(10 * minuteMs);
+    expectCovered(world, startMs, startMs + 3 * hourMs);
+  });
+
+  test('stalls when another export has the name of a run', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add();
+    world.world.addExport('hourly-20261101t050000z-060000z', { paused: true, timeRange: { from: '0', to: '1000' } });
+    world.start();
+    await world.world.clock.advance(1.5 * hourMs);
+    expect(world.ready).toMatchObject({ status: 'False', reason: reasons.runNameTaken });
+    world.world.api.remove(
+      '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexports/hourly-20261101t050000z-060000z',
+    );
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate, 2 * hourMs)).toBe(true);
+  });
+
+  test('sends nothing to the API server while it waits for its next run', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add({ schedule: '0 5 * * *' });
+    world.start();
+    await world.world.clock.advance(hourMs);
+    const before = world.world.api.requests.filter(({ method }) => method !== 'GET' && method !== 'WATCH').length;
+    await world.world.clock.advance(20 * hourMs);
+    expect(world.world.api.requests.filter(({ method }) => method !== 'GET' && method !== 'WATCH')).toHaveLength(
+      before,
+    );
+  });
+});

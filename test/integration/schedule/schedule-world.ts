@@ -1,0 +1,168 @@
+/** Test world in virtual time: the whole operator with one schedule, whose runs write into a destination in memory. */
+import type { Scenario } from '../../../simulator/scenario.ts';
+import { type Message, RowData } from '../../../simulator/test/search/row-data.ts';
+import { findCondition } from '../../../src/api/conditions.ts';
+import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { Writer } from '../../../src/destination/writer.ts';
+import { readRunTimes } from '../../../src/schedule/run-name.ts';
+import type { TimeSpan } from '../../../src/schedule/time-spans.ts';
+import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { exportDefaults, exportsPath, type Replica, World } from '../../support/world.ts';
+
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
+/** Wall time in ms at which the clocks of the test world start: at which an hour begins that occurs twice in New York. */
+export const startMs = Date.UTC(2026, 10, 1, 5);
+
+export const schedulesPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexportschedules';
+
+/** Schedule fields with the defaults that the API server would fill in. */
+const scheduleDefaults = {
+  schedule: '0 * * * *',
+  timeZone: 'UTC',
+  paused: false,
+  maxActive: 2,
+  backfillOrder: 'NewestFirst',
+  successfulRunsHistoryLimit: 3,
+  failedRunsHistoryLimit: 3,
+} as const;
+
+/** Messages at regular intervals, each with its time as text. */
+export function every(stepMs: number, fromMs: number, toMs: number): readonly Message[] {
+  const count = Math.ceil((toMs - fromMs) / stepMs);
+  return Array.from({ length: count }, (_, index) => {
+    const at = fromMs + index * stepMs;
+    return { at, raw: new Date(at).toISOString(), fields: { _messageid: String(index) } };
+  });
+}
+
+export interface ScheduleWorldOptions {
+  readonly messages?: readonly Message[];
+  readonly scenario?: Scenario;
+  readonly epochMs?: number;
+}
+
+export class ScheduleWorld {
+  readonly world: World;
+  readonly store = new MemoryStore();
+  /** Destinations of processes that were not killed. */
+  readonly #destinations = new Set<MemoryDestination>();
+  #processes = 0;
+
+  constructor({ messages = [], scenario = {}, epochMs = startMs }: ScheduleWorldOptions = {}) {
+    this.world = new World({
+      clock: new VirtualClock(epochMs),
+      scenario: { builds: ['19.100-1'], ...scenario },
+      logData: () => new RowData(messages),
+      exports: {
+        places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
+        writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
+        openDestination: async () => {
+          const destination = new MemoryDestination(this.store);
+          this.#destinations.add(destination);
+          return destination;
+        },
+      },
+    });
+    this.world.addSecret();
+  }
+
+  /** Creates the schedule `hourly`. `template` replaces fields of the runs' spec. */
+  add(spec: object = {}, template: object = {}): void {
+    const { paused: _, ...runDefaults } = exportDefaults;
+    this.world.api.create(schedulesPath, {
+      apiVersion: 'logfleet.dev/v1alpha1',
+      kind: 'SearchExportSchedule',
+      metadata: { name: 'hourly', namespace: 'logging' },
+      spec: { ...scheduleDefaults, template: { spec: { ...runDefaults, ...template } }, ...spec },
+    });
+  }
+
+  start(): Replica {
+    return this.world.start();
+  }
+
+  /** Kills a replica, with all its open destinations. */
+  kill(replica: Replica): void {
+    replica.kill();
+    for (const destination of this.#destinations) destination.die();
+    this.#destinations.clear();
+  }
+
+  get schedule(): SearchExportSchedule {
+    return this.world.api.get(`${schedulesPath}/hourly`) as unknown as SearchExportSchedule;
+  }
+
+  get status() {
+    return this.schedule?.status;
+  }
+
+  get ready() {
+    return findCondition(this.status?.conditions, 'Ready');
+  }
+
+  patch(change: object): void {
+    this.world.api.patch(`${schedulesPath}/hourly`, change);
+  }
+
+  /** Requests that failed runs are repeated, as `logfleet retry` does. */
+  retry(): void {
+    const requestedAt = String(this.world.clock.now());
+    this.patch({ metadata: { annotations: { 'logfleet.dev/requestedAt': requestedAt } } });
+  }
+
+  /** Runs that exist, in ascending order of their names. */
+  runs(): readonly SearchExport[] {
+    const all = this.world.api.store.objects(
+      'logfleet.dev/v1alpha1/searchexports',
+    ) as unknown as readonly SearchExport[];
+    return all.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  }
+
+  run(name: string): SearchExport | undefined {
+    return this.world.api.get(`${exportsPath}/${name}`) as SearchExport | undefined;
+  }
+
+  /** Time ranges of the records at the destination, in ascending order. */
+  records(): readonly TimeSpan[] {
+    const names = [...this.store.objects.keys()].filter((name) => name.startsWith('hourly/schedule/runs/'));
+    return names
+      .flatMap((name) => readRunTimes(name.slice('hourly/schedule/runs/'.length, -'.json'.length)) ?? [])
+      .sort((a, b) => a.fromMs - b.fromMs);
+  }
+
+  /** Texts of the rows in all files that a manifest lists, in ascending order. */
+  rows(): readonly string[] {
+    const texts: string[] = [];
+    for (const [name, content] of this.store.objects) {
+      if (!name.endsWith('/manifest.json')) continue;
+      const folder = name.slice(0, -'manifest.json'.length);
+      const { intervals } = JSON.parse(Buffer.from(content).toString()) as {
+        readonly intervals: readonly { readonly files: readonly { readonly name: string }[] }[];
+      };
+      for (const file of intervals.flatMap(({ files }) => files)) {
+        const lines = Buffer.from(this.store.objects.get(`${folder}${file.name}`) ?? [])
+          .toString()
+          .split('\n')
+          .slice(0, -1);
+        texts.push(...lines.map((line) => (JSON.parse(line) as { readonly _raw: string })._raw));
+      }
+    }
+    return texts.sort();
+  }
+
+  until(done: () => boolean, atMostMs = dayMs): Promise<boolean> {
+    return this.world.until(done, atMostMs);
+  }
+}
+
+/** Texts of the messages in a time range, in ascending order. */
+export function textsIn(messages: readonly Message[], { fromMs, toMs }: TimeSpan): readonly string[] {
+  return messages
+    .filter(({ at }) => at >= fromMs && at < toMs)
+    .map(({ raw }) => raw)
+    .sort();
+}

@@ -1,0 +1,304 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type TimeZone, timeZone } from '../../../src/base/time-zone.ts';
+import { runName, runTimes } from '../../../src/schedule/run-name.ts';
+import {
+  decideSchedule,
+  type Gap,
+  mostGaps,
+  type Run,
+  type RunState,
+  type ScheduleDecision,
+  type ScheduleSettings,
+  type ScheduleSnapshot,
+} from '../../../src/schedule/schedule-decision.ts';
+import { TickCalendar } from '../../../src/schedule/tick-calendar.ts';
+import { type TimeSpan, union } from '../../../src/schedule/time-spans.ts';
+
+const hourMs = 3_600_000;
+const midnightMs = Date.parse('2026-11-22T00:00:00Z');
+const zone = timeZone('UTC') as TimeZone;
+const hourly = new TickCalendar('0 * * * *', zone);
+
+const settings: ScheduleSettings = {
+  name: 'errors',
+  calendar: hourly,
+  startMs: midnightMs,
+  endMs: Number.POSITIVE_INFINITY,
+  maxActive: 2,
+  backfillOrder: 'NewestFirst',
+  successfulRunsHistoryLimit: 3,
+  failedRunsHistoryLimit: 3,
+};
+
+/** Span from one hour of the day to another. */
+function span(fromHour: number, toHour = fromHour + 1): TimeSpan {
+  return { fromMs: midnightMs + fromHour * hourMs, toMs: midnightMs + toHour * hourMs };
+}
+
+function run(hour: number, state: RunState, reason = 'Exporting'): Run {
+  return { name: runName('errors', span(hour)), span: span(hour), state, reason };
+}
+
+function gap(hour: number): Gap {
+  return { span: span(hour), run: runName('errors', span(hour)), reason: 'DeadlineExceeded' };
+}
+
+function decide(
+  hour: number,
+  given: Partial<Omit<ScheduleSnapshot, 'settings'>> & { settings?: Partial<ScheduleSettings> },
+) {
+  return decideSchedule({
+    ...{ isPaused: false, recorded: [], gaps: [], runs: [], isTaken: () => false, isRetryRequested: false },
+    ...given,
+    nowMs: midnightMs + hour * hourMs,
+    settings: { ...settings, ...given.settings },
+  });
+}
+
+/** Hours of the day at which the created runs start. */
+function created({ create }: ScheduleDecision): readonly number[] {
+  return create.map(({ fromMs }) => (fromMs - midnightMs) / hourMs);
+}
+
+describe('decideSchedule', () => {
+  it('creates nothing before the first tick after the start', () => {
+    expect(decide(0.9, {})).toMatchObject({
+      create: [],
+      pending: 0,
+      coveredUntilMs: midnightMs,
+      nextDueMs: span(0).toMs,
+    });
+  });
+
+  it('creates the run that has just become due', () => {
+    expect(created(decide(1, {}))).toEqual([0]);
+  });
+
+  it('creates missed runs up to maxActive, the newest first', () => {
+    const decision = decide(5.5, {});
+    expect(created(decision)).toEqual([4, 3]);
+    expect(decision.pending).toBe(5);
+  });
+
+  it('creates the due run before the oldest missed run with OldestFirst', () => {
+    expect(created(decide(5.5, { settings: { backfillOrder: 'OldestFirst', maxActive: 3 } }))).toEqual([4, 0, 1]);
+  });
+
+  it('creates no run twice, whatever state the first one has', () => {
+    const states: readonly RunState[] = ['Active', 'Stalled', 'Failed', 'Complete'];
+    for (const state of states) expect(created(decide(1, { runs: [run(0, state)] }))).toEqual([]);
+  });
+
+  it('counts stalled runs as active, and failed runs as gaps that hold no slot', () => {
+    const runs = [run(4, 'Stalled'), run(3, 'Failed', 'IntervalIncomplete')];
+    const decision = decide(5, { runs });
+    expect(decision.active).toBe(1);
+    expect(created(decision)).toEqual([2]);
+    expect(decision.gaps).toEqual([{ span: span(3), run: runName('errors', span(3)), reason: 'IntervalIncomplete' }]);
+  });
+
+  it('lets complete runs be recorded before their time counts as covered', () => {
+    const decision = decide(1, { runs: [run(0, 'Complete')] });
+    expect(decision.record).toEqual([run(0, 'Complete')]);
+    expect(decision.coveredUntilMs).toBe(midnightMs);
+    expect(decide(1, { runs: [run(0, 'Complete')], recorded: [span(0)] })).toMatchObject({
+      record: [],
+      coveredUntilMs: span(0).toMs,
+    });
+  });
+
+  it('deletes the oldest recorded and the oldest failed runs beyond the history limits', () => {
+    const runs = [run(0, 'Complete'), run(1, 'Complete'), run(2, 'Failed'), run(3, 'Failed'), run(4, 'Complete')];
+    const limits = { successfulRunsHistoryLimit: 1, failedRunsHistoryLimit: 1 };
+    const decision = decide(5, { runs, recorded: [span(0)], settings: limits });
+    expect(decision.remove).toEqual([run(2, 'Failed')]);
+    const later = decide(5, { runs, recorded: [span(0, 2), span(4)], settings: limits });
+    expect(later.remove).toEqual([run(0, 'Complete'), run(1, 'Complete'), run(2, 'Failed')]);
+  });
+
+  it('keeps the gap of a failed run whose resource is deleted, and exports it again on request', () => {
+    const decision = decide(2, { gaps: [gap(0)], recorded: [span(1)] });
+    expect(decision.gaps).toEqual([gap(0)]);
+    expect(created(decision)).toEqual([]);
+    const repeated = decide(2, { gaps: [gap(0)], recorded: [span(1)], isRetryRequested: true });
+    expect(repeated.gaps).toEqual([]);
+    expect(created(repeated)).toEqual([0]);
+  });
+
+  it('deletes failed runs on request, so that they are created again', () => {
+    const decision = decide(2, { runs: [run(0, 'Failed'), run(1, 'Failed')], isRetryRequested: true });
+    expect(decision.repeat).toEqual([run(0, 'Failed'), run(1, 'Failed')]);
+    expect(created(decision)).toEqual([1, 0]);
+  });
+
+  it('ends a gap when its run continues or completes', () => {
+    expect(decide(1, { gaps: [gap(0)], runs: [run(0, 'Active')] }).gaps).toEqual([]);
+    expect(decide(1, { gaps: [gap(0)], recorded: [span(0)] }).gaps).toEqual([]);
+  });
+
+  it('creates no further run with too many gaps', () => {
+    const gaps = Array.from({ length: mostGaps }, (_, hour) => gap(hour));
+    expect(created(decide(mostGaps + 1, { gaps }))).toEqual([]);
+    expect(created(decide(mostGaps + 1, { gaps: gaps.slice(1) }))).toEqual([mostGaps, 0]);
+  });
+
+  it('creates no run while paused, and all missed runs afterwards', () => {
+    expect(decide(3, { isPaused: true })).toMatchObject({ create: [], pending: 3 });
+  });
+
+  it('skips a run whose name another export has', () => {
+    const name = runName('errors', span(1));
+    const decision = decide(2, { isTaken: (each) => each === name });
+    expect(decision.taken).toEqual([name]);
+    expect(created(decision)).toEqual([0]);
+  });
+
+  it('ends with a shorter run at endTime', () => {
+    const end = { endMs: midnightMs + 1.5 * hourMs };
+    expect(decide(1.2, { recorded: [span(0)], settings: end })).toMatchObject({ create: [], nextDueMs: end.endMs });
+    const last = decide(1.5, { recorded: [span(0)], settings: end });
+    expect(last.create).toEqual([span(1, 1.5)]);
+    expect(last.nextDueMs).toBeUndefined();
+  });
+
+  it('divides the time that is not exported yet at the ticks of a changed schedule', () => {
+    const daily = new TickCalendar('0 0 * * *', zone);
+    const before = decide(23, { recorded: [span(0, 13)], settings: { calendar: daily } });
+    expect(before.create).toEqual([]);
+    expect(decide(24, { recorded: [span(0, 13)], settings: { calendar: daily } }).create).toEqual([span(13, 24)]);
+  });
+
+  it('covers every moment once, whatever happens to runs, resources, status and settings', () => {
+    const steps = fc.array(fc.record({ kind: fc.constantFrom(...stepKinds), pick: fc.nat(1_000) }), { maxLength: 120 });
+    fc.assert(
+      fc.property(steps, fc.constantFrom('NewestFirst' as const, 'OldestFirst' as const), (list, backfillOrder) => {
+        const world = new World(backfillOrder);
+        for (const { kind, pick } of list) world.step(kind, pick);
+        world.finish();
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+const stepKinds = [
+  ...['wait', 'wait', 'downtime', 'complete', 'complete', 'fail', 'stall', 'delete', 'lose status'],
+  ...['retry', 'pause', 'change schedule', 'crash'],
+] as const;
+type StepKind = (typeof stepKinds)[number];
+
+const schedules = ['0 * * * *', '0 0 * * *', '*/30 * * * *', '15 */5 * * *'].map(
+  (text) => new TickCalendar(text, zone),
+);
+
+/** Schedule with its runs, records and status. Each step is followed by reconciles, one of which can end halfway. */
+class World {
+  #nowMs = midnightMs;
+  #isPaused = false;
+  #settings: ScheduleSettings;
+  #runs: readonly Run[] = [];
+  #gaps: readonly Gap[] = [];
+  readonly #records: TimeSpan[] = [];
+
+  constructor(backfillOrder: ScheduleSettings['backfillOrder']) {
+    this.#settings = { ...settings, backfillOrder };
+  }
+
+  step(kind: StepKind, pick: number): void {
+    const chosen = this.#runs[pick % this.#runs.length];
+    switch (kind) {
+      case 'wait':
+        this.#nowMs += (pick % 180) * 60_000;
+        break;
+      case 'downtime':
+        this.#nowMs += (pick % 72) * hourMs;
+        break;
+      case 'complete':
+        this.#change(chosen, 'Complete');
+        break;
+      case 'fail':
+        this.#change(chosen, 'Failed');
+        break;
+      case 'stall':
+        this.#change(chosen, 'Stalled');
+        break;
+      case 'delete':
+        this.#runs = this.#runs.filter((each) => each !== chosen);
+        break;
+      case 'lose status':
+        this.#gaps = [];
+        break;
+      case 'retry':
+        this.#reconcile(true);
+        break;
+      case 'pause':
+        this.#isPaused = !this.#isPaused;
+        break;
+      case 'change schedule':
+        this.#settings = { ...this.#settings, calendar: schedules[pick % schedules.length] as TickCalendar };
+        break;
+      case 'crash':
+        this.#reconcile(false, pick % 4);
+        break;
+    }
+    this.#reconcile(false);
+    this.#reconcile(false);
+  }
+
+  /** Lets all runs complete, and checks that everything is covered. */
+  finish(): void {
+    this.#isPaused = false;
+    this.#reconcile(true);
+    const decision = () => this.#decide(false);
+    for (let round = 0; decision().pending > 0 || this.#runs.some(({ state }) => state !== 'Complete'); round++) {
+      expect(round).toBeLessThan(10_000);
+      for (const each of this.#runs) this.#change(each, 'Complete');
+      this.#reconcile(true);
+    }
+    this.#reconcile(false);
+    const { coveredUntilMs, lastTickMs } = decision();
+    expect(coveredUntilMs).toBe(Math.max(midnightMs, union(this.#records).at(-1)?.toMs ?? 0));
+    expect(coveredUntilMs).toBeGreaterThanOrEqual(lastTickMs ?? midnightMs);
+  }
+
+  #change(chosen: Run | undefined, state: RunState): void {
+    if (!chosen || chosen.state === 'Complete') return;
+    this.#runs = this.#runs.map((each) => (each === chosen ? { ...each, state } : each));
+  }
+
+  #decide(isRetryRequested: boolean): ScheduleDecision {
+    return decideSchedule({
+      nowMs: this.#nowMs,
+      settings: this.#settings,
+      isPaused: this.#isPaused,
+      recorded: union(this.#records),
+      gaps: this.#gaps,
+      runs: this.#runs,
+      isTaken: () => false,
+      isRetryRequested,
+    });
+  }
+
+  /** Carries a decision out in the order of the reconciler. The process ends after `parts` parts of it. */
+  #reconcile(isRetryRequested: boolean, parts = 4): void {
+    for (const each of this.#decide(isRetryRequested).record) this.#record(each.span);
+    const { gaps, repeat, remove, create } = this.#decide(isRetryRequested);
+    if (parts > 0) this.#runs = this.#runs.filter((each) => !repeat.includes(each));
+    if (parts > 1) this.#gaps = gaps;
+    if (parts > 2) this.#runs = this.#runs.filter((each) => !remove.includes(each));
+    if (parts > 3) for (const each of create) this.#create(each);
+  }
+
+  #record(covered: TimeSpan): void {
+    expect(this.#records.filter((known) => known.fromMs < covered.toMs && covered.fromMs < known.toMs)).toEqual([]);
+    this.#records.push(covered);
+  }
+
+  #create(wanted: TimeSpan): void {
+    const others = [...this.#records, ...this.#runs.map((each) => each.span), ...this.#gaps.map((each) => each.span)];
+    expect(others.filter((known) => known.fromMs < wanted.toMs && wanted.fromMs < known.toMs)).toEqual([]);
+    expect(this.#runs.map(({ name }) => name)).not.toContain(`errors-${runTimes(wanted)}`);
+    this.#runs = [...this.#runs, { ...run(0, 'Active'), name: runName('errors', wanted), span: wanted }];
+  }
+}
