@@ -138,7 +138,7 @@ export class Operator {
 }
 
 /** Connects to the log service over TLS, with the proxy settings of the environment. */
-export function serviceConnect(metrics: Metrics, environment: CommandContext['env']): Connect {
+export function serviceConnect(metrics: Metrics, log: Logger, environment: CommandContext['env']): Connect {
   const userAgent = `logfleet/${packageVersion()}`;
-  return connectOverTls({ clock: systemClock, metrics, userAgent, environment });
+  return connectOverTls({ clock: systemClock, metrics, log, userAgent, environment });
 }

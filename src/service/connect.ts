@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Environment } from '../base/proxy-environment.ts';
 import { ServiceClient } from './client.ts';
@@ -38,6 +39,7 @@ export type Connect = (settings: ConnectionSettings) => ServiceConnection;
 export interface ConnectOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
+  readonly log?: Logger;
   /** Value of the `User-Agent` header, `logfleet/<version>`. */
   readonly userAgent: string;
   /** Creates the transport of one set of credentials, with its own connection pool. */
@@ -45,11 +47,11 @@ export interface ConnectOptions {
 }
 
 export function connectWith(options: ConnectOptions): Connect {
-  const { clock, metrics, userAgent } = options;
+  const { clock, metrics, log, userAgent } = options;
   return (settings) => {
     const transport = options.transport(settings);
     const service = new ServiceClient({ ...settings, transport, clock, metrics, userAgent });
-    const searches = new SearchJobs({ service, permits: settings.budget.jobs, clock });
+    const searches = new SearchJobs({ service, permits: settings.budget.jobs, clock, log });
     const closing = new AbortController();
     return {
       service,

@@ -49,7 +49,7 @@ export class LiveOperator {
     const { env, signal } = this.#context;
     const { clock, random, log, metrics } = this;
     const shown = showHost(this.#view, host);
-    const connect = serviceConnect(metrics, env);
+    const connect = serviceConnect(metrics, log, env);
     const operator = new Operator({ clock, random, log, metrics, host: shown.host, connect, ...options });
     operator.start();
     const settled = operator.whenSettled().then(() => shown.settled());

@@ -74,7 +74,12 @@ export async function planCommand(
 }
 
 function overTls({ env }: CommandContext): PlanDependencies {
-  return { clock: systemClock, random: systemRandom, connect: serviceConnect(noMetrics, env), open: openPlace };
+  return {
+    clock: systemClock,
+    random: systemRandom,
+    connect: serviceConnect(noMetrics, silentLogger, env),
+    open: openPlace,
+  };
 }
 
 async function plan(

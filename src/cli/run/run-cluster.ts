@@ -34,7 +34,7 @@ export async function runInCluster(
   const operator = new Operator({
     ...common,
     host,
-    connect: serviceConnect(metrics, env),
+    connect: serviceConnect(metrics, log, env),
     ...(options.grace === undefined ? {} : { settings: settingsForGrace(options.grace) }),
     exports: { places: exportPlaces(options, { cwd, env }) },
   });

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { KeyQueue, Occupant } from './key-queue.ts';
 import type { RateLimiter, Reservation } from './rate-limiter.ts';
-import type { RequestClass, Slot, SlotOutcome } from './request-slot.ts';
+import type { Path, RequestClass, Slot, SlotOutcome } from './request-slot.ts';
 import { type Departure, depart, type SendRight, type Term } from './send-right.ts';
 
 export type Answered = Extract<SlotOutcome, { kind: 'answered' }>;
@@ -20,15 +20,15 @@ const abandonedPollHoldMs = 2_000;
 
 export interface GrantedSlotOptions {
   readonly class: RequestClass;
+  readonly path: Path | undefined;
   readonly isPoll: boolean;
   readonly clock: Clock;
   readonly right: SendRight;
   /** Term (period of leadership of this process) in which the slot was granted. */
   readonly term: Term;
   readonly limiter: RateLimiter;
-  readonly reservation: Reservation;
   readonly queue: KeyQueue;
-  readonly onAnswer: (answer: Answered) => void;
+  readonly onAnswer: (answer: Answered, sentAtMs: number) => void;
   /** Called when this slot has changed in a way that may allow other requests to start. */
   readonly onChange: () => void;
 }
@@ -36,6 +36,7 @@ export interface GrantedSlotOptions {
 export class GrantedSlot implements Slot, Occupant {
   readonly class: RequestClass;
   readonly #options: GrantedSlotOptions;
+  readonly #reservation: Reservation;
   #state: 'granted' | 'inFlight' | 'givingUp' | 'held' | 'ended' = 'granted';
   #isHeard = false;
   #giveUp: (() => void) | undefined;
@@ -44,12 +45,13 @@ export class GrantedSlot implements Slot, Occupant {
   constructor(options: GrantedSlotOptions) {
     this.class = options.class;
     this.#options = options;
+    this.#reservation = options.limiter.reserve(options.class, options.path);
   }
 
   get heldUntilMs(): number | undefined {
     if (this.#state !== 'held') return undefined;
-    const { limiter, reservation, isPoll } = this.#options;
-    const arrivedByMs = Math.max(this.#abandonedAtMs, limiter.arrivedByMs(reservation));
+    const { limiter, isPoll } = this.#options;
+    const arrivedByMs = Math.max(this.#abandonedAtMs, limiter.arrivedByMs(this.#reservation));
     return arrivedByMs + (isPoll ? abandonedPollHoldMs : abandonedHoldMs);
   }
 
@@ -100,7 +102,7 @@ export class GrantedSlot implements Slot, Occupant {
       this.finished({ kind: 'abandoned' });
       return;
     }
-    this.#options.limiter.cancel(this.#options.reservation);
+    this.#options.limiter.cancel(this.#reservation);
     this.#leave();
     this.#options.onChange();
   }
@@ -112,18 +114,18 @@ export class GrantedSlot implements Slot, Occupant {
   #stamp(nowMs: number): void {
     if (this.#state !== 'granted') return;
     this.#state = 'inFlight';
-    this.#options.limiter.stamp(this.#options.reservation, nowMs);
+    this.#options.limiter.stamp(this.#reservation, nowMs);
     this.#options.onChange();
   }
 
   #end(outcome: Exclude<SlotOutcome, { kind: 'abandoned' }>): void {
-    const { limiter, reservation, onAnswer } = this.#options;
+    const nowMs = this.#nowMs();
     this.#leave();
     if (outcome.kind === 'answered') {
-      this.#learn(outcome.headAtMs ?? this.#nowMs());
-      onAnswer(outcome);
+      this.#learn(outcome.headAtMs ?? nowMs);
+      this.#options.onAnswer(outcome, this.#reservation.sentAtMs ?? nowMs);
     } else if (!this.#isHeard) {
-      limiter.broken(reservation, this.#nowMs());
+      this.#options.limiter.broken(this.#reservation, nowMs);
     }
   }
 
@@ -131,9 +133,8 @@ export class GrantedSlot implements Slot, Occupant {
   #learn(headAtMs: number): void {
     if (this.#isHeard) return;
     this.#isHeard = true;
-    const { limiter, reservation } = this.#options;
-    const { sentAtMs = headAtMs } = reservation;
-    limiter.answered(reservation, Math.max(0, headAtMs - sentAtMs), sentAtMs);
+    const { sentAtMs = headAtMs } = this.#reservation;
+    this.#options.limiter.answered(this.#reservation, Math.max(0, headAtMs - sentAtMs), sentAtMs);
   }
 
   #leave(): void {

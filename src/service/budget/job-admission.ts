@@ -20,7 +20,7 @@ const recheckMs = 10_000;
 
 /** Permit to run one search job, held from before its creation until its end. */
 export interface JobPermit {
-  /** Releases the permit when the job has ended or was not created. Repeated calls have no effect. */
+  /** Releases the permit when the job has ended or was not created. Called only once. */
   end(): void;
 }
 
@@ -52,8 +52,7 @@ export class JobAdmission {
 
   /** Current maximum number of active search jobs, at least 1. */
   get limit(): number {
-    const grown = this.#base === Number.POSITIVE_INFINITY ? this.#base : this.#base + this.#growth();
-    return Math.max(1, Math.min(grown, this.#sustainable()));
+    return Math.max(1, Math.min(this.#base + this.#growth(), this.#sustainable()));
   }
 
   /**
@@ -99,11 +98,8 @@ export class JobAdmission {
 
   #permit(): JobPermit {
     this.#active++;
-    let ended = false;
     return {
       end: () => {
-        if (ended) return;
-        ended = true;
         this.#active--;
         this.#admitWaiting();
       },

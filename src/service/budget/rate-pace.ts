@@ -67,7 +67,6 @@ export class RatePace {
   }
 
   #factorAt(nowMs: number): number {
-    if (this.#factor >= 1) return 1;
     return Math.min(1, this.#factor + this.#steps(nowMs) * stepFactor);
   }
 

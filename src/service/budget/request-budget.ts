@@ -20,7 +20,7 @@ import { type Answered, GrantedSlot } from './granted-slot.ts';
 import { JobAdmission } from './job-admission.ts';
 import { KeyQueue, type Waiter } from './key-queue.ts';
 import { PathMargin } from './path-margin.ts';
-import { longestRequestMs, RateLimiter, type Reservation } from './rate-limiter.ts';
+import { longestRequestMs, RateLimiter } from './rate-limiter.ts';
 import { RatePace } from './rate-pace.ts';
 import { Refusals } from './refusals.ts';
 import type { KeyBudget, Path, RequestClass, Slot, SlotRequest } from './request-slot.ts';
@@ -338,17 +338,14 @@ export class RequestBudget {
 
   #slot(waiter: Waiter, isPoll: boolean, term: Term): Slot {
     const { class: requestClass, queue, path } = waiter;
-    const reservation = this.#limiter.reserve(requestClass, path);
     const slot = new GrantedSlot({
-      class: requestClass,
-      isPoll,
+      ...{ class: requestClass, path, isPoll },
       clock: this.#clock,
       right: this.#right,
       term,
       limiter: this.#limiter,
-      reservation,
       queue,
-      onAnswer: (answer) => this.#answered(requestClass, reservation, answer),
+      onAnswer: (answer, sentAtMs) => this.#answered(requestClass, sentAtMs, answer),
       onChange: () => this.#pump(),
     });
     queue.enter(slot, ++this.#turn, this.#clock.monotonic());
@@ -359,9 +356,8 @@ export class RequestBudget {
    * Evaluates an answer of the service: a 429 shows that the service has received too many requests
    * or has too many search jobs.
    */
-  #answered(requestClass: RequestClass, reservation: Reservation, { status, retryAfterMs }: Answered): void {
+  #answered(requestClass: RequestClass, sentAtMs: number, { status, retryAfterMs }: Answered): void {
     const nowMs = this.#clock.monotonic();
-    const sentAtMs = reservation.sentAtMs ?? nowMs;
     if (status !== 429) {
       this.#refusals.passed(requestClass, sentAtMs);
       this.#margin.passed();

@@ -5,6 +5,7 @@
  */
 import {
   arrayIn,
+  count,
   decodeDocument,
   type Members,
   membersAt,
@@ -67,10 +68,7 @@ const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gathe
  * mistaken for zero.
  */
 function decodeMessageCount(members: Members, state: JobState): number {
-  const count = optionalCount(members, 'messageCount', '');
-  if (count !== undefined) return count;
-  if (uncounted.has(state)) return 0;
-  throw mismatch('messageCount', 'a whole number from 0 on', members.messageCount);
+  return uncounted.has(state) ? (optionalCount(members, 'messageCount', '') ?? 0) : count(members, 'messageCount', '');
 }
 
 function decodeBucket(value: unknown, path: string): HistogramBucket {
@@ -79,11 +77,7 @@ function decodeBucket(value: unknown, path: string): HistogramBucket {
   if (typeof startMs !== 'number' || !Number.isSafeInteger(startMs)) {
     throw mismatch(`${path}.startTimestamp`, 'milliseconds since the epoch', startMs);
   }
-  const lengthMs = optionalCount(members, 'length', path);
-  const count = optionalCount(members, 'count', path);
-  if (lengthMs === undefined) throw mismatch(`${path}.length`, 'a whole number', members.length);
-  if (count === undefined) throw mismatch(`${path}.count`, 'a whole number', members.count);
-  return { startMs, lengthMs, count };
+  return { startMs, lengthMs: count(members, 'length', path), count: count(members, 'count', path) };
 }
 
 function texts(members: Members, name: string): readonly string[] {

@@ -40,15 +40,24 @@ export interface PageSource {
   readonly drained?: () => Promise<void> | undefined;
 }
 
-export interface PageReadingOptions {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
+/** Range of rows to read from a search job's results. */
+export interface PageRange {
   /** Index of the first row to read, from 0. */
   readonly offset: number;
-  /** Number of rows of the search job, including the rows before `offset`. */
-  readonly total: number;
-  /** Maximum number of rows on a requested page; a full page by default. */
+  /**
+   * Number of rows up to which to read, including the rows before `offset`; by default, the number
+   * in the latest status.
+   */
+  readonly total?: number | undefined;
+  /** Maximum number of rows on a page; a full page by default. */
   readonly limit?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface PageReadingOptions extends PageRange {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly total: number;
 }
 
 /**

@@ -26,7 +26,7 @@ import { firstPollMs, nextPollMs } from './job-cadence.ts';
 import { cancelledError, closedError, isFinal, isMissing, silencedError, uncountedError } from './job-end.ts';
 import { JobGathering, type JobProgress, type MessageHistogram } from './job-gathering.ts';
 import { JobPolls } from './job-polls.ts';
-import { type PageSource, readPages } from './page-reading.ts';
+import { type PageRange, type PageSource, readPages } from './page-reading.ts';
 import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
 
 /**
@@ -62,20 +62,6 @@ export interface SearchJobOptions {
    * the job and rejects all its pending calls.
    */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
-}
-
-/** Range of rows to read from a search job's results. */
-interface PageRange {
-  /** Index of the first row to read, from 0. */
-  readonly offset: number;
-  /**
-   * Number of rows up to which to read, including the rows before `offset`; by default, the number
-   * in the latest status.
-   */
-  readonly total?: number | undefined;
-  /** Maximum number of rows on a page; a full page by default. */
-  readonly limit?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** Range of messages to read, and the receiver of their rows. */
@@ -272,17 +258,13 @@ export class SearchJob {
     }
   }
 
-  async #read({ offset, total, limit, signal }: PageRange, counted: number, source: PageSource): Promise<number> {
+  async #read(range: PageRange, counted: number, source: PageSource): Promise<number> {
     const stop = this.#stop.signal;
     stop.throwIfAborted();
+    const { total = counted } = range;
+    const signal = range.signal ? AbortSignal.any([range.signal, stop]) : stop;
     try {
-      return await readPages(source, {
-        clock: this.#clock,
-        signal: signal ? AbortSignal.any([signal, stop]) : stop,
-        offset,
-        limit,
-        total: total ?? counted,
-      });
+      return await readPages(source, { ...range, clock: this.#clock, signal, total });
     } catch (error) {
       stop.throwIfAborted();
       throw error;

@@ -7,17 +7,19 @@
  * expired. The error's `effect` tells the caller that a job may exist.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
+import { type Logger, silentLogger } from '../../base/log.ts';
 import type { JobAdmission, JobPermit } from '../budget/job-admission.ts';
 import { ServiceError } from '../requests/service-error.ts';
 import type { JobProgress } from './job-gathering.ts';
 import { orphanLifeMs, SearchJob } from './search-job.ts';
-import type { JobOrder, SearchService } from './search-service.ts';
+import type { JobOrder, JobState, SearchService } from './search-service.ts';
 
 export interface SearchJobsOptions {
   readonly service: SearchService;
   /** Source of the permits that limit the number of search jobs. */
   readonly permits: Pick<JobAdmission, 'admit'>;
   readonly clock: Clock;
+  readonly log?: Logger | undefined;
 }
 
 export interface OpenOptions {
@@ -46,6 +48,8 @@ export class SearchJobs {
   /** Number of search jobs that have a permit or wait for one. */
   #wanted = 0;
   #usedAtMs = Number.NEGATIVE_INFINITY;
+  /** States of search jobs that are not in the specification, and that were logged. */
+  readonly #unknownStates = new Set<string>();
 
   constructor(options: SearchJobsOptions) {
     this.#options = options;
@@ -89,10 +93,7 @@ export class SearchJobs {
 
   async #admit(signal: AbortSignal | undefined): Promise<JobPermit> {
     const { permits, clock } = this.#options;
-    let isOver = false;
     const over = () => {
-      if (isOver) return;
-      isOver = true;
       this.#wanted--;
       this.#usedAtMs = clock.monotonic();
     };
@@ -113,7 +114,11 @@ export class SearchJobs {
 
   async #create(order: JobOrder, permit: JobPermit, options: OpenOptions): Promise<SearchJob> {
     const { service, clock } = this.#options;
-    const { signal, onProgress, expectedMs } = options;
+    const { signal, expectedMs } = options;
+    const onProgress = (progress: JobProgress) => {
+      this.#logUnknown(progress.state);
+      options.onProgress?.(progress);
+    };
     const unsent = new AbortController();
     const giveUp = () => unsent.abort(signal?.reason);
     const keep = () => signal?.removeEventListener('abort', giveUp);
@@ -125,6 +130,14 @@ export class SearchJobs {
     } finally {
       keep();
     }
+  }
+
+  /** Logs each state that is not in the specification once. A search job in such a state counts as running (10.2). */
+  #logUnknown(state: JobState): void {
+    if (typeof state === 'string' || this.#unknownStates.has(state.unknown)) return;
+    this.#unknownStates.add(state.unknown);
+    const { log = silentLogger } = this.#options;
+    log.warn('a search job has an unknown state; logfleet treats it as running', { state: state.unknown });
   }
 }
 

@@ -43,11 +43,6 @@ export function mismatch(path: string, expected: string, value: unknown): Decode
   return new DecodeError(`${path}: expected ${expected}, found ${typeName(value)}`);
 }
 
-/** JSON path of a member: `path.name`, or only the name at the top level. */
-function placeOf(path: string, name: string): string {
-  return path === '' ? name : `${path}.${name}`;
-}
-
 export function membersAt(value: unknown, path: string): Members {
   if (!isRecord(value)) throw mismatch(path, 'an object', value);
   return value;
@@ -65,57 +60,49 @@ export function optionalArray(members: Members, name: string): readonly unknown[
   return value === undefined || value === null ? [] : arrayIn(members, name);
 }
 
-type Optional<T> = (members: Members, name: string, path: string) => T | undefined;
+/** Reads a member of a JSON object. Throws a `DecodeError` if its value is invalid. */
+type Read<T> = (members: Members, name: string, path: string) => T;
 
-function optional<T>(expected: string, isValid: (value: unknown) => value is T): Optional<T> {
+/** Reader of a member that must be present. `convert` returns undefined for an invalid value. */
+function required<T>(expected: string, convert: (value: unknown) => T | undefined): Read<T> {
   return (members, name, path) => {
-    const value = members[name] ?? undefined;
-    if (value === undefined || isValid(value)) return value;
-    throw mismatch(placeOf(path, name), expected, value);
+    const value = convert(members[name]);
+    if (value === undefined) throw mismatch(path === '' ? name : `${path}.${name}`, expected, members[name]);
+    return value;
   };
 }
 
-export const optionalText: Optional<string> = optional('a string', (value) => typeof value === 'string');
-export const optionalFlag: Optional<boolean> = optional('true or false', (value) => typeof value === 'boolean');
-export const optionalNumber: Optional<number> = optional('a number', (value) => typeof value === 'number');
-
-export function text(members: Members, name: string, path: string): string {
-  const value = members[name];
-  if (typeof value !== 'string') throw mismatch(placeOf(path, name), 'a string', value);
-  return value;
+/** Reader of the same member if it may be absent. */
+function optional<T>(read: Read<T>): Read<T | undefined> {
+  return (members, name, path) =>
+    members[name] === undefined || members[name] === null ? undefined : read(members, name, path);
 }
 
-/**
- * Reads a count, an integer of at least 0, that may be absent. `parseJson` returns large integers
- * as strings of digits.
- */
-export function optionalCount(members: Members, name: string, path: string): number | undefined {
-  const value = members[name];
-  if (value === undefined || value === null) return undefined;
+function asCount(value: unknown): number | undefined {
+  // `parseJson` returns large integers as strings of digits.
   const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  if (typeof count !== 'number' || !Number.isInteger(count) || count < 0) {
-    throw mismatch(placeOf(path, name), 'a whole number from 0 on', value);
-  }
-  return count;
+  return typeof count === 'number' && Number.isInteger(count) && count >= 0 ? count : undefined;
 }
 
-const integerForm = /^-?\d+$/;
+function asInteger(value: unknown): string | undefined {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
+  return typeof value === 'string' && /^-?\d+$/.test(value) ? value : undefined;
+}
 
+export const text: Read<string> = required('a string', (value) => (typeof value === 'string' ? value : undefined));
+export const optionalText: Read<string | undefined> = optional(text);
+export const optionalFlag: Read<boolean | undefined> = optional(
+  required('true or false', (value) => (typeof value === 'boolean' ? value : undefined)),
+);
+export const optionalNumber: Read<number | undefined> = optional(
+  required('a number', (value) => (typeof value === 'number' ? value : undefined)),
+);
+/** Reads an integer of at least 0. */
+export const count: Read<number> = required('a whole number from 0 on', asCount);
+export const optionalCount: Read<number | undefined> = optional(count);
 /** Reads a 64-bit integer that is written as a number or as a string of digits. */
-export function integerId(members: Members, name: string, path: string): string {
-  const value = members[name];
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
-  if (typeof value === 'string' && integerForm.test(value)) return value;
-  throw mismatch(placeOf(path, name), 'an integer', value);
-}
-
-/**
- * Reads an id that is a string or an integer. The same task id can be an integer in one answer and
- * a string in another.
- */
-export function opaqueId(members: Members, name: string, path: string): string {
-  const value = members[name];
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
-  if (typeof value === 'string' && value !== '') return value;
-  throw mismatch(placeOf(path, name), 'an id', value);
-}
+export const integerId: Read<string> = required('an integer', asInteger);
+/** Reads an id that is a string or an integer. The same task id can be an integer in one answer and a string in another. */
+export const opaqueId: Read<string> = required('an id', (value) =>
+  typeof value === 'string' && value !== '' ? value : asInteger(value),
+);

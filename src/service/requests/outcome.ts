@@ -110,17 +110,16 @@ export interface Treatment {
 /** Treatment of an outcome, with exceptions for some operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
-const nothingSent = { effect: 'none', handling: 'backoff', again: 0 } as const;
-const needsPerson = { effect: 'none', handling: 'stall', again: 0 } as const;
+/** Treatment of a request that had no effect and may succeed later. */
+const passing = { effect: 'none', handling: 'backoff', again: 0 } as const;
+const needsPerson = { ...passing, handling: 'stall' } as const;
 const mayHaveActed = { effect: 'unknown', again: 0 } as const;
 /**
  * Treatment of a lost or unreadable answer. A lost answer is harmless for most reads, but the creation of a task may
  * have had an effect (U3).
  */
 const unsure = {
-  effect: 'none',
-  handling: 'backoff',
-  again: 0,
+  ...passing,
   of: {
     createTask: mayHaveActed,
     createJob: mayHaveActed,
@@ -129,26 +128,23 @@ const unsure = {
   },
 } as const;
 
-const refused = { ...nothingSent, reason: 'RequestRefused' } as const;
-const taskRefused = { effect: 'none', handling: 'wait', again: 0, reason: 'CollectorRefused' } as const;
+const unreachable = { ...passing, reason: 'ServiceUnreachable' } as const;
+const untrusted = { ...needsPerson, reason: 'CertificateNotTrusted' } as const;
+const unreadable = { ...unsure, reason: 'AnswerInvalid' } as const;
+const unavailable = { ...unsure, reason: 'ServiceUnavailable' } as const;
+const refused = { ...passing, reason: 'RequestRefused' } as const;
+const taskRefused = { ...passing, handling: 'wait', reason: 'CollectorRefused' } as const;
 const queryRefused = { ...needsPerson, reason: 'QueryRefused' } as const;
 const rangeRefused = { ...needsPerson, reason: 'RangeRefused' } as const;
-const jobLost = { effect: 'none', handling: 'backoff', again: 0, reason: 'JobLost' } as const;
+const jobLost = { ...passing, reason: 'JobLost' } as const;
 
 const rows: { readonly [O in Outcome]: TreatmentRow } = {
-  nameNotFound: { ...nothingSent, reason: 'ServiceUnreachable' },
-  refused: { ...nothingSent, reason: 'ServiceUnreachable' },
-  notReachable: { ...nothingSent, reason: 'ServiceUnreachable' },
-  connectTimeout: { ...nothingSent, reason: 'ServiceUnreachable' },
-  proxyFailed: { ...nothingSent, reason: 'ServiceUnreachable' },
-  tlsFailed: { ...nothingSent, reason: 'ServiceUnreachable' },
-  closed: { ...nothingSent, reason: 'ClientClosed' },
-  withdrawn: { ...nothingSent, reason: 'CallAborted' },
-  notLeading: { ...nothingSent, reason: 'NotLeading' },
-  budgetFull: { ...nothingSent, reason: 'RequestBudgetFull' },
-  certificateUnknown: { ...needsPerson, reason: 'CertificateNotTrusted' },
-  certificateExpired: { ...needsPerson, reason: 'CertificateNotTrusted' },
-  certificateForAnother: { ...needsPerson, reason: 'CertificateNotTrusted' },
+  ...rowsOf(['nameNotFound', 'refused', 'notReachable', 'connectTimeout', 'proxyFailed', 'tlsFailed'], unreachable),
+  closed: { ...passing, reason: 'ClientClosed' },
+  withdrawn: { ...passing, reason: 'CallAborted' },
+  notLeading: { ...passing, reason: 'NotLeading' },
+  budgetFull: { ...passing, reason: 'RequestBudgetFull' },
+  ...rowsOf(['certificateUnknown', 'certificateExpired', 'certificateForAnother'], untrusted),
 
   // Some rows of a page may have been passed on before the connection was lost. The reader of the page requests the
   // missing rows.
@@ -160,35 +156,26 @@ const rows: { readonly [O in Outcome]: TreatmentRow } = {
   },
   timeout: { ...unsure, reason: 'ServiceUnreachable' },
   abandoned: { ...unsure, reason: 'CallAborted' },
-  heldUp: { effect: 'none', handling: 'backoff', again: 0, reason: 'DestinationSlow' },
-  answerTooLarge: { ...unsure, reason: 'AnswerInvalid' },
-  answerMalformed: { ...unsure, reason: 'AnswerInvalid' },
-  answerInvalid: { ...unsure, reason: 'AnswerInvalid' },
+  heldUp: { ...passing, reason: 'DestinationSlow' },
+  ...rowsOf(['answerTooLarge', 'answerMalformed', 'answerInvalid', 'unexpectedStatus'], unreadable),
 
-  redirectNotAllowed: { ...needsPerson, reason: 'RedirectNotAllowed' },
-  redirectInCircles: { ...needsPerson, reason: 'RedirectNotAllowed' },
+  ...rowsOf(['redirectNotAllowed', 'redirectInCircles'], { ...needsPerson, reason: 'RedirectNotAllowed' }),
 
-  badRequest: { ...refused },
   // An answer with 401 can be wrong when many clients log in at the same time (10.1), so the request is repeated once.
   unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
   forbidden: { ...needsPerson, reason: 'Forbidden' },
   notFound: { ...needsPerson, reason: 'AddressInvalid', of: { getTask: { handling: 'wait', reason: 'TaskNotFound' } } },
   methodUnsupported: { ...needsPerson, reason: 'AddressInvalid' },
   contentTypeInvalid: { ...needsPerson, reason: 'RequestRefused' },
-  rateLimited: { effect: 'none', handling: 'retryAfter', again: 0, reason: 'RateLimited' },
-  clientError: { ...refused },
-  requestTimeout: { ...unsure, reason: 'ServiceUnavailable' },
+  rateLimited: { ...passing, handling: 'retryAfter', reason: 'RateLimited' },
 
-  internalError: { ...unsure, reason: 'ServiceUnavailable' },
-  unavailable: { ...unsure, handling: 'retryAfter', reason: 'ServiceUnavailable' },
-  serverError: { ...unsure, reason: 'ServiceUnavailable' },
-  unexpectedStatus: { ...unsure, reason: 'AnswerInvalid' },
+  ...rowsOf(['requestTimeout', 'internalError', 'serverError'], unavailable),
+  unavailable: { ...unavailable, handling: 'retryAfter' },
 
   ...rowsOf(taskRefusals, taskRefused),
   ...rowsOf(jobRefusals, queryRefused),
   ...rowsOf(rangeRefusals, rangeRefused),
-  generic: refused,
-  ...rowsOf(pageRefusals, refused),
+  ...rowsOf(['badRequest', 'clientError', 'generic', ...pageRefusals], refused),
   'no.records.not.an.aggregation.query': { ...needsPerson, reason: 'NotAnAggregation' },
   'raw.messages.not.available': { ...needsPerson, reason: 'RawMessagesNotAvailable' },
 
@@ -197,7 +184,7 @@ const rows: { readonly [O in Outcome]: TreatmentRow } = {
   jobCookieMissing: { ...jobLost, reason: 'JobCookieMissing' },
   jobSilenced: { ...jobLost, reason: 'JobSilenced' },
   jobTimedOut: { ...jobLost, reason: 'JobTimedOut' },
-  jobGone: { ...jobLost },
+  jobGone: jobLost,
 };
 
 /** Uses the same row of the outcome table for several outcomes. */

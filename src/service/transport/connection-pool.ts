@@ -25,8 +25,8 @@ export class ConnectionPool {
   readonly #idle: Connection[] = [];
   readonly #opening = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  /** Callbacks of callers that wait for a returned connection. */
-  #waiting: (() => void)[] = [];
+  /** Promise that is fulfilled when a connection is opened, returned or lost, or when the pool is closed. */
+  #change = Promise.withResolvers<void>();
 
   constructor(options: ConnectionPoolOptions) {
     this.#options = options;
@@ -58,7 +58,7 @@ export class ConnectionPool {
       if (idle?.usable) return idle;
       if (idle) continue;
       if (this.#connections.size + this.#opening.size < maxConnections) this.#open();
-      await Promise.race([...this.#opening, this.#comesBack()]);
+      await Promise.race([...this.#opening, this.#change.promise]);
     }
   }
 
@@ -115,14 +115,9 @@ export class ConnectionPool {
     this.#wake();
   }
 
-  #comesBack(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
-  }
-
   /** Wakes all waiters. A waiter that gets no connection waits again. */
   #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const resolve of waiting) resolve();
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
   }
 }

@@ -3,6 +3,7 @@
  * `ca.crt` of the Secret, or else against the machine's certificate authorities.
  */
 
+import { once } from 'node:events';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
@@ -87,27 +88,16 @@ function hintOf(status: number): string {
   return status === 407 ? ': it requires a user and a password, as in http://user:password@proxy:3128' : '';
 }
 
-function secured(socket: SecureSocket, what: string, signal: AbortSignal): Promise<void> {
+/** Waits for the TLS handshake. */
+async function secured(socket: SecureSocket, what: string, signal: AbortSignal): Promise<void> {
   const tls = socket instanceof GatheringSocket ? socket.tls : socket;
-  return new Promise((resolve, reject) => {
-    const fail = (error: unknown) => {
-      signal.removeEventListener('abort', onAbort);
-      socket.on('error', () => {}).destroy();
-      reject(error);
-    };
-    const onAbort = () => fail(signal.reason);
-    const onError = (error: Error) => fail(asTransportError(error, what));
-    const onClose = () => fail(new TransportError('connectionLost', `${what}: closed by the other side`));
-    tls.once('error', onError);
-    tls.once('close', onClose);
-    tls.once('secureConnect', () => {
-      signal.removeEventListener('abort', onAbort);
-      tls.removeListener('error', onError);
-      tls.removeListener('close', onClose);
-      tls.setNoDelay(true);
-      resolve();
-    });
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
+  socket.on('error', () => {});
+  try {
+    await once(tls, 'secureConnect', { signal });
+    tls.setNoDelay(true);
+  } catch (error) {
+    socket.destroy();
+    signal.throwIfAborted();
+    throw asTransportError(error, what);
+  }
 }

@@ -184,7 +184,6 @@ describe('the admission of jobs (B4, B5)', () => {
     await admit(5);
     expect(permits).toHaveLength(3);
     permits[0]?.end();
-    permits[0]?.end();
     await settle();
     expect(permits).toHaveLength(4);
     expect(jobs.active).toBe(3);

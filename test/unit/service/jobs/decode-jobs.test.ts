@@ -125,7 +125,7 @@ describe('a status (2.3)', () => {
     ],
     [
       '"histogramBuckets":[{"startTimestamp":1,"length":2,"count":3},{"startTimestamp":1,"length":2}]',
-      'histogramBuckets[1].count: expected a whole number, found nothing',
+      'histogramBuckets[1].count: expected a whole number from 0 on, found nothing',
     ],
     ['"usageDetails":[]', 'usageDetails: expected an object, found an array'],
     ['"warning":{}', 'warning: expected a string, found a value of type object'],

@@ -1,5 +1,6 @@
 /** Tests of one search job: the times of its status requests, lost answers, its end, and its deletion (B4, E5, 3.1, 4.5). */
 import { describe, expect, test } from 'vitest';
+import { silentLogger } from '../../../../src/base/log.ts';
 import { JobAdmission } from '../../../../src/service/budget/job-admission.ts';
 import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts';
 import { SearchJob } from '../../../../src/service/jobs/search-job.ts';
@@ -482,10 +483,12 @@ describe('opening', () => {
     const clock = new VirtualClock();
     const permits = new JobAdmission({ clock, sustainable: () => limit });
     const created: FakeJob[] = [];
+    const logged: unknown[] = [];
     let creation: () => void = () => {};
     const jobs = new SearchJobs({
       clock,
       permits,
+      log: { ...silentLogger, warn: (_message, fields) => logged.push(fields) },
       service: {
         createJob: async () => {
           creation();
@@ -499,6 +502,7 @@ describe('opening', () => {
       clock,
       permits,
       created,
+      logged,
       jobs,
       fail: (error: Error) =>
         (creation = () => {
@@ -518,6 +522,18 @@ describe('opening', () => {
     await first?.close();
     await third;
     expect([created.length, permits.active]).toEqual([3, 2]);
+  });
+
+  test('an unknown state is logged once for all jobs (10.2)', async () => {
+    const { clock, jobs, created, logged } = opener(3);
+    const opened = [await jobs.open(order), await jobs.open(order), await jobs.open(order)];
+    for (const [index, state] of ['RESTING', 'RESTING', 'DREAMING'].entries()) {
+      const job = created[index] as FakeJob;
+      job.status = () => ({ ...running, state: { unknown: state } });
+    }
+    await clock.advance(100_000);
+    expect(logged).toEqual([{ state: 'RESTING' }, { state: 'DREAMING' }]);
+    expect(opened.map(({ end }) => end)).toEqual([undefined, undefined, undefined]);
   });
 
   test('an aborted wait for a permit leaves nothing behind', async () => {
