@@ -27,14 +27,9 @@ import type { CreateJobOptions, JobOrder, OpenJob, SearchService } from './jobs/
 import type { Answer, Call, CallOptions, Decode } from './requests/call.ts';
 import { Exchange, type ExchangeOptions } from './requests/exchange.ts';
 import { JobSession } from './requests/job-session.ts';
-import type { CollectorOperation } from './requests/operation.ts';
 import { TransportError } from './transport/transport.ts';
 
 const upgradesPath = '/v1/collectors/upgrades';
-
-interface UpgradeCall extends Call {
-  readonly operation: CollectorOperation;
-}
 
 export class ServiceClient implements UpgradeService, SearchService {
   readonly #exchange: Exchange;
@@ -102,7 +97,7 @@ export class ServiceClient implements UpgradeService, SearchService {
     );
   }
 
-  #ofUpgrades<T>(call: UpgradeCall, decode: Decode<T>): Promise<Answer<T>> {
+  #ofUpgrades<T>(call: Call, decode: Decode<T>): Promise<Answer<T>> {
     const beforeSend = () => {
       if (this.#areUpgradesOver) throw new TransportError('closed', 'the client has been closed');
       call.beforeSend?.();

@@ -4,14 +4,16 @@
  */
 import type { RequestClass } from '../budget/request-slot.ts';
 
-/** Operations of search jobs (4.1 to 4.5). */
-export const jobOperations = ['createJob', 'getJob', 'listMessages', 'listRecords', 'deleteJob'] as const;
-/** Operations of collectors (4.6 to 4.9). */
-export const collectorOperations = ['listCollectors', 'listBuilds', 'getTask', 'createTask'] as const;
+/** Operations on a search job that already exists (4.2 to 4.5). */
+export const jobOperations = ['getJob', 'listMessages', 'listRecords', 'deleteJob'] as const;
 
-export type JobOperation = (typeof jobOperations)[number];
-export type CollectorOperation = (typeof collectorOperations)[number];
-export type Operation = JobOperation | CollectorOperation;
+export type Operation =
+  | 'createJob'
+  | (typeof jobOperations)[number]
+  | 'listCollectors'
+  | 'listBuilds'
+  | 'getTask'
+  | 'createTask';
 
 export interface OperationInfo {
   readonly method: 'GET' | 'POST' | 'DELETE';

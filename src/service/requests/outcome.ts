@@ -14,7 +14,7 @@ import { DecodeError } from '../json/json-members.ts';
 import { DeadlineError } from '../transport/deadline.ts';
 import { TransportError, type TransportFailure } from '../transport/transport.ts';
 import { HeldUpError } from './answer-stream.ts';
-import type { Operation } from './operation.ts';
+import { jobOperations, type Operation } from './operation.ts';
 import {
   type JobRefusal,
   jobRefusals,
@@ -242,9 +242,6 @@ const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
 /** HTTP statuses that have the same meaning with every error code. */
 const plainStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
-/** Operations on a search job that already exists. */
-const jobOperations: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
-
 /**
  * Outcome of an answer that is neither successful (2xx) nor a redirect. `serviceCode` is the error code in its body, if any. For an
  * unknown job it returns `jobGone`, which callers with more information can refine.
@@ -253,7 +250,8 @@ export function outcomeOfAnswer(operation: Operation, status: number, serviceCod
   if (status >= 400 && status < 500 && !plainStatuses.has(status)) {
     const refusal = refusals[operation]?.find((known) => known === serviceCode);
     if (refusal) return refusal;
-    if (jobOperations.has(operation) && (status === 404 || serviceCode === unknownJobCode)) return 'jobGone';
+    if (jobOperations.some((known) => known === operation) && (status === 404 || serviceCode === unknownJobCode))
+      return 'jobGone';
   }
   const known = outcomeByStatus.get(status);
   if (known) return known;

@@ -5,21 +5,17 @@
 import type { Handling } from '../../base/errors.ts';
 import { type Operation, operations } from './operation.ts';
 import { type Outcome, treatmentOf } from './outcome.ts';
-import { ServiceError } from './service-error.ts';
+import { ServiceError, type ServiceErrorOptions } from './service-error.ts';
 
 /** Facts about a failed request. */
-export interface Failure {
-  readonly outcome: Outcome;
+export interface Failure
+  extends Pick<ServiceErrorOptions, 'outcome' | 'status' | 'serviceCode' | 'sentAtMs' | 'cause'> {
   /** Address to which the failed request was sent, without its query. */
   readonly address: string;
-  readonly status?: number | undefined;
-  readonly serviceCode?: string | undefined;
   readonly serviceMessage?: string | undefined;
   readonly retryAfterMs?: number | undefined;
-  readonly sentAtMs?: number | undefined;
   /** Detail for the message: the socket's error code, a JSON path, or a new address. */
   readonly detail?: string | undefined;
-  readonly cause?: unknown;
 }
 
 const correctQuery = 'correct the query';

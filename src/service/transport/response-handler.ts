@@ -12,8 +12,6 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #resolve: (response: TransportResponse) => void;
   readonly #reject: (error: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
-  /** Error of `beforeWrite` that kept the request from being written. */
-  #refusal: { readonly error: unknown } | undefined;
   #head: ResponseHead | undefined;
   /** Whether the receiver of the request reads the body of this answer. */
   #received = false;
@@ -44,7 +42,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
       this.#request.signal.throwIfAborted();
       this.#request.beforeWrite();
     } catch (error) {
-      this.#refusal = { error };
+      this.#reject(error);
       throw error;
     }
     this.#controller = controller;
@@ -88,7 +86,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#done();
-    this.#reject(this.#refusal ? this.#refusal.error : asTransportError(error, 'waiting for the answer'));
+    this.#reject(asTransportError(error, 'waiting for the answer'));
   }
 
   #receive(controller: Dispatcher.DispatchController, chunk: Buffer): void {

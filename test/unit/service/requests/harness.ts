@@ -8,7 +8,7 @@ import type { JobOrder, OpenJob, RowReceiver } from '../../../../src/service/job
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
 import { Exchange, type ExchangeOptions } from '../../../../src/service/requests/exchange.ts';
 import { JobSession } from '../../../../src/service/requests/job-session.ts';
-import { type JobOperation, jobOperations, type Operation } from '../../../../src/service/requests/operation.ts';
+import type { Operation } from '../../../../src/service/requests/operation.ts';
 import { ServiceError } from '../../../../src/service/requests/service-error.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 import { RecordingBudget, ScriptedTransport, type Step } from './scripted-transport.ts';
@@ -113,9 +113,6 @@ export const goodBodies: { readonly [O in Operation]: string } = {
 };
 
 export const good = (operation: Operation): Step => ({ kind: 'answer', status: 200, body: goodBodies[operation] });
-
-export const isJobOperation = (operation: Operation): operation is JobOperation =>
-  (jobOperations as readonly Operation[]).includes(operation);
 
 /** Result of a call to the client after the virtual clock has run. */
 export async function settled(clock: VirtualClock, call: Promise<unknown>): Promise<unknown> {

@@ -144,7 +144,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
 });
 
 describe('a job that does not exist', () => {
-  const asks = jobOperations.filter((operation) => operation !== 'createJob' && operation !== 'deleteJob');
+  const asks = jobOperations.filter((operation) => operation !== 'deleteJob');
   const missing = async (job: OpenJob, operation: Operation, world: SimulatedWorld) =>
     world.failure(calls[operation]({ world, job, taskId: '' }));
 
