@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
 import { noMetrics } from '../../src/base/metrics.ts';
 import { SecretText } from '../../src/base/secret-text.ts';
-import { type BudgetSettings, RequestBudget } from '../../src/service/budget/request-budget.ts';
+import { RequestBudget } from '../../src/service/budget/request-budget.ts';
 import { connectOverTls } from '../../src/service/connect.ts';
 import type { SearchJobs } from '../../src/service/jobs/search-jobs.ts';
 import { everlastingRight } from '../../test/support/send-rights.ts';
@@ -14,9 +14,11 @@ export interface ConnectedClient {
   close(): Promise<void>;
 }
 
-export function connectTo(simulator: Ready, settings: Partial<BudgetSettings> = {}): ConnectedClient {
+/** Connects to a simulator. `requestsPerSecond` is the request rate; by default, the rate that the service allows. */
+export function connectTo(simulator: Ready, requestsPerSecond?: number): ConnectedClient {
   const { origin, pathname } = new URL(simulator.baseURL);
-  const budget = new RequestBudget({ right: everlastingRight, clock: systemClock, ...settings });
+  const budget = new RequestBudget({ right: everlastingRight, clock: systemClock });
+  if (requestsPerSecond !== undefined) budget.setRequestsPerSecond(requestsPerSecond);
   const connect = connectOverTls({
     clock: systemClock,
     metrics: noMetrics,

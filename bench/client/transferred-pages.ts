@@ -28,7 +28,7 @@ export const day = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 2) };
 
 async function transfer(simulator: Ready, { totalMb, atOnce }: TransferCase): Promise<TransferFigures> {
   // The simulator has no request limits here, because the benchmark measures the transfer and not the request rate.
-  const client = connectTo(simulator, { requestsPerSecond: 1_000 });
+  const client = connectTo(simulator, 1_000);
   const job = await client.jobs.open({ query: '*', ...day, requiresRawMessages: true });
   await job.whenFinished();
   const startResidentMb = megabytesOf(residentMiB(process.pid));

@@ -42,7 +42,7 @@ const compressionNames = { none: 'None', gzip: 'Gzip', zstd: 'Zstd' } as const;
 
 async function exportAll(order: ExportOrder): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const client = connectTo(order, { requestsPerSecond: 1_000 });
+  const client = connectTo(order, 1_000);
   const writer = await Writer.ours(systemRandom);
   const work = new ExportWork({
     task: taskOf(order),

@@ -14,7 +14,7 @@ import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import type { Leadership, ResourceKey, SecretReader } from '../host/host.ts';
-import { defaultBudgetSettings } from '../service/budget/request-budget.ts';
+import { serviceLimits } from '../service/budget/request-budget.ts';
 import type { UpgradeService } from '../service/collectors/upgrade-service.ts';
 import type { Connect, ServiceConnection } from '../service/connect.ts';
 import type { SearchJobs } from '../service/jobs/search-jobs.ts';
@@ -199,7 +199,7 @@ export class Accounts {
     const settings = { address, accessId, accessKey, allowedHosts, caCertificates, budget, names };
     const connection = this.#options.connect(settings);
     const { service, searches } = connection;
-    const { requestsPerSecond: defaultRate } = defaultBudgetSettings;
+    const { requestsPerSecond: defaultRate } = serviceLimits;
     const account: Account = {
       serviceId,
       id: `${serviceId} ${accessId}`,

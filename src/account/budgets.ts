@@ -8,7 +8,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Leadership } from '../host/host.ts';
-import { defaultBudgetSettings, RequestBudget } from '../service/budget/request-budget.ts';
+import { RequestBudget, serviceLimits } from '../service/budget/request-budget.ts';
 import type { KeyBudget } from '../service/budget/request-slot.ts';
 import type { SendRight, Term } from '../service/budget/send-right.ts';
 
@@ -74,7 +74,7 @@ export class Budgets {
 }
 
 function shareOut({ budget, keys }: UserBudget, spenders: readonly Spender[], leaving: readonly Spender[]): void {
-  const { requestsPerSecond, maxConcurrentRequests } = defaultBudgetSettings;
+  const { requestsPerSecond, maxConcurrentRequests } = serviceLimits;
   budget.setRequestsPerSecond(
     smallest(
       requestsPerSecond,

@@ -5,7 +5,7 @@
 import { error, type Finding, warning } from '../api/finding.ts';
 import type { JsonPath } from '../api/json-path.ts';
 import { checkSecret } from '../api/secret-manifest.ts';
-import { defaultBudgetSettings } from '../service/budget/request-budget.ts';
+import { serviceLimits } from '../service/budget/request-budget.ts';
 import { type CredentialMember, memberRules, type Rule, requiredMembers } from './credential-rules.ts';
 
 const examples: { readonly [M in (typeof requiredMembers)[number]]: string } = {
@@ -31,7 +31,7 @@ function* checkMember(name: string, text: string, path: JsonPath): Generator<Fin
 
 /** Warns about a request limit in the Secret that has no effect, because it is above the service's own limit. */
 function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: string, path: JsonPath) {
-  const limit = defaultBudgetSettings[name];
+  const limit = serviceLimits[name];
   if (Number(text) <= limit) return;
   yield warning(path, 'OutOfRange', {
     problem: 'is more than the service allows, so the limit of the service applies',

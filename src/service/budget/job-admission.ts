@@ -24,12 +24,6 @@ export interface JobPermit {
   end(): void;
 }
 
-export interface JobAdmissionOptions {
-  readonly clock: Clock;
-  /** Returns the number of search jobs that the current request rate can keep alive. */
-  readonly sustainable: () => number;
-}
-
 export class JobAdmission {
   readonly #clock: Clock;
   readonly #sustainable: () => number;
@@ -40,9 +34,10 @@ export class JobAdmission {
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
-  constructor(options: JobAdmissionOptions) {
-    this.#clock = options.clock;
-    this.#sustainable = options.sustainable;
+  /** `sustainable` returns the number of search jobs that the current request rate can keep alive. */
+  constructor(clock: Clock, sustainable: () => number) {
+    this.#clock = clock;
+    this.#sustainable = sustainable;
   }
 
   /** Number of search jobs that hold a permit. */

@@ -27,26 +27,13 @@ import type { KeyBudget, Path, RequestClass, Slot, SlotRequest } from './request
 import { NotLeadingError, type SendRight, type Term } from './send-right.ts';
 import { type ClassHead, requestClasses, TurnOrder } from './turn-order.ts';
 
-/** Settings of a budget. */
-export interface BudgetSettings {
-  /** This process's share of the user's rate in requests per second (B7), greater than 0. The service allows 4 per user (8). */
-  readonly requestsPerSecond: number;
-  /**
-   * This process's share of the concurrent requests of each access key (B7). The service allows 10
-   * per key (8).
-   */
-  readonly maxConcurrentRequests: number;
-  /** Maximum number of requests of all access keys that may wait in this budget. */
-  readonly maxWaiting: number;
-}
+/** Limits of the service (8): requests per second of a user, and concurrent requests of an access key. */
+export const serviceLimits = { requestsPerSecond: 4, maxConcurrentRequests: 10 } as const;
 
-export const defaultBudgetSettings: BudgetSettings = {
-  requestsPerSecond: 4,
-  maxConcurrentRequests: 10,
-  maxWaiting: 20_000,
-};
+/** Maximum number of requests of all access keys that may wait in a budget. */
+const maxWaiting = 20_000;
 
-export interface RequestBudgetOptions extends Partial<BudgetSettings> {
+export interface RequestBudgetOptions {
   readonly clock: Clock;
   /** Interface that tells whether this process may send requests (L1). */
   readonly right: SendRight;
@@ -66,7 +53,7 @@ const probeRestMs = 1_000;
 export class BudgetFullError extends LogfleetError {
   override readonly name = 'BudgetFullError';
 
-  constructor(maxWaiting: number) {
+  constructor() {
     const message = `more than ${maxWaiting} requests to the service are waiting`;
     super({ code: 'service.budgetFull', message, handling: { kind: 'backoff' }, reason: 'RequestBudgetFull' });
   }
@@ -82,10 +69,9 @@ export class RequestBudget {
   readonly jobs: JobAdmission;
   readonly #clock: Clock;
   readonly #right: SendRight;
-  readonly #settings: BudgetSettings;
   readonly #waitSeconds: Histogram;
   readonly #margin = new PathMargin();
-  readonly #pace: RatePace;
+  readonly #pace = new RatePace(serviceLimits.requestsPerSecond);
   readonly #limiter: RateLimiter;
   readonly #refusals = new Refusals();
   readonly #order = new TurnOrder();
@@ -107,13 +93,11 @@ export class RequestBudget {
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 
   constructor(options: RequestBudgetOptions) {
-    const { clock, right, metrics = noMetrics, ...settings } = options;
+    const { clock, right, metrics = noMetrics } = options;
     this.#clock = clock;
     this.#right = right;
-    this.#settings = { ...defaultBudgetSettings, ...settings };
-    this.#pace = new RatePace(checkedRate(this.#settings.requestsPerSecond));
     this.#limiter = new RateLimiter(this.#pace, this.#margin);
-    this.jobs = new JobAdmission({ clock, sustainable: () => this.#sustainableJobs() });
+    this.jobs = new JobAdmission(clock, () => this.#sustainableJobs());
     this.#waitSeconds = metrics.histogram(
       'logfleet_service_budget_wait_seconds',
       'Time that requests waited for the request budget, by class.',
@@ -138,7 +122,8 @@ export class RequestBudget {
    * change still count.
    */
   setRequestsPerSecond(requestsPerSecond: number): void {
-    this.#pace.requestsPerSecond = checkedRate(requestsPerSecond);
+    assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'a share of the rate is a number above 0');
+    this.#pace.requestsPerSecond = requestsPerSecond;
     this.#pump();
   }
 
@@ -158,7 +143,7 @@ export class RequestBudget {
   #queue(accessKeyId: string): KeyQueue {
     const known = this.#queues.get(accessKeyId);
     if (known) return known;
-    const queue = new KeyQueue(this.#settings.maxConcurrentRequests, () => this.#halfUntilMs);
+    const queue = new KeyQueue(serviceLimits.maxConcurrentRequests, () => this.#halfUntilMs);
     this.#queues.set(accessKeyId, queue);
     return queue;
   }
@@ -180,8 +165,7 @@ export class RequestBudget {
     const { signal } = request;
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (!this.#currentTerm()) return Promise.reject(new NotLeadingError());
-    const { maxWaiting } = this.#settings;
-    if (this.#waiting >= maxWaiting) return Promise.reject(new BudgetFullError(maxWaiting));
+    if (this.#waiting >= maxWaiting) return Promise.reject(new BudgetFullError());
     return new Promise((resolve, reject) => {
       const nowMs = this.#clock.monotonic();
       const waiter: Waiter = {
@@ -384,9 +368,4 @@ export class RequestBudget {
 function goesBefore(left: Waiter, right: Waiter): boolean {
   if (left.class === 'keepAlive') return left.dueMs < right.dueMs;
   return left.queue.turnOf(left.class) < right.queue.turnOf(right.class);
-}
-
-function checkedRate(requestsPerSecond: number): number {
-  assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'a share of the rate is a number above 0');
-  return requestsPerSecond;
 }

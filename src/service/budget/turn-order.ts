@@ -14,16 +14,7 @@
  */
 import type { RequestClass } from './request-slot.ts';
 
-export const requestClasses = [
-  'keepAlive',
-  'pageRead',
-  'taskCreation',
-  'taskStatus',
-  'jobCreation',
-  'jobCare',
-  'listing',
-] as const satisfies readonly RequestClass[];
-
+/** Rank of each class; requests of the lowest rank are sent first. */
 const ranks: Readonly<Record<RequestClass, number>> = {
   keepAlive: 0,
   pageRead: 1,
@@ -33,6 +24,7 @@ const ranks: Readonly<Record<RequestClass, number>> = {
   jobCare: 2,
   listing: 3,
 };
+export const requestClasses = Object.keys(ranks) as readonly RequestClass[];
 
 /** Delay in ms after which a class of waiting requests is served even if requests of more important classes wait. */
 export const patienceMs = 2_000;

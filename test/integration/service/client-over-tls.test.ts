@@ -84,7 +84,8 @@ test('a proxy from the environment leads to a host name that only the proxy know
 describe('pages of messages over TLS', () => {
   async function openJob() {
     const { origin, pathname } = new URL(server.baseURL);
-    const budget = new RequestBudget({ right: everlastingRight, clock: systemClock, requestsPerSecond: 100 });
+    const budget = new RequestBudget({ right: everlastingRight, clock: systemClock });
+    budget.setRequestsPerSecond(100);
     const connect = connectOverTls({
       clock: systemClock,
       metrics: noMetrics,

@@ -170,7 +170,7 @@ describe('the pace (B5)', () => {
 describe('the admission of jobs (B4, B5)', () => {
   function admission(sustainable: () => number) {
     const clock = new VirtualClock();
-    const jobs = new JobAdmission({ clock, sustainable });
+    const jobs = new JobAdmission(clock, sustainable);
     const permits: JobPermit[] = [];
     const admit = async (count: number) => {
       for (let job = 0; job < count; job++) void jobs.admit().then((permit) => permits.push(permit));

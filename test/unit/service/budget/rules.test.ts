@@ -172,7 +172,7 @@ describe('B1: starts', () => {
   });
 
   it('treats a slot that is released after its start as possibly sent', async () => {
-    renew({ maxConcurrentRequests: 1 });
+    budget.setMaxConcurrent('a', 1);
     const [slot] = await granted(1);
     slot?.started();
     slot?.release();
@@ -233,7 +233,7 @@ describe('B1: starts', () => {
   });
 
   it('frees the slot of an answered or broken request at once', async () => {
-    renew({ maxConcurrentRequests: 2 });
+    for (const name of ['a', 'b']) budget.setMaxConcurrent(name, 2);
     const slots = await granted(2);
     for (const slot of slots) slot.started();
     call(2);
@@ -245,7 +245,7 @@ describe('B1: starts', () => {
 });
 
 describe('B2: a cancelled request', () => {
-  beforeEach(() => renew({ maxConcurrentRequests: 1 }));
+  beforeEach(() => budget.setMaxConcurrent('a', 1));
 
   it('keeps its slot for the configured time', async () => {
     const [slot] = await granted(1);
@@ -478,7 +478,7 @@ describe('B5: 429', () => {
   });
 
   it('wakes at each step of the restored pace', async () => {
-    renew({ requestsPerSecond: 0.1 });
+    budget.setRequestsPerSecond(0.1);
     call(1, 'taskStatus', { status: 429 });
     await clock.advance(1);
     call(1, 'taskStatus');
@@ -652,7 +652,7 @@ describe('B7: a share of its own', () => {
     { requestsPerSecond: 0.5, starts: [0, 2005, 4010, 6015] },
     { requestsPerSecond: 0.1, starts: [0, 10_005, 20_010, 30_015] },
   ])('of $requestsPerSecond requests per second', async ({ requestsPerSecond, starts }) => {
-    renew({ requestsPerSecond });
+    budget.setRequestsPerSecond(requestsPerSecond);
     call(4);
     await clock.advance(60_000);
     expect(rounded(wire.sentAt())).toEqual(starts);
@@ -689,9 +689,7 @@ describe('B7: a share of its own', () => {
   });
 
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('refuses a rate of %d', (requestsPerSecond) => {
-    expect(() => new RequestBudget({ right: everlastingRight, clock, requestsPerSecond })).toThrow(
-      'a share of the rate is a number above 0',
-    );
+    expect(() => budget.setRequestsPerSecond(requestsPerSecond)).toThrow('a share of the rate is a number above 0');
   });
 
   it.each([0, 1.5])('refuses %d at once', (maxConcurrent) => {
@@ -738,13 +736,14 @@ describe('waiting requests', () => {
   });
 
   it('rejects a request when too many wait', async () => {
-    renew({ maxWaiting: 3 });
-    call(7);
+    call(20_004);
     await expect(key.acquire({ class: 'keepAlive' })).rejects.toMatchObject({
       code: 'service.budgetFull',
       handling: { kind: 'backoff' },
     });
-    await clock.advance(2_000);
-    await expect(key.acquire({ class: 'keepAlive' })).resolves.toBeDefined();
+    await clock.advance(1_005);
+    const later = key.acquire({ class: 'keepAlive' });
+    await clock.advance(1_005);
+    await expect(later).resolves.toBeDefined();
   });
 });

@@ -13,7 +13,8 @@ const path: Path = { origin: 'https://service.test', probe: async () => {} };
  */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
-  const budget = new RequestBudget({ right: everlastingRight, clock, requestsPerSecond: 1_000 });
+  const budget = new RequestBudget({ right: everlastingRight, clock });
+  budget.setRequestsPerSecond(1_000);
   const key = budget.key('a');
   const told: number[] = [];
   const slots: Slot[] = [];
@@ -93,7 +94,9 @@ test('a cancelled progress request keeps its slot for 2 s like a keep-alive, a d
     [false, 10_000],
   ] as const) {
     const clock = new VirtualClock();
-    const key = new RequestBudget({ right: everlastingRight, clock, maxConcurrentRequests: 1 }).key('a');
+    const budget = new RequestBudget({ right: everlastingRight, clock });
+    budget.setMaxConcurrent('a', 1);
+    const key = budget.key('a');
     const slot = await key.acquire({ path, class: 'jobCare', isPoll });
     slot.started();
     slot.finished({ kind: 'abandoned' });
@@ -111,7 +114,9 @@ test.each(['jobCreation', 'jobCare', 'keepAlive'] as const)(
   'after a request of class %s, work leaves two slots for the expected keep-alives (B3)',
   async (requestClass) => {
     const clock = new VirtualClock();
-    const key = new RequestBudget({ right: everlastingRight, clock, requestsPerSecond: 1_000 }).key('a');
+    const budget = new RequestBudget({ right: everlastingRight, clock });
+    budget.setRequestsPerSecond(1_000);
+    const key = budget.key('a');
     const first = await key.acquire({ path, class: requestClass });
     first.started();
     first.finished({ kind: 'answered', status: 202 });

@@ -481,7 +481,7 @@ test('a waiter can stop waiting without ending the job', async () => {
 describe('opening', () => {
   function opener(limit: number) {
     const clock = new VirtualClock();
-    const permits = new JobAdmission({ clock, sustainable: () => limit });
+    const permits = new JobAdmission(clock, () => limit);
     const created: FakeJob[] = [];
     const logged: unknown[] = [];
     let creation: () => void = () => {};

@@ -72,7 +72,7 @@ export class ScriptedTransport implements Transport {
     const step = this.#next();
     if (step.kind === 'unwritten') throw new TransportError(step.failure, step.failure);
     if (step.kind === 'noRight') throw new NotLeadingError();
-    if (step.kind === 'budgetFull') throw new BudgetFullError(20_000);
+    if (step.kind === 'budgetFull') throw new BudgetFullError();
     request.beforeWrite();
     this.written.push(request);
     this.writtenAtMs.push(this.#clock.monotonic());
@@ -133,7 +133,7 @@ export class RecordingBudget implements KeyBudget {
     this.#clock = clock;
     this.#right = right;
     this.#term = right.current() as Term;
-    this.jobs = new JobAdmission({ clock, sustainable: () => 30 });
+    this.jobs = new JobAdmission(clock, () => 30);
   }
 
   async acquire(request: SlotRequest): Promise<Slot> {
