@@ -465,7 +465,7 @@ export class FleetListing {
     const former = this.#order;
     if (former || view.builds.length > 1) this.#orderRevision++;
     if (view.builds.length === 1) return undefined;
-    return ListOrder.after(former, ...lists, (id) => this.rows.get(id) !== undefined);
+    return new ListOrder(former, ...lists, (id) => this.rows.get(id) !== undefined);
   }
 
   /**

@@ -200,19 +200,8 @@ export class FleetRows {
   }
 }
 
-/** Whether two rows of a collector agree in all fields that policies use. `lastSeenAliveMs` is ignored. */
+/** Whether two rows of a collector agree in all fields except the sign of life, which changes all the time. */
 function sameCollector(left: Collector, right: Collector): boolean {
-  return (
-    left.collectorVersion === right.collectorVersion &&
-    left.alive === right.alive &&
-    left.name === right.name &&
-    left.collectorType === right.collectorType &&
-    left.osName === right.osName &&
-    left.osVersion === right.osVersion &&
-    left.osArch === right.osArch &&
-    left.timeZone === right.timeZone &&
-    left.hostName === right.hostName &&
-    left.ephemeral === right.ephemeral &&
-    left.sourceSyncMode === right.sourceSyncMode
-  );
+  const fields = Object.keys(right) as (keyof Collector)[];
+  return fields.every((field) => field === 'lastSeenAliveMs' || left[field] === right[field]);
 }

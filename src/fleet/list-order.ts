@@ -21,26 +21,21 @@ export class ListOrder {
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 
-  private constructor(listed: readonly Listed[]) {
-    this.#listed = listed;
-    for (const [place, { id }] of listed.entries()) this.#places.set(id, place);
-  }
-
   /**
-   * Returns the order of all collectors after a sweep of both listings. A collector that moved between the listings during the
+   * Creates the order of all collectors after a sweep of both listings. A collector that moved between the listings during the
    * sweep may be in neither. Its place then comes from the former order.
    * @param present whether a collector of the former order still exists
    */
-  static after(
+  constructor(
     former: ListOrder | undefined,
     first: readonly Listed[],
     second: readonly Listed[],
     present: (id: string) => boolean,
-  ): ListOrder {
+  ) {
     const both = merge(first, second);
-    if (!former) return new ListOrder(both);
-    const kept = former.#listed.filter(({ id }) => present(id));
-    return new ListOrder(merge(kept, both));
+    const kept = former ? former.#listed.filter(({ id }) => present(id)) : [];
+    this.#listed = merge(kept, both);
+    for (const [place, { id }] of this.#listed.entries()) this.#places.set(id, place);
   }
 
   /** Place of a collector among all collectors; undefined when neither listing showed it. */

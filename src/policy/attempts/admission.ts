@@ -213,10 +213,7 @@ class Batch {
     for (const { collectorId: id, back, used, ending } of candidates) {
       const again = back && ending && hasFailed(ending);
       const candidate: Candidate = again ? { id, because: 'failed', ending, used } : { id, because: 'rollback' };
-      const refusal = refusalOf(candidate, this.#known());
-      if (refusal) this.#wait(id, refusal);
-      else this.#beginBack(id);
-      if (refusal?.forAll) return;
+      if (this.#consider(candidate)?.forAll) return;
     }
   }
 
@@ -224,6 +221,7 @@ class Batch {
   #consider(candidate: Candidate): Refusal | undefined {
     const refusal = refusalOf(candidate, this.#known());
     if (refusal) this.#wait(candidate.id, refusal);
+    else if (this.#input.state.rollback) this.#beginBack(candidate.id);
     else this.#begin(candidate.id, candidate.because === 'drifted');
     return refusal;
   }

@@ -72,8 +72,7 @@ interface Members extends OtherShard {
   readonly members: readonly string[];
 }
 
-export interface DecodedHead extends Pick<Head, 'header' | 'forgotten'> {
-  readonly numbers: ShardNumbers;
+export interface DecodedHead extends ShardNumbers, Pick<Head, 'header' | 'forgotten'> {
   readonly entries: readonly Entry[];
 }
 
@@ -147,14 +146,14 @@ export function decodeMembers(name: string, text: string | undefined, rolloutId:
  * @param takeoverMs monotonic time in ms from which this process counts the ages of all attempts
  */
 export function decodeHead(text: string, takeoverMs: number): DecodedHead {
-  const { header, logs, memberShards, shardWrites, forgotten, ...head } = parse<Head>(text);
+  const { format: _, ended, open, ...head } = parse<Head>(text);
   return unpacked(() => {
-    const ended = head.ended.map((packed) => unpackEntry(packed, header.target, takeoverMs));
-    const open = head.open.map(([packed, attempt]): Entry => {
-      const entry = unpackEntry(packed, header.target, takeoverMs);
-      return { ...entry, open: unpackAttempt(attempt, takeoverMs) };
-    });
-    return { header, numbers: { logs, memberShards, shardWrites }, entries: [...ended, ...open], forgotten };
+    const unpack = (packed: PackedEntry) => unpackEntry(packed, head.header.target, takeoverMs);
+    const opened = open.map(([packed, attempt]) => ({
+      ...unpack(packed),
+      open: unpackAttempt(attempt, takeoverMs),
+    }));
+    return { ...head, entries: [...ended.map(unpack), ...opened] };
   });
 }
 

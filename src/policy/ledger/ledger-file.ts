@@ -82,7 +82,7 @@ export class LedgerFile {
     const head = await this.#read('head');
     if (!head) return undefined;
     this.#full = Buffer.byteLength(head.content) > fullBytes;
-    const { header, numbers, entries, forgotten } = decodeHead(head.content, takeoverMs);
+    const { header, entries, forgotten, ...numbers } = decodeHead(head.content, takeoverMs);
     this.#logs = numbers.logs;
     this.#memberShards = [...numbers.memberShards];
     this.#shardWrites = numbers.shardWrites;

@@ -1,13 +1,11 @@
 /** Collectors of one stage of a forecast that wait for their upgrade: which of them starts next, and when. */
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 
-/** Collectors to upgrade that have the same version and time zone. */
-export interface ForecastMembers {
+/** Collector to upgrade. */
+export interface ForecastMember {
   readonly version?: string | undefined;
-  /** Time zone of the collectors; undefined when they report none. */
+  /** Time zone of the collector; undefined when it reports none. */
   readonly zone: string | undefined;
-  /** Number of the collectors, 1 by default. */
-  readonly count?: number;
 }
 
 interface Place {
@@ -28,13 +26,14 @@ interface Batch {
 export class ForecastLine {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
-  #waiting = 0;
+  #waiting: number;
   /** Index of the first batch of collectors of which one may start before `#closedUntilMs`. */
   #first = 0;
   #closedUntilMs = -Infinity;
 
-  constructor(members: readonly ForecastMembers[], place: Place) {
+  constructor(members: readonly ForecastMember[], place: Place) {
     this.#place = place;
+    this.#waiting = members.length;
     this.#fill(members);
   }
 
@@ -85,15 +84,14 @@ export class ForecastLine {
   }
 
   /** Groups the members into batches of the same version, split where time zones give different start times. */
-  #fill(members: readonly ForecastMembers[]): void {
+  #fill(members: readonly ForecastMember[]): void {
     const { byCollector } = this.#place.calendar;
     const groups = Map.groupBy(members, ({ version = '', zone = '' }) =>
       JSON.stringify([version, byCollector && zone]),
     );
     for (const group of groups.values()) {
-      const count = group.reduce((sum, one) => sum + (one.count ?? 1), 0);
+      const { length: count } = group;
       this.#batches.push({ zone: byCollector ? group[0]?.zone : undefined, count, waiting: count });
-      this.#waiting += count;
     }
   }
 }

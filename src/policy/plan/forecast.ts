@@ -12,12 +12,12 @@ import { workingShare } from '../attempts/read-plan.ts';
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 import type { Span } from '../schedule/window-spans.ts';
 import { policySettings } from '../settings.ts';
-import { ForecastLine, type ForecastMembers } from './forecast-line.ts';
+import { ForecastLine, type ForecastMember } from './forecast-line.ts';
 import { ForecastReads } from './forecast-reads.ts';
 
 export interface ForecastStage {
   /** Members of the stage to upgrade, in the order of their starts. Members that already run the target version are left out. */
-  readonly members: readonly ForecastMembers[];
+  readonly members: readonly ForecastMember[];
   /** Maximum number of upgrades in flight in the stage; undefined when the stage sets no limit. */
   readonly maxInProgress: number | undefined;
   readonly soakMs: number;
@@ -207,7 +207,7 @@ class Simulation {
    * message analysis.
    */
   #soak({ members, soakMs, underWay = [], soakedMs, isAnalyzed }: ForecastStage, isLast: boolean): void {
-    const isIdle = underWay.length === 0 && members.every(({ count = 1 }) => count === 0);
+    const isIdle = underWay.length === 0 && members.length === 0;
     const endMs = isIdle ? soakedMs : this.#nowMs + soakMs;
     if (soakMs === 0 || endMs === undefined) return;
     this.#passUntil(endMs, !isLast);

@@ -12,7 +12,7 @@ const noonMs = Date.parse('2026-11-20T12:00Z');
 
 function stage(count: number, members: Partial<ForecastStage> = {}): ForecastStage {
   return {
-    members: [{ version: '19.300-1', zone: 'UTC', count }],
+    members: membersOf(count),
     maxInProgress: undefined,
     soakMs: 0,
     needsApproval: false,
@@ -20,8 +20,13 @@ function stage(count: number, members: Partial<ForecastStage> = {}): ForecastSta
   };
 }
 
+/** Collectors that are spread evenly over this number of versions. */
+function membersOf(count: number, versions = 1): ForecastStage['members'] {
+  return Array.from({ length: count }, (_, index) => ({ version: `${index % versions}`, zone: 'UTC' }));
+}
+
 function foretell(stages: readonly ForecastStage[], members: Partial<ForecastInput> = {}): Forecast {
-  const listed = stages.flatMap((one) => one.members).reduce((sum, { count = 1 }) => sum + count, 0);
+  const listed = stages.flatMap((one) => one.members).length;
   return forecast({
     stages,
     maxInProgress: 1_000,
@@ -102,11 +107,7 @@ describe('compared with the operator', () => {
   ])('time and requests are within a tenth: %j', async (rollout) => {
     const found = await rollOut(rollout);
     const { count, versions, upgradeSeconds } = rollout;
-    const members = Array.from({ length: versions }, (_, index) => ({
-      version: `${index}`,
-      zone: 'UTC',
-      count: count / versions,
-    }));
+    const members = membersOf(count, versions);
     const said = foretell([stage(0, { members })], { ...rollout, upgradeMs: upgradeSeconds * 1_000 });
     expect(Math.abs((said.totalMs ?? 0) / found.totalMs - 1)).toBeLessThan(0.1);
     expect(Math.abs(total(said) / found.requests - 1)).toBeLessThan(0.1);
@@ -115,7 +116,7 @@ describe('compared with the operator', () => {
 });
 
 describe('compared with the benchmark of 10,000 collectors', () => {
-  const members = Array.from({ length: 5 }, (_, index) => ({ version: `${index}`, zone: 'UTC', count: 2_000 }));
+  const members = membersOf(10_000, 5);
   test.each([
     [1_000, 2_727, 1.016],
     [50, 3_013, 1.151],
@@ -181,10 +182,7 @@ describe('windows', () => {
 
   test('in the time zones of collectors open one after the other', () => {
     const own = calendar({ windows: [{ schedule: '0 22 * * *', duration: '1h', timeZoneSource: 'Collector' }] });
-    const members = ['America/New_York', 'Europe/Berlin'].map((zone) => ({
-      zone,
-      count: 3,
-    }));
+    const members = ['America/New_York', 'Europe/Berlin'].flatMap((zone) => [{ zone }, { zone }, { zone }]);
     const said = foretell([stage(0, { members })], { calendar: own });
     expect(times(said.windows)).toEqual([
       ['2026-11-20T21:00', '2026-11-20T22:00'],

@@ -20,7 +20,7 @@ describe('two lists of one order', () => {
     ['both show everybody', 'abc', 'abc', 'abc'],
     ['not sorted by anything: what they share holds them together', 'xbma', 'xpbqa', 'xpbqma'],
   ])('%s', (_, first, second, merged) => {
-    const found = ListOrder.after(undefined, list(first), list(second), everybody);
+    const found = new ListOrder(undefined, list(first), list(second), everybody);
     const ids = [...new Set(first + second)].join('');
     expect(order(found, ids)).toHaveLength(merged.length);
     if (_.startsWith('not')) {
@@ -31,14 +31,14 @@ describe('two lists of one order', () => {
   });
 
   test('a collector in neither listing has no place', () => {
-    const found = ListOrder.after(undefined, list('ab'), list('c'), everybody);
+    const found = new ListOrder(undefined, list('ab'), list('c'), everybody);
     expect(found.place('z')).toBeUndefined();
     expect(found.position('z', 1, everybody)).toBeUndefined();
   });
 });
 
 describe('the position', () => {
-  const found = ListOrder.after(undefined, list('abcdef'), list(''), everybody);
+  const found = new ListOrder(undefined, list('abcdef'), list(''), everybody);
 
   test('counts the visible collectors before it', () => {
     const shown = new Set('bdf');
@@ -55,14 +55,14 @@ describe('the position', () => {
 
 describe('after another sweep', () => {
   test('a collector that moved between the listings during the sweep keeps its place', () => {
-    const before = ListOrder.after(undefined, list('ace'), list('bd'), everybody);
-    const after = ListOrder.after(before, list('ae'), list('bd'), everybody);
+    const before = new ListOrder(undefined, list('ace'), list('bd'), everybody);
+    const after = new ListOrder(before, list('ae'), list('bd'), everybody);
     expect(order(after, 'abcde')).toBe('abcde');
   });
 
   test('a removed collector has no place', () => {
-    const before = ListOrder.after(undefined, list('ace'), list('bd'), everybody);
-    const after = ListOrder.after(before, list('ae'), list('bd'), (id) => id !== 'c');
+    const before = new ListOrder(undefined, list('ace'), list('bd'), everybody);
+    const after = new ListOrder(before, list('ae'), list('bd'), (id) => id !== 'c');
     expect(after.place('c')).toBeUndefined();
   });
 });
@@ -76,7 +76,7 @@ test('sorted listings with any gaps merge into the sorted order of all', () => {
     fc.property(ids, fc.func(fc.constantFrom('first', 'second', 'both')), (numbers, where) => {
       const first = listed(numbers.filter((id) => where(id) !== 'second'));
       const second = listed(numbers.filter((id) => where(id) !== 'first'));
-      const found = ListOrder.after(undefined, first, second, everybody);
+      const found = new ListOrder(undefined, first, second, everybody);
       const sorted = [...numbers].sort(byNumber);
       expect(sorted.map((id) => found.place(String(id)))).toEqual(sorted.map((_, place) => place));
     }),
@@ -88,7 +88,7 @@ test('for any order, no collector is lost and no two share a place', () => {
   const ids = fc.uniqueArray(fc.constantFrom(...'abcdefghij'), { maxLength: 10 });
   fc.assert(
     fc.property(ids, ids, (first, second) => {
-      const found = ListOrder.after(undefined, list(first.join('')), list(second.join('')), everybody);
+      const found = new ListOrder(undefined, list(first.join('')), list(second.join('')), everybody);
       const all = [...new Set([...first, ...second])];
       expect(all.map((id) => found.place(id)).sort()).toEqual(all.map((_, place) => place).sort());
     }),
