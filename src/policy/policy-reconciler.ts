@@ -99,9 +99,7 @@ export class PolicyReconciler implements Reconciler {
 
   async close(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    for (const runtime of this.#runtimes.values()) runtime.close();
-    this.#runtimes.clear();
-    this.#environment.fleets.reset();
+    this.#closeAll();
   }
 
   /**
@@ -112,9 +110,13 @@ export class PolicyReconciler implements Reconciler {
     if (leadership.term() === this.#term) return;
     this.#term = leadership.term();
     this.#metrics.clear();
+    this.#environment.turns.reset();
+    this.#closeAll();
+  }
+
+  #closeAll(): void {
     for (const runtime of this.#runtimes.values()) runtime.close();
     this.#runtimes.clear();
-    this.#environment.turns.reset();
     this.#environment.fleets.reset();
   }
 

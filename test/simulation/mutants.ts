@@ -105,7 +105,7 @@ export const mutants: readonly Mutant[] = [
     'a retry needs no listing after a time-out',
     'late',
     'policy/attempts/start-rules.ts',
-    'const sentAfterMs = candidate.ending.sinceMs + known.settings.graceMs;',
+    'const sentAfterMs = candidate.ending.sinceMs + settings.graceMs;',
     'const sentAfterMs = 0 * known.settings.graceMs;',
   ),
   mutant(
@@ -122,7 +122,7 @@ export const mutants: readonly Mutant[] = [
     'one listing is enough for drift',
     'drifting',
     'policy/attempts/start-rules.ts',
-    'const sentAfterMs = candidate.sinceMs + known.settings.driftConfirmMs;',
+    'const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;',
     'const sentAfterMs = 0 * known.settings.driftConfirmMs;',
   ),
   {
@@ -132,7 +132,7 @@ export const mutants: readonly Mutant[] = [
     mutations: [
       {
         file: 'policy/attempts/start-rules.ts',
-        find: 'const sentAfterMs = candidate.sinceMs + known.settings.driftConfirmMs;',
+        find: 'const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;',
         replace: 'const sentAfterMs = 0 * known.settings.driftConfirmMs;',
       },
       {

@@ -71,9 +71,7 @@ const rulesForOne: readonly RuleForOne[] = [
   ownWindowClosed,
   stageNotReached,
   backingOff,
-  failedUnseen,
-  driftUnconfirmed,
-  perhapsBack,
+  versionUnconfirmed,
   stageLimitReached,
   policyLimitReached,
   tooManyOpen,
@@ -165,44 +163,38 @@ function backingOff(candidate: Candidate, { now, policy }: AdmissionState): Refu
   return now.monotonicMs < untilMs ? { waitsFor: 'the back-off after a failed upgrade', untilMs } : undefined;
 }
 
-/**
- * Refuses a retry until a listing confirms the failed upgrade. The listing must still show the old version and must have
- * been requested at least a grace period (`graceMs`) after the failure (U6).
- */
-function failedUnseen(candidate: Candidate, known: AdmissionState): Refusal | undefined {
-  if (candidate.because !== 'failed') return undefined;
-  const sentAfterMs = candidate.ending.sinceMs + known.settings.graceMs;
-  return unseen(candidate, sentAfterMs, 'a listing that confirms the version after the failed upgrade', known);
-}
-
-/** Refuses to upgrade a collector that left the target version until a second listing confirms the change (U8). */
-function driftUnconfirmed(candidate: Candidate, known: AdmissionState): Refusal | undefined {
-  if (candidate.because !== 'drifted') return undefined;
-  const sentAfterMs = candidate.sinceMs + known.settings.driftConfirmMs;
-  return unseen(candidate, sentAfterMs, 'a second listing that confirms the drift', known);
-}
-
-/**
- * Refuses a rollback attempt while the listing row of the collector is too old to show its present version.
- * Since that row was read, the collector may have been upgraded. It may also have been rolled back by an
- * attempt that is missing in a restored ledger.
- */
-function perhapsBack(candidate: Candidate, known: AdmissionState): Refusal | undefined {
-  if (candidate.because !== 'rollback') return undefined;
-  const { before, ending } = known.pending.entry(candidate.id) ?? {};
-  if (known.memberIndex.row(candidate.id)?.collector.collectorVersion !== before) return undefined;
-  const sentAfterMs = (ending?.sinceMs ?? 0) + known.settings.graceMs;
-  return unseen(candidate, sentAfterMs, 'a listing that shows whether the rollback is still needed', known);
-}
-
-function unseen(
-  { id }: Candidate,
-  sentAfterMs: number,
-  waitsFor: string,
-  { memberIndex, now }: AdmissionState,
-): Refusal | undefined {
-  if ((memberIndex.row(id)?.seenAtMs ?? 0) >= sentAfterMs) return undefined;
-  return now.monotonicMs >= sentAfterMs ? { waitsFor, unseenSinceMs: sentAfterMs } : { waitsFor, untilMs: sentAfterMs };
+/** Refuses a start until a listing has confirmed the present version of the collector. */
+function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusal | undefined {
+  const { memberIndex, pending, settings, now } = known;
+  const row = memberIndex.row(candidate.id);
+  const needsListing = (sentAfterMs: number, waitsFor: string): Refusal | undefined => {
+    if ((row?.seenAtMs ?? 0) >= sentAfterMs) return undefined;
+    return now.monotonicMs < sentAfterMs
+      ? { waitsFor, untilMs: sentAfterMs }
+      : { waitsFor, unseenSinceMs: sentAfterMs };
+  };
+  switch (candidate.because) {
+    case 'pending':
+      return undefined;
+    case 'failed': {
+      // A listing may lag behind by the grace period (U6).
+      const sentAfterMs = candidate.ending.sinceMs + settings.graceMs;
+      return needsListing(sentAfterMs, 'a listing that confirms the version after the failed upgrade');
+    }
+    case 'drifted': {
+      // The first listing may have shown an outdated version (U8).
+      const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;
+      return needsListing(sentAfterMs, 'a second listing that confirms the drift');
+    }
+    case 'rollback': {
+      // A row with the former version may be older than the upgrade. Or the collector was rolled back already, by an attempt that
+      // is missing in a restored ledger.
+      const { before, ending } = pending.entry(candidate.id) ?? {};
+      if (row?.collector.collectorVersion !== before) return undefined;
+      const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
+      return needsListing(sentAfterMs, 'a listing that shows whether the rollback is still needed');
+    }
+  }
 }
 
 /**

@@ -51,11 +51,15 @@ interface Block extends Span {
   readonly name: string;
 }
 
-interface Kept<Value> {
+/** Answer with the wall time in ms until which it holds at most. */
+interface Found<Value> {
   readonly value: Value;
-  /** Period for which a kept answer (whether upgrades may start) holds, in wall ms; the end is excluded. */
-  readonly fromMs: number;
   readonly untilMs: number;
+}
+
+interface Kept<Value> extends Found<Value> {
+  /** Wall time in ms from which the answer holds. */
+  readonly fromMs: number;
 }
 
 /**
@@ -81,8 +85,8 @@ export class MaintenanceCalendar {
   readonly problem: string | undefined;
   /** Whether maintenance windows use the time zone of each collector. */
   readonly byCollector: boolean;
-  readonly #windows: readonly Window[];
-  readonly #hasWindows: boolean;
+  /** Maintenance windows; undefined when there are none or they have an error. */
+  readonly #windows: readonly Window[] | undefined;
   readonly #blocks: readonly Block[];
   readonly #cutoffMs: number;
   readonly #verdicts = new Map<string, Kept<WindowVerdict>>();
@@ -92,8 +96,7 @@ export class MaintenanceCalendar {
     const { windows = [], exclusions = [], cutoff } = maintenance ?? { cutoff: '0s' };
     this.problem = problemOf(windows, exclusions);
     this.byCollector = windows.some(({ timeZoneSource }) => timeZoneSource === 'Collector');
-    this.#hasWindows = windows.length > 0;
-    this.#windows = this.problem === undefined ? windows.map(readWindow) : [];
+    this.#windows = this.problem === undefined && windows.length > 0 ? windows.map(readWindow) : undefined;
     this.#blocks = this.problem === undefined ? blocksOf(exclusions) : [];
     this.#cutoffMs = parseDuration(cutoff) ?? 0;
   }
@@ -113,7 +116,7 @@ export class MaintenanceCalendar {
    * open, or when a window never closes.
    */
   nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
-    if (this.problem !== undefined || !this.#hasWindows) return undefined;
+    if (!this.#windows) return undefined;
     let next: NextWindow | undefined;
     for (const zone of this.byCollector ? zones : ['']) {
       if (this.byCollector && !timeZone(zone)) continue;
@@ -123,23 +126,17 @@ export class MaintenanceCalendar {
     return next;
   }
 
-  #findVerdict(wallMs: number, zone: string): Kept<WindowVerdict> {
-    const fromMs = wallMs;
-    const latestMs = wallMs + longestKeptMs;
-    if (this.byCollector && !timeZone(zone)) {
-      return { value: { kind: 'zoneUnreadable' }, fromMs, untilMs: Infinity };
-    }
+  #findVerdict(wallMs: number, zone: string): Found<WindowVerdict> {
+    if (this.byCollector && !timeZone(zone)) return { value: { kind: 'zoneUnreadable' }, untilMs: Infinity };
     const piece = this.#pieceFrom(wallMs, this.#openings(zone), this.#cutoffMs);
     if (piece && piece.startMs <= wallMs) {
       const untilMs = piece.endMs - this.#cutoffMs;
-      return { value: { kind: 'open', untilMs }, fromMs, untilMs: Math.min(untilMs, latestMs) };
+      return { value: { kind: 'open', untilMs }, untilMs };
     }
-    const because = this.#reason(wallMs, piece);
-    const value = { kind: 'closed', opensAtMs: piece?.startMs, because } as const;
+    const value = { kind: 'closed', opensAtMs: piece?.startMs, because: this.#reason(wallMs, piece) } as const;
     // The answer holds only until the next exclusion begins, because its reason changes then.
     const nextBlock = this.#blocks.find(({ startMs }) => startMs > wallMs);
-    const changesMs = Math.min(piece?.startMs ?? latestMs, nextBlock?.startMs ?? latestMs);
-    return { value, fromMs, untilMs: Math.min(changesMs, latestMs) };
+    return { value, untilMs: Math.min(piece?.startMs ?? Infinity, nextBlock?.startMs ?? Infinity) };
   }
 
   #reason(wallMs: number, piece: Span | undefined): string {
@@ -151,17 +148,14 @@ export class MaintenanceCalendar {
     return `a maintenance window longer than the cutoff of ${renderDuration(this.#cutoffMs)}, and no such window will open`;
   }
 
-  #findNext(wallMs: number, zone: string): Kept<Span | undefined> {
+  #findNext(wallMs: number, zone: string): Found<Span | undefined> {
     const openings = this.#openings(zone);
     const piece = openings && this.#pieceFrom(wallMs, openings, 0);
-    const latestMs = wallMs + longestKeptMs;
-    if (!openings || !piece || piece.endMs === Infinity) {
-      return { value: undefined, fromMs: wallMs, untilMs: latestMs };
-    }
+    if (!openings || !piece || piece.endMs === Infinity) return { value: undefined, untilMs: Infinity };
     const { endMs } = piece;
     const before = this.#blocks.findLast((block) => block.endMs <= piece.startMs);
     const startMs = Math.max(spanStart(openings, piece.startMs), before?.endMs ?? -Infinity);
-    return { value: { startMs, endMs }, fromMs: wallMs, untilMs: Math.min(endMs, latestMs) };
+    return { value: { startMs, endMs }, untilMs: endMs };
   }
 
   /**
@@ -190,20 +184,19 @@ export class MaintenanceCalendar {
 
   /** Maintenance windows for collectors in this time zone. Undefined without windows; upgrades may then start at any time. */
   #openings(zone: string): readonly Opening[] | undefined {
-    if (!this.#hasWindows) return undefined;
     const own = timeZone(zone);
-    return this.#windows.flatMap(({ zone = own, ...window }) => (zone ? [{ ...window, zone }] : []));
+    return this.#windows?.flatMap(({ zone = own, ...window }) => (zone ? [{ ...window, zone }] : []));
   }
 }
 
 /** Returns the kept value of a key if it holds at this time, or computes a new value. */
-function kept<Value>(memory: Map<string, Kept<Value>>, key: string, wallMs: number, find: () => Kept<Value>): Value {
+function kept<Value>(memory: Map<string, Kept<Value>>, key: string, wallMs: number, find: () => Found<Value>): Value {
   const known = memory.get(key);
   if (known && known.fromMs <= wallMs && wallMs < known.untilMs) return known.value;
   if (memory.size >= mostZones) memory.clear();
-  const found = find();
-  memory.set(key, found);
-  return found.value;
+  const { value, untilMs } = find();
+  memory.set(key, { value, fromMs: wallMs, untilMs: Math.min(untilMs, wallMs + longestKeptMs) });
+  return value;
 }
 
 /** Returns the first error in the maintenance settings that the CRD's schema cannot find, with its remedy. */
