@@ -54,10 +54,7 @@ export class FleetRows {
     return this.#revision;
   }
 
-  /**
-   * Returns the ids of all rows that may match a selection. With an anchor (field values of which a match must have one), only
-   * rows with these values are searched; without an anchor, all rows are returned.
-   */
+  /** Returns the ids of the rows that meet an anchor, a condition on one field. Returns all rows when there is no anchor. */
   *anchored(anchor: Anchor | undefined): IterableIterator<string> {
     if (!anchor) {
       yield* this.#rows.keys();

@@ -10,7 +10,7 @@ import type { Build } from '../service/collectors/upgrade-service.ts';
 export class View {
   /**
    * Builds for which the collector list is requested, so that the lists together show all collectors. Positions refer to the
-   * list of the first build. Undefined stands for the latest build.
+   * list of the first build. For undefined, the service takes the latest build.
    */
   readonly builds: readonly [string | undefined, ...string[]];
   readonly #offered: readonly string[];
@@ -55,8 +55,8 @@ export class View {
 
   /**
    * Returns a build whose listing has a predictable length; undefined when there is none. A listing that is longer than predicted
-   * shows that this view hides collectors. Upgrades change the length during a sweep: a collector that leaves the build makes the
-   * listing longer, a collector that reaches the build makes it shorter.
+   * shows that this view hides collectors. Upgrades during a sweep change the length: the listing grows when a collector leaves the
+   * build, and shrinks when a collector reaches it.
    * @param counts number of known collectors by version
    * @param strict whether to accept false alarms rather than miss a collector; a build that is no target is chosen then
    */

@@ -3,8 +3,8 @@
  * is passed only to the policies that select or observe the collector. So the cost of a change depends on the number of concerned
  * policies, not on the number of all policies.
  *
- * If possible, a selection has an anchor: texts or prefixes of one field, of which every matching collector has one. A policy
- * with an anchor is found by a look-up. A selection without an anchor is evaluated for each changed row.
+ * Most selections have an anchor: a condition on one field that every matching collector meets. The policies whose anchor a
+ * changed row meets are found by a look-up. A selection without an anchor is evaluated for each changed row.
  *
  * `ownership.ts` decides which policy owns a collector.
  */
@@ -14,10 +14,7 @@ import type { Collector } from '../service/collectors/upgrade-service.ts';
 /** Name of a collector field that selectors can compare. */
 export type SelectorField = Exclude<keyof Collector, 'lastSeenAliveMs'>;
 
-/**
- * Condition that every matching collector meets: its value in this field is one of these texts, or begins with one of these
- * prefixes.
- */
+/** Condition on a collector: its value in this field is one of these texts, or begins with one of these prefixes. */
 export interface Anchor {
   readonly field: SelectorField;
   readonly texts: readonly string[];
@@ -25,14 +22,14 @@ export interface Anchor {
 }
 
 export interface Selection {
-  /** Anchor of the selection (field values of which every match has one); undefined when any collector may match. */
+  /** Condition that every matching collector meets; undefined when any collector may match. */
   readonly anchor: Anchor | undefined;
   readonly matches: (collector: Collector) => boolean;
   /** Called at the first change of a selected collector after each `takeChanged`. */
   readonly onChange: () => void;
 }
 
-/** Anchors (field values of which every match has one) in the same field, with their policies. */
+/** Policies with an anchor in the same field. */
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;

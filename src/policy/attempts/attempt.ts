@@ -89,9 +89,8 @@ export function evaluateEntry(
 }
 
 /**
- * Whether the POST of an attempt may be repeated (a probe). Two conditions must hold: the outcome
- * of the attempt is unknown, and a listing that was requested at least a grace period (`graceMs`)
- * after the POST still shows another version (U3).
+ * Whether the POST of an attempt may be repeated (a probe), because its outcome is unknown. A listing must still show another
+ * version, and must have been requested at least a grace period (`graceMs`) after the POST (U3).
  */
 export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
   if (attempt.state !== 'unknown' || row === undefined) return false;
@@ -231,10 +230,7 @@ function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<
   return { ...entry, open: { ...open, ...change } };
 }
 
-/**
- * Ledger entry without its open attempt, which was never sent or was refused before it started. Such an attempt counts neither
- * against the retries nor as a drift.
- */
+/** Ledger entry without its open attempt, which did not start. The attempt is not counted as a retry or as a drift. */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;
   const corrects = ending?.kind === 'updated' || ending?.kind === 'left';

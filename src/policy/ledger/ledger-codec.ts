@@ -19,8 +19,8 @@ const formatVersion = 4;
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
 /**
- * Rare fields of a ledger entry in packed form: number of the rollout's tally (count of attempts) and index of the stage that
- * count the last attempt, whether the collector is rolled back, whether its death was forgiven.
+ * Rare fields of a ledger entry in packed form: number of the rollout's tally and index of the stage that count the last attempt,
+ * whether the collector is rolled back, whether its death was forgiven. Absent values at the end are left out.
  */
 type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**

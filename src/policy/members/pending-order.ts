@@ -30,7 +30,7 @@ interface Ordered {
 }
 
 export class PendingOrder {
-  readonly #line: readonly PendingMember[];
+  readonly #sorted: readonly PendingMember[];
   #start = 0;
   /** Collectors that became pending again after the members were sorted. */
   readonly #returned = new SparseSet<string>();
@@ -39,7 +39,7 @@ export class PendingOrder {
     const versions = new Set(members.map(({ version = '' }) => version));
     const rank = rankVersions(versions, order);
     const ranked = members.map((member) => ({ ...member, rank: rank.get(member.version ?? '') ?? 0 }));
-    this.#line = ranked.sort(comparePlaces);
+    this.#sorted = ranked.sort(comparePlaces);
   }
 
   returned(id: string): void {
@@ -58,10 +58,10 @@ export class PendingOrder {
       if (member?.memberState !== 'pending') this.#returned.delete(id);
       else if (member.stage <= lastStage) yield id;
     }
-    const line = this.#line;
-    while (this.#start < line.length && !isPending((line[this.#start] as PendingMember).id)) this.#start++;
-    for (let index = this.#start; index < line.length; index++) {
-      const { id, stage } = line[index] as PendingMember;
+    const sorted = this.#sorted;
+    while (this.#start < sorted.length && !isPending((sorted[this.#start] as PendingMember).id)) this.#start++;
+    for (let index = this.#start; index < sorted.length; index++) {
+      const { id, stage } = sorted[index] as PendingMember;
       if (stage > lastStage) return;
       if (isPending(id) && !this.#returned.has(id)) yield id;
     }

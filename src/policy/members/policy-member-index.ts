@@ -71,7 +71,7 @@ export class PolicyMemberIndex {
   readonly #zones = new SparseSet<string>();
   /** Number of members in each state, by the index of their stage. Empty for a policy without stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
-  /** Functions that tell whether a collector fits into a stage, one for each stage that has not started. */
+  /** For each stage that has not started, whether it may choose a collector. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
   /** Stage index for collectors that no started stage has as members. */
   #unlisted = noStage;
@@ -143,8 +143,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether the next sweep (read of the whole collector list) may change the state of a member although its row stays the same:
-   * by a newer sign of life, or because it is the first sweep after the end of an attempt.
+   * Whether the next sweep may change the state of a member although its row stays the same. The sweep may show a newer sign of
+   * life, or may be the first one after the end of an attempt.
    */
   get awaitsSweep(): boolean {
     if (this.members('contradicted').size > 0) return true;
@@ -270,10 +270,7 @@ export class PolicyMemberIndex {
     return this.#drifts.get(id);
   }
 
-  /**
-   * Pending members of all stages up to this one, in the order of their upgrades: by stage, then by the strategy;
-   * collectors of the same version follow the order of the service's list (U9).
-   */
+  /** Pending members of all stages up to this one, in the order of their upgrades (`pending-order.ts`). */
   *pending(lastStage = Infinity): IterableIterator<string> {
     const revision = this.#options.listing.orderRevision();
     if (!this.#order || revision !== this.#orderRevision) this.#order = this.#sort();
@@ -370,13 +367,13 @@ export class PolicyMemberIndex {
   #sort(): PendingOrder {
     const { listing, spec } = this.#options;
     const byName = spec.strategy.order === 'Name';
-    const line: PendingMember[] = [];
+    const pending: PendingMember[] = [];
     for (const [id, { memberState, version, stage }] of this.#members) {
       if (memberState !== 'pending') continue;
       const name = byName ? (listing.row(id)?.collector.name ?? '') : '';
-      line.push({ id, stage, version, name, place: listing.placeOf(id) });
+      pending.push({ id, stage, version, name, place: listing.placeOf(id) });
     }
-    return new PendingOrder(line, spec.strategy.order);
+    return new PendingOrder(pending, spec.strategy.order);
   }
 }
 

@@ -26,8 +26,8 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
 }
 
 /**
- * Returns values of one field, one of which every matching collector has. Only collectors with these values must then be
- * compared. The most selective field is used. Undefined if any value may match.
+ * Returns a condition on one field that every matching collector meets, so that only collectors that meet it must be compared with
+ * the selector. The most selective field is used. Undefined if no field restricts the selector.
  */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
@@ -48,7 +48,7 @@ function anchorOn(key: string, texts: readonly string[]): Anchor {
   return { field: key as SelectorField, texts, prefixes: [] };
 }
 
-/** Returns prefixes of names for a selector that compares names: the text before the first wildcard of each pattern. */
+/** Condition on the name. The prefix of a pattern is the text before its first wildcard. */
 function anchorOnNames(patterns: readonly string[]): Anchor {
   const isGlob = (pattern: string) => /[*?]/.test(pattern);
   return {

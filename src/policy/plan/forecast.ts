@@ -12,7 +12,7 @@ import { workingShare } from '../attempts/read-plan.ts';
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 import type { Span } from '../schedule/window-spans.ts';
 import { policySettings } from '../settings.ts';
-import { ForecastLine, type ForecastMember } from './forecast-line.ts';
+import { type ForecastMember, ForecastQueue } from './forecast-queue.ts';
 import { ForecastReads } from './forecast-reads.ts';
 
 export interface ForecastStage {
@@ -159,27 +159,27 @@ class Simulation {
   #upgradeAll(stage: ForecastStage, isLast: boolean): string | undefined {
     const { members, maxInProgress = Infinity, underWay = [] } = stage;
     const { calendar, listed, pageRows } = this.#input;
-    const line = new ForecastLine(members, { calendar, listed, pageRows });
+    const queue = new ForecastQueue(members, { calendar, listed, pageRows });
     const places = Math.min(this.#input.maxInProgress, maxInProgress, policySettings.maxOpen);
     this.#followUp(underWay);
-    while (line.waiting > 0 || this.#reads.open > 0) {
-      this.#passUntil(this.#freeMs, line.waiting > 0 || !isLast);
+    while (queue.waiting > 0 || this.#reads.open > 0) {
+      this.#passUntil(this.#freeMs, queue.waiting > 0 || !isLast);
       const hasPlace = this.#reads.open < places;
-      const pressed = line.waiting === 0 || !hasPlace || !isLast;
+      const pressed = queue.waiting === 0 || !hasPlace || !isLast;
       if (this.#reads.take(this.#nowMs, pressed)) {
         this.#spend('looks', 1);
         continue;
       }
-      const next = hasPlace ? line.next(this.#nowMs) : undefined;
+      const next = hasPlace ? queue.next(this.#nowMs) : undefined;
       if (next) {
         this.#start(next);
         continue;
       }
-      const waitsForOpening = hasPlace && line.waiting > 0;
-      const opensAtMs = waitsForOpening ? line.opensAtMs : Infinity;
+      const waitsForOpening = hasPlace && queue.waiting > 0;
+      const opensAtMs = waitsForOpening ? queue.opensAtMs : Infinity;
       const nextMs = Math.min(this.#reads.nextMs(this.#nowMs, pressed), opensAtMs);
-      if (nextMs === Infinity) return line.reason(this.#nowMs);
-      this.#passUntil(nextMs, !waitsForOpening && (line.waiting > 0 || !isLast));
+      if (nextMs === Infinity) return queue.reason(this.#nowMs);
+      this.#passUntil(nextMs, !waitsForOpening && (queue.waiting > 0 || !isLast));
     }
     return undefined;
   }

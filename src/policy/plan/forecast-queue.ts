@@ -23,7 +23,7 @@ interface Batch {
   waiting: number;
 }
 
-export class ForecastLine {
+export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
