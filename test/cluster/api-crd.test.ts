@@ -116,7 +116,7 @@ describe('status', () => {
     ['more tasks than a sample has', { tasks: many(101, () => ({})) }],
     ['more versions than it shows', { versions: many(51, (index) => ({ version: `${index}`, count: 1 })) }],
     ['the same version twice', { versions: many(2, () => ({ version: '19.1-1', count: 1 })) }],
-    ['an outcome that is none', { history: [{ outcome: 'Done' }] }],
+    ['an unknown outcome', { history: [{ outcome: 'Done' }] }],
     ['a condition without a reason', { conditions: [{ type: 'Ready', status: 'True', message: '' }] }],
   ])('is refused with %s', async (name, status) => {
     const policy = await createPolicy(name.replaceAll(' ', '-').toLowerCase());
@@ -253,10 +253,10 @@ describe('an export', () => {
     test.each([
       ['more jobs than it shows', { jobs: many(51, () => ({ id: '1', from: now, to: now, state: 'x' })) }],
       ['more slices than it shows', { rowHistogram: many(61, () => 1) }],
-      ['a slice with a count that is none', { rowHistogram: [-2] }],
+      ['a slice with a negative count', { rowHistogram: [-2] }],
       ['more errors than it shows', { pendingErrors: many(11, () => 'x') }],
-      ['a share beyond all', { progress: { coveredPercent: 101 } }],
-      ['a time that is none', { startTime: 'yesterday' }],
+      ['a percentage above one hundred', { progress: { coveredPercent: 101 } }],
+      ['an invalid time', { startTime: 'yesterday' }],
     ])('is refused with %s', async (name, status) => {
       const resource = await createExport(name.replaceAll(' ', '-'));
       expect((await writeExportStatus(name.replaceAll(' ', '-'), resource, status as never)).status).toBe(422);

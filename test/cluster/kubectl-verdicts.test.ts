@@ -104,7 +104,7 @@ const forms: readonly (readonly [string, string | Uint8Array])[] = [
   ['UTF-16 without a mark', utf16(policy())],
   ['a NUL', `${policy()}# \0\n`],
   ['a control character', `${policy()}# \u0007\n`],
-  ['a character that is none', `${policy()}# \uffff\n`],
+  ['a code point that is not a character', `${policy()}# \uffff\n`],
   ['an emoji', `${policy()}# \u{1F600}\n`],
   ['a directive', `%YAML 1.1\n---\n${policy()}`],
   ['an end of a document', `${policy()}...\n`],
@@ -116,8 +116,8 @@ const forms: readonly (readonly [string, string | Uint8Array])[] = [
   ['an alias without an anchor', policy('  paused: *nowhere\n')],
   ['a tab as indentation', policy('\tpaused: true\n')],
   ['a name that is a number', policy().replace('name: web', 'name: 7')],
-  ['a name that is octal', policy().replace('name: web', 'name: 0o10')],
-  ['a name that is a truth', policy().replace('name: web', 'name: yes')],
+  ['an octal number as name', policy().replace('name: web', 'name: 0o10')],
+  ['a boolean as name', policy().replace('name: web', 'name: yes')],
   ['an annotation without a proper name', policy('', ', annotations: {-a: b}')],
   ['another version', policy().replace('v1alpha1', 'v1')],
   ['another case of the kind', policy().replace('kind: Coll', 'kind: coll')],
@@ -133,7 +133,7 @@ const forms: readonly (readonly [string, string | Uint8Array])[] = [
   ['annotations that are too large', policy('', `, annotations: {a: ${'b'.repeat(262_144)}}`)],
   ['large annotations', policy('', `, annotations: {a: ${'b'.repeat(100_000)}}`)],
   ['an owner without fields', policy('', ', ownerReferences: [{}]')],
-  ['a creation time that is none', policy('', ', creationTimestamp: x')],
+  ['an invalid creation time', policy('', ', creationTimestamp: x')],
   ['a creation time that is null', policy('', ', creationTimestamp: null')],
   ['a generation that is a text', policy('', ', generation: x')],
   [
@@ -203,7 +203,7 @@ describe('validate and kubectl agree on the value', () => {
  */
 const stricter: readonly (readonly [string, string | Uint8Array])[] = [
   ['a duplicate member', policy('  paused: true\n  paused: false\n')],
-  ['a resource that is there twice', `${policy()}---\n${policy()}`],
+  ['a resource in two documents', `${policy()}---\n${policy()}`],
   ['bytes that are not UTF-8', Buffer.from(`${policy()}# caf\u00e9\n`, 'latin1')],
   ['a day that no month has', policy(windowOf('0 0 31 2 *'))],
   ['a range of days that runs backwards', policy(windowOf('0 0 * * FRI-MON'))],

@@ -146,7 +146,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
 
   test.each([
     ['a pause', { paused: true }, 'Paused'],
-    ['a selector that matches nobody', { selector: { matchNames: ['none'] } }, 'NoCollectorsMatched'],
+    ['a selector without matches', { selector: { matchNames: ['none'] } }, 'NoCollectorsMatched'],
     ['a build that is offered no longer', undefined, 'VersionNotOffered'],
   ] as const)('of the ledgers alone: a stop holds although status tells of %s first', async (_, spec, reason) => {
     const one = fleet({ groups: bad, spec: stops.failures });

@@ -190,14 +190,20 @@ describe('an export is warned about', () => {
 
 describe('an export has no findings with', () => {
   test.each<[string, object]>([
-    ['a short delay for what is long past', { settleDelay: '0s' }],
-    ['milliseconds, without a zone', during('1790812800000', '1790899200000')],
-    ['a zone for times that need none', during('2026-10-01T00:00:00Z', '2026-10-02T00:00:00+02:00', 'Europe/Berlin')],
-    ['an aggregation whose records are wanted', { query: '* | count by _sourceHost', results: 'Records' }],
-    ['operators on each row', { query: '* | where _size > 1000 | fields _raw' }],
-    ['a store of one address', to({ endpoint: 'https://store.example.com' })],
-    ['a service of the cluster by path', to({ endpoint: 'https://minio.storage.svc', forcePathStyle: true })],
-    ['what is null', { output: null, limits: null, requiresRawMessages: null, ttlSecondsAfterFinished: null }],
+    ['a short settleDelay for a range in the past', { settleDelay: '0s' }],
+    ['times in milliseconds without a time zone', during('1790812800000', '1790899200000')],
+    [
+      'a time zone that its times do not need',
+      during('2026-10-01T00:00:00Z', '2026-10-02T00:00:00+02:00', 'Europe/Berlin'),
+    ],
+    ['records of an aggregation', { query: '* | count by _sourceHost', results: 'Records' }],
+    ['an operator that works row by row', { query: '* | where _size > 1000 | fields _raw' }],
+    ['a store with its own address', to({ endpoint: 'https://store.example.com' })],
+    [
+      'a Service of the cluster with path-style addresses',
+      to({ endpoint: 'https://minio.storage.svc', forcePathStyle: true }),
+    ],
+    ['members that are null', { output: null, limits: null, requiresRawMessages: null, ttlSecondsAfterFinished: null }],
   ])('%s', (_, spec) => {
     expect(say(spec)).toEqual([]);
   });
@@ -234,10 +240,14 @@ describe('a change', () => {
   });
 
   test.each<[string, object, object]>([
-    ['of what it may cost', { parallelism: 1 }, { parallelism: 8, limits: { maxMessages: 5 }, settleDelay: '5m' }],
-    ['of when it ends', {}, { activeDeadlineSeconds: 60, ttlSecondsAfterFinished: 86_400, paused: true }],
+    ['of speed and limits', { parallelism: 1 }, { parallelism: 8, limits: { maxMessages: 5 }, settleDelay: '5m' }],
+    [
+      'of deadline, deletion and pause',
+      {},
+      { activeDeadlineSeconds: 60, ttlSecondsAfterFinished: 86_400, paused: true },
+    ],
     ['of the credentials', {}, { credentialsSecretRef: { name: 'another' } }],
-    ['that writes defaults down', {}, { results: 'Messages', requiresRawMessages: true, output: { format: 'NDJSON' } }],
+    ['that writes the defaults', {}, { results: 'Messages', requiresRawMessages: true, output: { format: 'NDJSON' } }],
   ])('%s is accepted', (_, before, after) => {
     expect(change(before, after)).toEqual([]);
   });

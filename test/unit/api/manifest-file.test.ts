@@ -15,11 +15,11 @@ describe('documents', () => {
     ['JSON', '{"a": [1, "x", null]}', [{ a: [1, 'x', null] }]],
     ['a List as its items', 'kind: List\nitems: [{a: 1}, {a: 2}]', [{ a: 1 }, { a: 2 }]],
     [
-      'a list of one kind as items of this kind',
+      'a typed list as items of this kind',
       'apiVersion: x/v1\nkind: ThingList\nitems: [{a: 1}, {kind: Other, a: 2}, 3]',
       [{ apiVersion: 'x/v1', kind: 'Thing', a: 1 }, { kind: 'Other', a: 2 }, 3],
     ],
-    ['what is called a list and has no items', 'kind: AllowList', [{ kind: 'AllowList' }]],
+    ['a kind that ends in List and has no items', 'kind: AllowList', [{ kind: 'AllowList' }]],
     ['anchors and merged keys', 'a: &a {x: 1}\nb: {<<: *a, z: 2}', [{ a: { x: 1 }, b: { x: 1, z: 2 } }]],
   ])('%s', (_, text, expected) => {
     expect(parseManifestFile(text).problems).toEqual([]);
@@ -46,8 +46,8 @@ describe('documents', () => {
 
 test.each([
   ['UTF-16 as PowerShell writes it', Buffer.from('\ufeffa: "\u00e9"', 'utf16le')],
-  ['UTF-16 of the other order', Buffer.from('\ufeffa: "\u00e9"', 'utf16le').swap16()],
-  ['UTF-8 with a mark', Buffer.from('\ufeffa: "\u00e9"')],
+  ['UTF-16 in big-endian order', Buffer.from('\ufeffa: "\u00e9"', 'utf16le').swap16()],
+  ['UTF-8 with a byte order mark', Buffer.from('\ufeffa: "\u00e9"')],
 ])('%s is read', (_, bytes) => {
   expect(valuesOf(bytes)).toEqual([{ a: '\u00e9' }]);
 });
@@ -61,8 +61,8 @@ describe('positions', () => {
     ['a name', ['spec', 'flow', 'x'], 'key', at(4, 10)],
     ['an item', ['spec', 'list', 1], 'value', at(3, 13)],
     ['a value in an item', ['spec', 'list', 1, 'b'], 'value', at(3, 17)],
-    ['what is not there: its surroundings', ['spec', 'flow', 'y', 'z'], 'value', at(4, 9)],
-    ['an item that is not there: its list', ['spec', 'list', 7], 'value', at(3, 9)],
+    ['a missing member: its parent', ['spec', 'flow', 'y', 'z'], 'value', at(4, 9)],
+    ['a missing item: its list', ['spec', 'list', 7], 'value', at(3, 9)],
   ] as const)('of %s', (_, path, part, expected) => {
     expect(document?.locate(path, part)).toEqual(expected);
   });
@@ -81,28 +81,28 @@ describe('invalid manifest files', () => {
   test.each([
     ['a duplicate member', 'a: 1\nb: 2\na: 3', at(3, 1), /write it once/],
     ['a tab', 'a:\n\tb: 1', at(2, 1), /write spaces/],
-    ['a quote that has no end', 'a: "x"\nb: "y\nc: {d: 1}\n', at(2, 4), /opens here has no end; close it/],
+    ['a quote without an end', 'a: "x"\nb: "y\nc: {d: 1}\n', at(2, 4), /opens here has no end; close it/],
     ['an open bracket', 'a: [1, 2', at(1, 9), /write valid YAML or JSON/],
     ['an alias without an anchor', 'a: *b', at(1, 4), /write/],
-    ['aliases that unfold to too much', bomb.join('\n'), at(1, 1), /write out what the aliases stand for/],
-    ['too deep a nesting', '['.repeat(100_000), expect.anything(), /nested too deeply/],
+    ['aliases that expand to too many values', bomb.join('\n'), at(1, 1), /write out what the aliases stand for/],
+    ['nesting that is too deep', '['.repeat(100_000), expect.anything(), /nested too deeply/],
     ['a control character', 'a: 1\nb: \u0007\n', at(2, 4), /control character; write text without it/],
-    ['a character that is none', 'a: \uffff', at(1, 4), /control character; write text without it/],
+    ['a code point that is not a character', 'a: \uffff', at(1, 4), /control character; write text without it/],
     ['a directive', '# c\n%YAML 1.1\n---\na: 1\n', at(2, 1), /directive.*; leave it out/],
-    ['text beside a marker', 'a: 1\n--- b: 2\n', at(2, 1), /document marker; write it on the next line/],
+    ['text beside a document marker', 'a: 1\n--- b: 2\n', at(2, 1), /document marker; write it on the next line/],
     ['nothing', '', at(1, 1), /empty; write a manifest/],
-    ['blank lines and markers alone', '---\r\n\n---\n...\n', at(1, 1), /empty; write a manifest/],
+    ['only blank lines and markers', '---\r\n\n---\n...\n', at(1, 1), /empty; write a manifest/],
     ['300,000 documents', '---\na: 1\n'.repeat(300_000), at(1, 1), /write several files/],
     ['300,000 document ends', `a: 1\n${'...\n'.repeat(300_000)}`, at(1, 1), /5000 documents; write several files/],
     ['400,000 members', members(400_000), at(1, 1), /write several files/],
     ['a million items', `a: [${'1,'.repeat(1_000_000)}]`, at(1, 1), /write several files/],
-    ['a million items in one another', '- '.repeat(1_000_000), at(1, 1), /write several files/],
-    ['a member that is there 20,000 times', 'a: 1\n'.repeat(20_000), at(2, 1), /write it once/],
+    ['a million nested items', '- '.repeat(1_000_000), at(1, 1), /write several files/],
+    ['a member that occurs 20,000 times', 'a: 1\n'.repeat(20_000), at(2, 1), /write it once/],
     ['5,000 errors', ': x: y: "\n'.repeat(5_000), expect.anything(), /write valid YAML or JSON/],
     ['a percent sign after 100 blank lines', `a: 1${'\n'.repeat(100)}% b`, expect.anything(), /write valid YAML/],
-    ['UTF-16 without a mark', Buffer.from('a: 1', 'utf16le'), at(1, 1), /NUL.*; write it as UTF-8/],
-    ['what is not UTF-8', Buffer.from('a: caf\u00e9', 'latin1'), at(1, 1), /not valid UTF-8; write it as UTF-8/],
-    ['half of UTF-16', Buffer.from([0xff, 0xfe, 0x61]), at(1, 1), /not valid UTF-16LE; write it as UTF-8/],
+    ['UTF-16 without a byte order mark', Buffer.from('a: 1', 'utf16le'), at(1, 1), /NUL.*; write it as UTF-8/],
+    ['bytes that are not UTF-8', Buffer.from('a: caf\u00e9', 'latin1'), at(1, 1), /not valid UTF-8; write it as UTF-8/],
+    ['a truncated UTF-16 text', Buffer.from([0xff, 0xfe, 0x61]), at(1, 1), /not valid UTF-16LE; write it as UTF-8/],
     ['too much', 'x'.repeat(maxManifestLength + 1), at(1, 1), /write several files/],
   ])('%s', (_, text, position, message) => {
     const { documents, problems } = parseManifestFile(text);

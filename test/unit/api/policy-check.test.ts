@@ -29,14 +29,14 @@ describe('findings beyond schema and CEL', () => {
     ['an anchored name', names('^web'), 'looks like a regular expression'],
     ['an alternative', names('(a|b)'), 'looks like a regular expression'],
     ['a class of characters', names('web-[0-9]'), 'looks like a regular expression'],
-    ['an exclusion of all', { exclude: [{}] }, 'spec.exclude\\[0\\]: excludes every collector'],
+    ['an exclusion that matches every collector', { exclude: [{}] }, 'spec.exclude\\[0\\]: excludes every collector'],
     [
       'a version that no collector has',
       { selector: { matchFields: { collectorVersion: '19.x' } } },
       'spec.selector.matchFields.collectorVersion: no collector has the version "19.x"',
     ],
     [
-      'the same in an exclusion',
+      'an impossible version in an exclusion',
       { exclude: [{ matchExpressions: [{ key: 'collectorVersion', operator: 'In', values: ['19.1-1', '19'] }] }] },
       'spec.exclude\\[0\\].matchExpressions\\[0\\].values\\[1\\]: no collector has the version "19"',
     ],
@@ -143,12 +143,12 @@ describe('rollouts: settings that an API server accepts but that are probably mi
       'warning spec.failurePolicy.maxFailures: 0% applies like any percentage only after minSamples attempts have ended; write 0 to stop at the first failure',
     ],
     [
-      'an action that nothing leads to',
+      'an action without maxFailures',
       { failurePolicy: { action: 'Rollback', minSamples: 5 } },
       'warning spec.failurePolicy: has no effect without maxFailures, here or in a stage; write it, as in maxFailures: 2%',
     ],
     [
-      'samples for a number',
+      'minSamples with a number',
       { failurePolicy: { maxFailures: 3, minSamples: 50 } },
       'warning spec.failurePolicy.minSamples: has no effect, since absolute numbers of failures apply from the first attempt; write a percentage for maxFailures, or leave it out',
     ],
@@ -211,12 +211,12 @@ describe('rollouts: settings that an API server accepts but that are probably mi
       'warning spec.maintenance.exclusions[0].endTime: ended at 2026-11-20T23:59:59Z; leave the exclusion out, or write a later endTime',
     ],
     [
-      'a schedule that nobody can read',
+      'an invalid schedule',
       maintenance({ windows: [{ schedule: '0 25 * * *', duration: '6h' }] }),
       'error spec.maintenance.windows[0].schedule: the hour "25" cannot be read; write 0 to 23, as in 22, 8-17 or */2',
     ],
     [
-      'a time zone that nobody knows',
+      'an unknown time zone',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '6h', timeZone: 'Berlin' }] }),
       'error spec.maintenance.windows[0].timeZone: "Berlin" is not a known time zone; write Europe/Berlin',
     ],
@@ -241,7 +241,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
       'a limit for failures in each stage',
       bareStages({ name: 'a', size: 1, maxFailures: 0 }, { ...rest, maxFailures: 5 }),
     ],
-    ['a percentage of the first attempt that somebody wants', { failurePolicy: { maxFailures: '2%', minSamples: 1 } }],
+    ['a percentage with minSamples 1', { failurePolicy: { maxFailures: '2%', minSamples: 1 } }],
     ['a percentage that nothing exceeds', { failurePolicy: { maxFailures: '100%' } }],
     [
       'a window that leaves ten minutes',
@@ -285,7 +285,7 @@ describe('metadata', () => {
       { annotations: { 'logfleet.dev/pause': 'true' } },
       'warning .*did you mean logfleet.dev/paused',
     ],
-    ['a pause that is none', { annotations: { 'logfleet.dev/paused': 'yes' } }, 'warning .*only "true" pauses'],
+    ['an invalid pause', { annotations: { 'logfleet.dev/paused': 'yes' } }, 'warning .*only "true" pauses'],
     [
       'an approval of no stage',
       { annotations: { 'logfleet.dev/approve': '3-19.500-1' } },
@@ -304,7 +304,7 @@ describe('metadata', () => {
       'error metadata.labels.tier: must be a text, not the number 1',
     ],
     ['labels that are no mapping', { labels: ['a'] }, 'error metadata.labels: must be a mapping'],
-    ['a namespace that is none', { namespace: 'Team A' }, 'error metadata.namespace: "Team A" is not a namespace'],
+    ['an invalid namespace', { namespace: 'Team A' }, 'error metadata.namespace: "Team A" is not a namespace'],
     ['a generated name', { name: undefined, generateName: 'p-' }, undefined],
   ])('%s', (_, metadata, expected) => {
     const said = say({}, metadata);

@@ -36,13 +36,13 @@ describe('a query overwrites', () => {
     ['no field, of words alone', '_messagetime as _messagetime'],
     ['another field', '* | parse "time=*" as time'],
     ['a field of a longer name', '* | parse "time=*" as _messagetime2, _messageid_old'],
-    ['none, where the known keys are one', '* | parse field=_messageid "-*" as number | where _messagetime > 5'],
-    ['none, where a key gets another name', '* | json "_messagetime" as time'],
-    ['none, where a text has the words', '* | where a = "b as _messagetime" and b = "_messageid"'],
-    ['none, where a pipe parts the words', '* | parse "a=*" as a | where _messageid = 5'],
-    ['none, where it shows them', '* | fields _messagetime, _messageid, _raw'],
-    ['none, in a path', '* | json "a._messagetime"'],
-    ['none, where groups have other names', '* | parse regex "(?<time>\\d+)(?<messageid>\\d+)"'],
+    ['none, if the names are read', '* | parse field=_messageid "-*" as number | where _messagetime > 5'],
+    ['none, if a member gets another name', '* | json "_messagetime" as time'],
+    ['none, if a text contains the names', '* | where a = "b as _messagetime" and b = "_messageid"'],
+    ['none, if a pipe separates the words', '* | parse "a=*" as a | where _messageid = 5'],
+    ['none, if the fields are shown', '* | fields _messagetime, _messageid, _raw'],
+    ['none, if a path contains the name', '* | json "a._messagetime"'],
+    ['none, if groups have other names', '* | parse regex "(?<time>\\d+)(?<messageid>\\d+)"'],
   ])('%s', (_name, query) => {
     expect(rewrittenField(query)).toBe(undefined);
   });

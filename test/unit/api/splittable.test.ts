@@ -30,30 +30,34 @@ describe('a query can be split (E8)', () => {
 
   test.each([
     ['adds up', '* | count', 'the operator count is not known'],
-    ['adds up without blanks', '*|count by a', 'the operator count '],
-    ['adds up with a function', '* | sum(_size) as bytes', 'the operator sum '],
-    ['adds up behind what does not', '* | where a = "b" | count by a', 'the operator count '],
+    ['counts, without blanks', '*|count by a', 'the operator count '],
+    ['aggregates by a function', '* | sum(_size) as bytes', 'the operator sum '],
+    ['aggregates after an operator that works row by row', '* | where a = "b" | count by a', 'the operator count '],
     ['sorts', '* | sort by _messagetime', 'the operator sort '],
     ['is bounded', '* | limit 100', 'the operator limit '],
-    ['drops what is alike', '* | dedup by a', 'the operator dedup '],
-    ['looks something up', '* | lookup a from path://x on b=b', 'the operator lookup '],
+    ['removes duplicates', '* | dedup by a', 'the operator dedup '],
+    ['looks up values', '* | lookup a from path://x on b=b', 'the operator lookup '],
     ['joins', '* | join (a) as x, (b) as y on x.a = y.a', 'the operator join '],
     ['groups', 'error | transaction on a', 'the operator transaction '],
-    ['is not known', '* | enrich a', 'the operator enrich '],
-    ['divides the range', '* | timeslice 100 buckets', 'timeslice, as it is written here, is not known'],
-    ['makes rows of a row', '* | parse regex "(?<a>x)" multi', 'parse, as it is written here, is not known'],
-    ['knows the time', '* | where _receipttime > now() - 60000', 'the function now may depend'],
-    ['knows the range', '* | where _messagetime > queryStartTime()', 'the function querystarttime may depend'],
-    ['calls what is not known', '* | where geo(a) = "b"', 'the function geo '],
+    ['has an unknown operator', '* | enrich a', 'the operator enrich '],
+    ['divides the range into slices', '* | timeslice 100 buckets', 'timeslice, as it is written here, is not known'],
+    ['makes several rows of one', '* | parse regex "(?<a>x)" multi', 'parse, as it is written here, is not known'],
+    ['reads the current time', '* | where _receipttime > now() - 60000', 'the function now may depend'],
+    [
+      'reads the range of the query',
+      '* | where _messagetime > queryStartTime()',
+      'the function querystarttime may depend',
+    ],
+    ['calls an unknown function', '* | where geo(a) = "b"', 'the function geo '],
     ['has a subquery in its search', '[subquery: error | count by a | compose a] warn', 'a subquery'],
     ['has a subquery in a condition', '* | where [subquery: error | compose a]', 'a subquery'],
-    ['has an operator that is none', '* | 5', '"5" is not a known row-wise operator'],
+    ['has a number as operator', '* | 5', '"5" is not a known row-wise operator'],
     ['ends with a pipe', '* |', '"" is not a known row-wise operator'],
-    ['has lines, and signs that are none', '* | (a;\n\u0007b)', '"(a \\u0007b)" is not a known row-wise operator'],
+    ['has line breaks and control characters', '* | (a;\n\u0007b)', '"(a \\u0007b)" is not a known row-wise operator'],
     ['has two pipes', '* || where a = "b"', '"" is not a known row-wise operator'],
-    ['has an operator behind a comment', '* | /* a */ count', '"/* a */ count" is not a known row-wise operator'],
+    ['has an operator after a comment', '* | /* a */ count', '"/* a */ count" is not a known row-wise operator'],
     ['has a quote without an end', '* | where a = "b', 'a quote without an end'],
-    ['has a quote without an end for a backslash', '* | where a = "b\\"', 'a quote without an end'],
+    ['has an escaped quote without an end', '* | where a = "b\\"', 'a quote without an end'],
   ])('but not one that %s', (_, query, reason) => {
     expect(splittability(query)).toMatchObject({ isSplittable: false, reason: expect.stringContaining(reason) });
   });
@@ -66,7 +70,7 @@ describe('a query can be split (E8)', () => {
     ['a comment', '* /* " */ | count | where a = "b" /* " */'],
     ['a comment that begins with a wildcard', 'prod/* " | count | where a = " */'],
     ['a backslash before a quote', '\\" | count | where a = "'],
-    ['an apostrophe, and nothing but a pipe in a text', `it's | where a = "b|c"`],
+    ['an apostrophe and a pipe inside of a text', `it's | where a = "b|c"`],
   ])('but not one with %s and pipes that may be quoted', (_, query) => {
     expect(splittability(query)).toMatchObject({ isSplittable: false });
   });

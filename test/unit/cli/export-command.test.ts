@@ -101,28 +101,24 @@ describe('an export without a manifest', () => {
 
 describe('problems name the flag', () => {
   test.each([
-    ['nothing at all', [], '--query and --from and --to are missing: write them, or name a manifest'],
+    ['no flags', [], '--query and --from and --to are missing: write them, or name a manifest'],
     ['half of a range', ['--query', 'x', '--from', '2026-11-01'], '--to is missing'],
-    ['no place for the rows', request, 'the destination is missing'],
-    ['an empty place for them', [...request, '-o', ''], 'the destination is missing'],
-    [
-      'a namespace that is none',
-      [...request, '-o', 'x', '-n', '../x'],
-      '-n: "../x" is not a namespace; write at most 63',
-    ],
+    ['no destination', request, 'the destination is missing'],
+    ['an empty destination', [...request, '-o', ''], 'the destination is missing'],
+    ['an invalid namespace', [...request, '-o', 'x', '-n', '../x'], '-n: "../x" is not a namespace; write at most 63'],
     ['a bucket without a name', [...request, '-o', 's3:///x'], 'has no bucket'],
     ['Parquet to stdout', [...request, '-o', '-', '--format', 'parquet'], 'cannot go to stdout'],
-    ['packed rows to stdout', [...request, '-o', '-', '--compression', 'gzip'], 'remove --compression'],
-    ['a format that is none', [...request, '-o', 'x', '--format', 'xml'], 'Write NDJSON or CSV or Parquet.'],
+    ['compressed rows to stdout', [...request, '-o', '-', '--compression', 'gzip'], 'remove --compression'],
+    ['an unknown format', [...request, '-o', 'x', '--format', 'xml'], 'Write NDJSON or CSV or Parquet.'],
     [
-      'a time that is none',
+      'an invalid time',
       ['--query', 'x', '--from', 'soon', '--to', 'now', '-o', 'x'],
       expect.stringMatching(
         /^--from: "soon" is not allowed; .*; the flag also takes a date, now, or a time before now such as -24h$/m,
       ),
     ],
     [
-      'a time without its zone',
+      'a time without a time zone',
       ['--query', 'x', '--from', '2026-11-01', '--to', '2026-11-02', '-o', 'x'],
       expect.stringMatching(/^--time-zone: .* as in Europe\/Berlin or UTC/m),
     ],
@@ -131,14 +127,14 @@ describe('problems name the flag', () => {
       [...request, '-o', 's3://logs', '--endpoint', 'http://store'],
       'or set insecure if that is',
     ],
-    ['a size that is none', [...request, '-o', 'x', '--max-part-size', '3'], '--max-part-size: "3" is not allowed'],
+    ['an invalid size', [...request, '-o', 'x', '--max-part-size', '3'], '--max-part-size: "3" is not allowed'],
     [
       'a flag of stores with a folder',
       [...request, '-o', 'x', '--endpoint', 'https://store'],
       '--endpoint is for -o s3://',
     ],
     ['a flag of stores with stdout', [...request, '-o', '-', '--path-style'], '--path-style is for -o s3://'],
-    ['more than can be counted', [...request, '-o', 'x', '--max-messages', '9007199254740993'], 'at most'],
+    ['a number that is too large', [...request, '-o', 'x', '--max-messages', '9007199254740993'], 'at most'],
     ['a volume', [...request, '-o', 'x', '--volume', 'a=b'], '--volume is for an export with a manifest'],
   ])('%s', async (_, args, expected) => {
     writeFileSync(join(directory, 'all.yaml'), '');
@@ -154,10 +150,10 @@ const service = { LOGFLEET_BASE_URL: 'https://127.0.0.1:1/api', LOGFLEET_ACCESS_
 describe('ends with 2, and leaves no folder behind,', () => {
   test.each([
     ['without credentials', {}, 'default/export: SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL'],
-    ['with some of them', { LOGFLEET_ACCESS_ID: 'me' }, 'default/export: SecretIncomplete: '],
-    ['with an address that is none', { ...service, LOGFLEET_BASE_URL: 'http://x/api' }, ': AddressInvalid: '],
+    ['with only some of the variables', { LOGFLEET_ACCESS_ID: 'me' }, 'default/export: SecretIncomplete: '],
+    ['with an invalid address', { ...service, LOGFLEET_BASE_URL: 'http://x/api' }, ': AddressInvalid: '],
     ['with a CA certificate that does not exist', { ...service, LOGFLEET_CA_FILE: 'none' }, 'LOGFLEET_CA_FILE names '],
-    ['with a file for one that holds another thing', { ...service, LOGFLEET_CA_FILE: 'x.pem' }, ': SecretInvalid: '],
+    ['with a CA file that has no certificate', { ...service, LOGFLEET_CA_FILE: 'x.pem' }, ': SecretInvalid: '],
   ])('%s', async (_, env, expected) => {
     writeFileSync(join(directory, 'x.pem'), 'x');
     const { status, stdout, stderr } = await runIn(env, ...request, '-o', 'out');
@@ -277,11 +273,11 @@ spec:
   });
 
   test.each([
-    ['of manifests that name none', ''],
-    ['that -n names', '', '-n', 'team'],
-    ['that it and -n name', ', namespace: team', '-n', 'team'],
-    ['that it names, the usual one', ', namespace: default'],
-    ['that it names, another one', ', namespace: team'],
+    ['of manifests without a namespace', ''],
+    ['of the flag -n', '', '-n', 'team'],
+    ['of the manifest and the flag -n', ', namespace: team', '-n', 'team'],
+    ['of the manifest, if it is the default one', ', namespace: default'],
+    ['of the manifest, if it is another one', ', namespace: team'],
   ])('finds its Secret in the namespace %s', async (_, written, ...flags) => {
     writeFileSync(
       join(directory, 'secret.yaml'),

@@ -213,34 +213,44 @@ describe('approve', () => {
 
   it.each([
     [
-      'none waits, and one needs it later',
+      'no stage waits, and a later stage needs approval',
       [stage('canary', 'Soaking'), stage('linux', 'Pending')],
       undefined,
       `cli.nothingToDo cvp/production: no stage of rollout ${id} waits for approval now (canary Soaking, linux Pending); write --stage linux to approve that stage in advance`,
     ],
     [
-      'none waits, and none needs it',
+      'no stage waits, and no stage needs approval',
       [stage('canary', 'Completed'), stage('linux', 'Progressing'), stage('rest', 'Pending')],
       undefined,
       `cli.nothingToDo cvp/production: no stage of rollout ${id} waits for approval now (canary Completed, linux Progressing, rest Pending); no later stage needs one`,
     ],
-    ['there are none', [], undefined, `cli.nothingToDo cvp/production: rollout ${id} has no stages`],
-    ['it does not exist', waiting, 'prod', `cli.usage rollout ${id} has no stage 'prod': it has canary, linux, rest`],
-    ['it does not exist, nor does any', [], 'prod', `cli.usage rollout ${id} has no stage 'prod': it has none`],
+    ['the rollout has no stages', [], undefined, `cli.nothingToDo cvp/production: rollout ${id} has no stages`],
     [
-      'it needs none',
+      'the stage does not exist',
+      waiting,
+      'prod',
+      `cli.usage rollout ${id} has no stage 'prod': it has canary, linux, rest`,
+    ],
+    [
+      'the stage does not exist in a rollout without stages',
+      [],
+      'prod',
+      `cli.usage rollout ${id} has no stage 'prod': it has none`,
+    ],
+    [
+      'the stage needs no approval',
       waiting,
       'rest',
       'cli.nothingToDo cvp/production: stage rest needs no approval: it starts after the stages before it',
     ],
     [
-      'it has begun',
+      'the stage has started',
       waiting,
       'canary',
       `cli.nothingToDo cvp/production: stage canary of rollout ${id} has already started`,
     ],
     [
-      'it was stopped',
+      'the rollout was stopped',
       [stage('canary', 'Stopped')],
       'canary',
       `cli.nothingToDo cvp/production: rollout ${id} was stopped in stage canary. To continue: logfleet retry cvp/production`,

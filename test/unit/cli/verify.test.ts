@@ -55,8 +55,8 @@ describe('logfleet verify', () => {
   test.each([
     ['its manifest', () => layout.manifest],
     ['its folder', () => layout.folder],
-    ['a folder above, where it is the only one', () => '.'],
-    ['the address that status has', () => pathToFileURL(join(directory, layout.manifest)).href],
+    ['a parent folder that contains one export', () => '.'],
+    ['the address in the status', () => pathToFileURL(join(directory, layout.manifest)).href],
   ])('takes %s', async (_, argument) => {
     const { status, said } = await verify(argument());
     expect(status).toBe(0);
@@ -200,7 +200,7 @@ describe('logfleet verify', () => {
 
   test.each([
     ['a path that does not exist', ['nowhere'], 'nowhere does not exist'],
-    ['a file that is no manifest', [layout.plan], 'is not a manifest'],
+    ['a file that is not a manifest', [layout.plan], 'is not a manifest'],
     ['a flag for stores with a path', ['.', '--region', 'eu-central-1'], '--region is for a manifest at s3://'],
     ['an address without a bucket', ['s3:///x'], 'has no bucket'],
     ['a store without encryption', ['s3://audit/x', '--endpoint', 'http://127.0.0.1:1'], 'is not encrypted'],

@@ -13,12 +13,12 @@ const order = (merged: ListOrder, ids: string) =>
 
 describe('two lists of one order', () => {
   test.each([
-    ['each leaves some out', 'acdf', 'bcef', 'abcdef'],
-    ['they share nobody', 'ace', 'bdf', 'abcdef'],
+    ['each list omits some collectors', 'acdf', 'bcef', 'abcdef'],
+    ['the lists have no collector in common', 'ace', 'bdf', 'abcdef'],
     ['the second is empty', 'abc', '', 'abc'],
     ['the first is empty', '', 'abc', 'abc'],
-    ['both show everybody', 'abc', 'abc', 'abc'],
-    ['not sorted by anything: what they share holds them together', 'xbma', 'xpbqa', 'xpbqma'],
+    ['both lists have all collectors', 'abc', 'abc', 'abc'],
+    ['unsorted lists are joined by their common collectors', 'xbma', 'xpbqa', 'xpbqma'],
   ])('%s', (_, first, second, merged) => {
     const found = new ListOrder(undefined, list(first), list(second), everybody);
     const ids = [...new Set(first + second)].join('');

@@ -19,32 +19,38 @@ function choose(
 
 describe('the view of a sweep', () => {
   test.each<[string, readonly string[], readonly string[], Record<string, number>, readonly (string | undefined)[]]>([
-    ['is a build that nobody targets and nobody runs', versions, ['19.4-1'], { '19.1-1': 5, '19.2-1': 1 }, ['19.3-1']],
-    ['is the oldest of several', versions, ['19.4-1'], {}, ['19.1-1']],
-    ['orders builds as versions', ['19.10-1', '19.9-1', '19.11-1'], ['19.11-1'], {}, ['19.9-1']],
     [
-      'is two lists where somebody runs every build that is free: those that hide the fewest',
+      'is the list of a build that no policy targets and no collector runs',
+      versions,
+      ['19.4-1'],
+      { '19.1-1': 5, '19.2-1': 1 },
+      ['19.3-1'],
+    ],
+    ['is the list of the oldest unused build', versions, ['19.4-1'], {}, ['19.1-1']],
+    ['compares builds as versions', ['19.10-1', '19.9-1', '19.11-1'], ['19.11-1'], {}, ['19.9-1']],
+    [
+      'is two lists if every build without a policy is in use: those that hide the fewest collectors',
       ['19.1-1', '19.2-1', '19.3-1'],
       ['19.3-1'],
       { '19.1-1': 9, '19.2-1': 2, '19.3-1': 1 },
       ['19.2-1', '19.3-1'],
     ],
     [
-      'is two lists with two builds, of which one is targeted and the other run',
+      'is two lists for two builds, if one is targeted and the other is in use',
       ['19.1-1', '19.2-1'],
       ['19.2-1'],
       { '19.1-1': 9 },
       ['19.1-1', '19.2-1'],
     ],
-    ['is the only build', ['19.2-1'], ['19.2-1'], {}, ['19.2-1']],
+    ['is the list of the only build', ['19.2-1'], ['19.2-1'], {}, ['19.2-1']],
     [
-      'is two lists where every build is targeted',
+      'is two lists if every build is targeted',
       ['19.1-1', '19.2-1', '19.3-1'],
       ['19.1-1', '19.2-1', '19.3-1'],
       { '19.2-1': 3 },
       ['19.1-1', '19.3-1'],
     ],
-    ['is the default list where there are no builds', [], [], {}, [undefined]],
+    ['is the default list if there are no builds', [], [], {}, [undefined]],
   ])('%s', (_, offered, targeted, running, expected) => {
     expect(choose(offered, targeted, running).builds).toEqual(expected);
   });

@@ -23,9 +23,13 @@ describe('U13: precedence', () => {
   const plain = claimant('a');
 
   test.each<[string, Claimant, Claimant]>([
-    ['who acts, before who observes', claimant('b'), claimant('a', { enforcing: false, priority: 9 })],
-    ['the higher priority', claimant('b', { priority: 1 }), claimant('a', { priority: 0 })],
-    ['a priority below zero comes last', claimant('b'), claimant('a', { priority: -1 })],
+    [
+      'a policy that upgrades comes before one that observes',
+      claimant('b'),
+      claimant('a', { enforcing: false, priority: 9 }),
+    ],
+    ['the higher priority comes first', claimant('b', { priority: 1 }), claimant('a', { priority: 0 })],
+    ['a negative priority comes last', claimant('b'), claimant('a', { priority: -1 })],
     [
       'the older',
       claimant('b', { creationTimestamp: '2026-10-31T00:00:00Z' }),

@@ -17,7 +17,7 @@ describe('a created job (2.2)', () => {
     expect(decodeCreatedJob(bytes(body))).toEqual({ id, warning: undefined });
   });
 
-  test.each([['{}'], ['{"id":""}'], ['{"id":{}}'], ['[]']])('%s is none', (body) => {
+  test.each([['{}'], ['{"id":""}'], ['{"id":{}}'], ['[]']])('%s is invalid', (body) => {
     expect(() => decodeCreatedJob(bytes(body))).toThrow(/expected/);
   });
 });

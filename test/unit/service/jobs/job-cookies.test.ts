@@ -21,20 +21,24 @@ function jar(...setCookies: string[]) {
 describe('cookies', () => {
   test.each([
     ['one', ['A=1; Path=/; Secure; HttpOnly'], 'A=1'],
-    ['several, the longer path first', ['A=1; Path=/', 'B=2; Path=/api', 'C=x y'], 'C=x y; B=2; A=1'],
-    ['the newest of a name', ['A=1; Path=/', 'A=2; Path=/'], 'A=2'],
-    ['one without a path, from the folder of the jobs on', ['A=1'], 'A=1'],
-    ['one of a path elsewhere', ['A=1; Path=/other'], undefined],
-    ['one for the parent domain', ['A=1; Domain=service.test; Path=/'], 'A=1'],
-    ['one for another domain', ['A=1; Domain=evil.test; Path=/'], undefined],
-    ['one that is over at once', ['A=1; Path=/', 'A=; Path=/; Max-Age=0'], undefined],
-    ['one that lasts longer than time', ['A=1; Path=/; Max-Age=9223372036854775807'], 'A=1'],
-    ['one that was over long ago', ['A=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT'], undefined],
-    ['what is no cookie', ['', ';;;', '=', 'A=1; Path=/'], 'A=1'],
-    ['what no header may carry', ['A=\u0007x; Path=/', 'B=\u20ac; Path=/', 'C=3; Path=/'], 'C=3'],
-    ['one that is too long', [`A=${'x'.repeat(5_000)}; Path=/`, 'B=2; Path=/'], 'B=2'],
-    ['a __Host- cookie that keeps its promise', ['__Host-A=1; Path=/; Secure'], '__Host-A=1'],
-    ['a __Host- cookie that does not', ['__Host-A=1; Path=/api'], undefined],
+    ['several cookies, the longest path first', ['A=1; Path=/', 'B=2; Path=/api', 'C=x y'], 'C=x y; B=2; A=1'],
+    ['the newest of two with one name', ['A=1; Path=/', 'A=2; Path=/'], 'A=2'],
+    ['a cookie without a path: sent below the folder of the jobs', ['A=1'], 'A=1'],
+    ['a cookie of another path', ['A=1; Path=/other'], undefined],
+    ['a cookie for the parent domain', ['A=1; Domain=service.test; Path=/'], 'A=1'],
+    ['a cookie for another domain', ['A=1; Domain=evil.test; Path=/'], undefined],
+    ['a cookie that has expired at once', ['A=1; Path=/', 'A=; Path=/; Max-Age=0'], undefined],
+    ['a cookie that lasts longer than any date', ['A=1; Path=/; Max-Age=9223372036854775807'], 'A=1'],
+    ['a cookie that has expired long ago', ['A=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT'], undefined],
+    ['invalid cookies', ['', ';;;', '=', 'A=1; Path=/'], 'A=1'],
+    [
+      'cookies with characters that no header can contain',
+      ['A=\u0007x; Path=/', 'B=\u20ac; Path=/', 'C=3; Path=/'],
+      'C=3',
+    ],
+    ['a cookie that is too long', [`A=${'x'.repeat(5_000)}; Path=/`, 'B=2; Path=/'], 'B=2'],
+    ['a valid __Host- cookie', ['__Host-A=1; Path=/; Secure'], '__Host-A=1'],
+    ['a __Host- cookie without its attributes', ['__Host-A=1; Path=/api'], undefined],
   ])('%s', (_name, setCookies, header) => {
     expect(jar(...setCookies).cookies.header(job)).toBe(header);
   });

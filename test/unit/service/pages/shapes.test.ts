@@ -67,7 +67,7 @@ describe('pages', () => {
     ['a byte order mark', '\ufeff{"messages":[]}'],
     ['white space everywhere', ' \r\n\t{ "messages" : [ ] } \n'],
     ['unknown members', '{"a":{"messages":[1,{"b":[]}]},"messages":[],"c":"]}","d":-1.5e-7,"e":[[],{}],"f":null}'],
-    ['names that are like others', '{"Messages":5,"messages ":6,"messages":[],"Fields":7,"Warning":[]}'],
+    ['similar names', '{"Messages":5,"messages ":6,"messages":[],"Fields":7,"Warning":[]}'],
     ['names with escapes', '{"mess\\u0061ges":[],"fi\\u0065lds":null}'],
   ])('%s', (_name, page) => {
     const { rows, end } = scan(page);
@@ -104,11 +104,8 @@ describe('values of a row', () => {
     ['values with escapes', '"_messagetime":"178800000\\u0030123","_messageid":"\\u002d5"'],
     ['numbers', '"_messagetime":1788000000123,"_messageid":-5'],
     ['a computed number', '"_messagetime":"1.788000000123E12","_messageid":"-5"'],
-    ['the last of two', '"_messagetime":"1","_messageid":{},"_messageTime":"1788000000123","_messageid":"-5"'],
-    [
-      'what is inside of other values does not count',
-      `"a":{"_messagetime":"1"},${time},${id},"b":[{"_messageid":"7"}]`,
-    ],
+    ['the last of two values', '"_messagetime":"1","_messageid":{},"_messageTime":"1788000000123","_messageid":"-5"'],
+    ['members inside of other values do not count', `"a":{"_messagetime":"1"},${time},${id},"b":[{"_messageid":"7"}]`],
     ['white space', ' "_messagetime" : "1788000000123" ,\n"_messageid"\t:\r"-5" '],
   ])('%s', (_name, members) => {
     expect(scan(pageOf(members)).rows).toMatchObject([{ time: 1_788_000_000_123, id: '-5', receipt: undefined }]);
