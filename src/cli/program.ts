@@ -212,7 +212,7 @@ function addGet(program: Command, runs: Runs): void {
   const command = program
     .command('get')
     .description('Show the status of resources.')
-    .argument('[KIND]', 'cvp or sx. Without it: every kind.')
+    .argument('[KIND]', 'cvp, sx or sxs. Without it: every kind.')
     .argument('[NAME]', 'One resource. Without it: all.');
   addTargetOptions(command)
     .option('-A, --all-namespaces', 'Show all namespaces.')
@@ -226,9 +226,11 @@ function addRolloutCommands(program: Command, runs: Runs): void {
   addPersonCommand(program, 'approve', 'Approve a stage that waits for approval.')
     .option('--stage <name>', 'Name of the stage (default: the stage that waits for approval).')
     .action(runs(() => import('./person/approve.ts').then(({ approveCommand }) => approveCommand)));
-  addPersonCommand(program, 'retry', 'Continue a stopped rollout, and retry failed upgrades.').action(
-    runs(() => import('./person/rollout-request.ts').then(({ retryCommand }) => retryCommand)),
-  );
+  addPersonCommand(
+    program,
+    'retry',
+    'Continue a stopped rollout, retry failed upgrades, or export failed runs again.',
+  ).action(runs(() => import('./person/rollout-request.ts').then(({ retryCommand }) => retryCommand)));
   addPersonCommand(program, 'abort', 'Abort a rollout: start no more upgrades in it.').action(
     runs(() => import('./person/rollout-request.ts').then(({ abortCommand }) => abortCommand)),
   );

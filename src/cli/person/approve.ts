@@ -11,20 +11,22 @@ import { counted } from '../../base/number-text.ts';
 import type { ApproveOptions, TargetOptions } from '../options.ts';
 import { commandLine } from '../render/next-steps.ts';
 import { UsageError } from '../usage-error.ts';
-import { nothingToDo, type PersonAction, renderPaused, rolloutCommand } from './person-action.ts';
+import { nothingToDo, type PersonAction, personCommand, renderPaused, rolloutAction } from './person-action.ts';
 
-export const approveCommand = rolloutCommand('approve', (policy, rollout, options: ApproveOptions) => {
-  const { stage, ...target } = options;
-  const stages = policy.status?.stages ?? [];
-  const wanted = stage === undefined ? awaiting(policy, rollout, stages) : named(stage, rollout, stages);
-  const unread = unreadApprovalBefore(policy, rollout, stages, wanted);
-  if (unread === undefined) return approve(policy, rollout, wanted, target);
-  const first = `the operator has not read the earlier approval of stage ${unread} yet`;
-  throw nothingToDo(
-    policy,
-    `${first}: approve ${wanted.name} after that, because the annotation holds only one approval`,
-  );
-});
+export const approveCommand = personCommand(
+  rolloutAction('approve', (policy, rollout, options: ApproveOptions) => {
+    const { stage, ...target } = options;
+    const stages = policy.status?.stages ?? [];
+    const wanted = stage === undefined ? awaiting(policy, rollout, stages) : named(stage, rollout, stages);
+    const unread = unreadApprovalBefore(policy, rollout, stages, wanted);
+    if (unread === undefined) return approve(policy, rollout, wanted, target);
+    const first = `the operator has not read the earlier approval of stage ${unread} yet`;
+    throw nothingToDo(
+      policy,
+      `${first}: approve ${wanted.name} after that, because the annotation holds only one approval`,
+    );
+  }),
+);
 
 /** Returns the stage that waits for an approval now, or that cannot end without one. */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {

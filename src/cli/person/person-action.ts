@@ -33,9 +33,7 @@ export type PersonCommand<Options, Target = string> = (
 ) => Promise<number>;
 
 /** Creates a command that writes the annotation that `decide` returns for a resource. It writes nothing if `decide` throws. */
-export function personCommand<Options extends TargetOptions>(
-  decide: (resource: AnyResource, options: Options, reader: ResourceReader, clock: Clock) => PersonAction,
-): PersonCommand<Options> {
+export function personCommand<Options extends TargetOptions>(decide: Decide<Options>): PersonCommand<Options> {
   return async (target, options, context, open = openResources, clock = systemClock) => {
     const { kind, name } = parseReference(target);
     const reader = await open(options, context);
@@ -55,16 +53,19 @@ export function personCommand<Options extends TargetOptions>(
   };
 }
 
-/** Creates a command about the current rollout of a policy. The command refuses exports, and policies without a rollout. */
-export function rolloutCommand<Options extends TargetOptions>(
+type Decide<Options> = (resource: AnyResource, options: Options, reader: ResourceReader, clock: Clock) => PersonAction;
+
+/** Creates a decision about the current rollout of a policy. It refuses other kinds, and policies without a rollout. */
+export function rolloutAction<Options extends TargetOptions>(
   name: 'approve' | 'retry' | 'abort',
   decide: (policy: CollectorVersionPolicy, rollout: Rollout, options: Options, clock: Clock) => PersonAction,
-): PersonCommand<Options> {
-  return personCommand((resource, options, _reader, clock) => {
+): Decide<Options> {
+  return (resource, options, _reader, clock) => {
     if (resource.kind !== 'CollectorVersionPolicy') {
-      const reference = referenceOf(resource.kind, resource.metadata);
+      const { kind, metadata } = resource;
+      const end = commandLine('pause', resource, options);
       throw new UsageError(
-        `${reference} is an export, and exports have no rollout. An export retries automatically. To end it, delete its manifest or run: ${commandLine('pause', resource, options)}`,
+        `${referenceOf(kind, metadata)} is a ${kind}, and only policies have rollouts. Searches are retried automatically. To stop them, delete its manifest or run: ${end}`,
       );
     }
     const { status } = resource;
@@ -73,7 +74,7 @@ export function rolloutCommand<Options extends TargetOptions>(
     const state = status.summary?.state;
     const why = state === undefined ? '' : ` (${state})`;
     throw nothingToDo(resource, `there is no rollout to ${name}${why}`);
-  });
+  };
 }
 
 /** Returns a sentence that the resource is paused, and how to resume it. Empty if the resource is not paused. */

@@ -1,33 +1,58 @@
 /**
- * `logfleet retry` and `logfleet abort`: they write a user's request about the current rollout into an annotation. Each request contains
- * its time, so that a repeated request differs from the first.
+ * `logfleet retry` and `logfleet abort`: they write a user's request about the current rollout, or about the failed runs of a schedule, into
+ * an annotation. Each request contains its time, so that a repeated request differs from the first.
  */
 
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
-import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import type { CollectorVersionPolicy, SearchExportSchedule } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { commandLine } from '../render/next-steps.ts';
-import { nothingToDo, renderInFlight, renderPaused, rolloutCommand } from './person-action.ts';
+import {
+  nothingToDo,
+  type PersonAction,
+  personCommand,
+  renderInFlight,
+  renderPaused,
+  rolloutAction,
+} from './person-action.ts';
 
-export const retryCommand = rolloutCommand('retry', (policy, { id, stopped }, options, clock) => {
+export const retryCommand = personCommand((resource, options: TargetOptions, reader, clock) =>
+  resource.kind === 'SearchExportSchedule'
+    ? retryRuns(resource, options, clock)
+    : retryRollout(resource, options, reader, clock),
+);
+
+const retryRollout = rolloutAction('retry', (policy, { id, stopped }, options, clock) => {
   if (!stopped && !hasFailures(policy)) throw nothingToDo(policy, `rollout ${id} is not stopped and has no failures`);
   return { annotation: request(annotations.retry, id, clock), report: renderRetry(policy, id, options) };
 });
 
-export const abortCommand = rolloutCommand('abort', (policy, { id }, options, clock) => {
-  const retry = commandLine('retry', policy, options);
-  const over = overBy(policy);
-  if (over !== undefined) {
-    throw nothingToDo(policy, `rollout ${id} ${over}: set another target, or continue with: ${retry}`);
-  }
-  const running = renderInFlight(policy);
-  const report = `aborted rollout ${id}${running}. Upgraded collectors stay upgraded. Set another target, or continue with: ${retry}`;
-  return { annotation: request(annotations.abort, id, clock), report };
-});
+export const abortCommand = personCommand(
+  rolloutAction('abort', (policy, { id }, options, clock) => {
+    const retry = commandLine('retry', policy, options);
+    const over = overBy(policy);
+    if (over !== undefined) {
+      throw nothingToDo(policy, `rollout ${id} ${over}: set another target, or continue with: ${retry}`);
+    }
+    const running = renderInFlight(policy);
+    const report = `aborted rollout ${id}${running}. Upgraded collectors stay upgraded. Set another target, or continue with: ${retry}`;
+    return { annotation: request(annotations.abort, id, clock), report };
+  }),
+);
+
+function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock: Clock): PersonAction {
+  const failed = schedule.status?.gaps?.length ?? 0;
+  if (failed === 0) throw nothingToDo(schedule, 'no run has failed');
+  const again = `${counted(failed, 'failed run')} ${failed === 1 ? 'is' : 'are'} exported again.`;
+  return {
+    annotation: { name: annotations.requestedAt, value: new Date(clock.now()).toISOString() },
+    report: `${again}${renderPaused(schedule, options)}`,
+  };
+}
 
 function request(name: string, rolloutId: string, clock: Clock) {
   return { name, value: `${rolloutId}/${new Date(clock.now()).toISOString()}` };

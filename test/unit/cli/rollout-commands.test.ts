@@ -9,7 +9,7 @@ import type {
   Stage,
   StageStatus,
 } from '../../../src/api/generated/collector-version-policy.ts';
-import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
+import type { CollectorVersionPolicy, SearchExportSchedule } from '../../../src/api/kinds.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { CommandContext } from '../../../src/cli/context.ts';
 import type { ApproveOptions } from '../../../src/cli/options.ts';
@@ -21,6 +21,16 @@ import { MemoryReader } from './memory-reader.ts';
 import { recordingContext } from './recording-context.ts';
 import { sampleExport } from './sample-export.ts';
 import { nowMs, rollingStatus, samplePolicy } from './sample-policy.ts';
+
+const { timeRange: _, ttlSecondsAfterFinished: __, paused: ___, ...runSpec } = sampleExport().spec;
+const sampleSchedule: Omit<SearchExportSchedule, 'metadata'> = {
+  apiVersion: 'logfleet.dev/v1alpha1',
+  kind: 'SearchExportSchedule',
+  spec: {
+    ...{ schedule: '0 * * * *', timeZone: 'UTC', paused: false, maxActive: 2, backfillOrder: 'NewestFirst' },
+    ...{ successfulRunsHistoryLimit: 3, failedRunsHistoryLimit: 3, template: { spec: runSpec } },
+  },
+};
 
 type StoppedReason = NonNullable<NonNullable<CollectorVersionPolicyStatus['rollout']>['stopped']>['reason'];
 
@@ -102,10 +112,33 @@ const written = (name: string, value: string) => [
   { key: 'logging/production', annotation: { name: `logfleet.dev/${name}`, value } },
 ];
 
+describe('retry of a schedule', () => {
+  const gap = { from: '2026-11-22T12:00:00Z', to: '2026-11-22T13:00:00Z', run: 'errors-1', reason: 'DeadlineExceeded' };
+
+  async function retry(gaps: readonly (typeof gap)[]) {
+    const { metadata } = sampleExport();
+    const reader = new MemoryReader([{ ...sampleSchedule, metadata, status: { gaps } }]);
+    const context = recordingContext();
+    const open = async () => reader;
+    await retryCommand('sxs/errors', {}, context, open, new VirtualClock(nowMs));
+    return { report: context.stdout.text, annotated: reader.annotated };
+  }
+
+  it('requests that failed runs are exported again', async () => {
+    const { report, annotated } = await retry([gap]);
+    expect(annotated).toMatchObject([{ annotation: { name: 'logfleet.dev/requestedAt', value: now } }]);
+    expect(report).toBe('sxs/errors in namespace logging: 1 failed run is exported again.\n');
+  });
+
+  it('refuses a schedule without failed runs', async () => {
+    await expect(retry([])).rejects.toMatchObject({ code: 'cli.nothingToDo' });
+  });
+});
+
 it.each(['approve', 'retry', 'abort'] as const)('%s refuses an export', async (name) => {
   const reader = new MemoryReader([sampleExport()]);
   const done = commands[name]('sx/errors', {}, recordingContext(), async () => reader, new VirtualClock(nowMs));
-  const message = expect.stringMatching(/^sx\/errors is an export, .* run: logfleet pause sx\/errors$/);
+  const message = expect.stringMatching(/^sx\/errors is a SearchExport, .* run: logfleet pause sx\/errors$/);
   await expect(done).rejects.toMatchObject({ code: 'cli.usage', message });
   expect(reader.annotated).toEqual([]);
 });

@@ -293,6 +293,6 @@ test('logfleet crds prints every CRD', async () => {
     'searchexportschedules.logfleet.dev',
     'searchexports.logfleet.dev',
   ]);
-  const files = ['collector-version-policy.yaml', 'ledger.yaml', 'search-export.yaml'];
+  const files = ['collector-version-policy.yaml', 'ledger.yaml', 'search-export-schedule.yaml', 'search-export.yaml'];
   expect(context.stdout.text).toBe(files.map((file) => readFileSync(join(root, 'crds', file), 'utf8')).join('---\n'));
 });
