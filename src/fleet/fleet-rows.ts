@@ -66,12 +66,7 @@ export class FleetRows {
   }
 
   countVersions(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>();
-    for (const { collector } of this.#rows.values()) {
-      const version = collector.collectorVersion;
-      if (version) counts.set(version, (counts.get(version) ?? 0) + 1);
-    }
-    return counts;
+    return countVersions(this.#rows.values(), ({ collector }) => collector.collectorVersion);
   }
 
   /**
@@ -201,4 +196,14 @@ export class FleetRows {
 function sameCollector(left: Collector, right: Collector): boolean {
   const fields = Object.keys(right) as (keyof Collector)[];
   return fields.every((field) => field === 'lastSeenAliveMs' || left[field] === right[field]);
+}
+
+/** Number of members or rows by version. Those without a version are not counted. */
+export function countVersions<T>(all: Iterable<T>, versionOf: (one: T) => string | undefined): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const one of all) {
+    const version = versionOf(one);
+    if (version) counts.set(version, (counts.get(version) ?? 0) + 1);
+  }
+  return counts;
 }

@@ -51,10 +51,8 @@ export class Ownership {
   readonly #dirty = new Multimap();
   /** Policies that must still be notified of possible changes of the owners of their collectors. */
   readonly #toNotify = new Set<string>();
-  /** Function of each policy that updates its claims from its collector listing. */
-  readonly #syncs = new Map<string, () => void>();
-  /** Policies that have not yet claimed the newest collectors of their listing. */
-  readonly #outdated = new Set<string>();
+  /** Policies that have not yet claimed the newest collectors of their listing, with the function that claims them. */
+  readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
 
   /**
@@ -80,7 +78,6 @@ export class Ownership {
    */
   retire(uid: string): void {
     if (!this.#claimants.delete(uid)) return;
-    this.#syncs.delete(uid);
     this.#outdated.delete(uid);
     for (const id of [...this.#claimed.get(uid)]) this.unclaim(uid, id);
     this.#dirty.take(uid);
@@ -88,14 +85,12 @@ export class Ownership {
     this.announce();
   }
 
-  /** Registers the function that updates the claims of this policy from its collector listing. Replaces an earlier function. */
-  follow(uid: string, sync: () => void): void {
-    this.#syncs.set(uid, sync);
-  }
-
-  /** Records that the listing of this policy has changes which the policy's claims do not include yet. */
-  outdate(uid: string): void {
-    this.#outdated.add(uid);
+  /**
+   * Records that the listing of this policy has changes which the policy's claims do not include yet.
+   * @param claimNew function that updates the claims from the listing
+   */
+  outdate(uid: string, claimNew: () => void): void {
+    this.#outdated.set(uid, claimNew);
   }
 
   /**
@@ -104,10 +99,10 @@ export class Ownership {
    */
   catchUp(uid: string): void {
     this.announce();
-    for (const other of this.#outdated) {
+    for (const [other, claimNew] of this.#outdated) {
       if (other === uid) continue;
       this.#outdated.delete(other);
-      this.#syncs.get(other)?.();
+      claimNew();
     }
   }
 

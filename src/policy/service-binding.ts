@@ -94,7 +94,7 @@ export class ServiceBinding {
   #bindTo(account: Account, secret: string): Bound {
     const { fleets } = this.#environment;
     this.#bound?.listing.doubtSecret(secret);
-    if (this.#bound?.account.serviceId !== account.serviceId) this.retire();
+    if (this.#bound?.account.serviceId !== account.serviceId) this.#bound?.ownership.retire(this.#owner.uid);
     this.#release();
     this.#hold = undefined;
     this.#bound = {
@@ -162,11 +162,6 @@ export class ServiceBinding {
    */
   heldForMs(): number {
     return this.#hold ? this.#hold.untilMs - this.#environment.clock.monotonic() : Infinity;
-  }
-
-  /** Releases all collectors that the policy claims. The ownership table keeps the policy's attempts in flight. */
-  retire(): void {
-    this.#bound?.ownership.retire(this.#owner.uid);
   }
 
   close(): void {

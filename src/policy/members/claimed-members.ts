@@ -52,15 +52,13 @@ export class ClaimedMembers {
   place(id: string): void {
     const { listing, ledger, ownership, policy } = this.#options;
     const membership = this.index.membershipOf(id);
-    if (membership !== 'none') {
-      ownership.claim(policy, id);
-      if (!this.index.member(id)) this.#former.delete(id);
-    } else {
-      ownership.unclaim(policy, id);
-      if (ledger.entry(id)) this.#former.add(id);
-      else this.#former.delete(id);
-    }
-    if (membership !== 'none' || this.#former.has(id)) listing.rows.members.follow(policy, id);
+    const isMember = membership !== 'none';
+    const isFormer = !isMember && ledger.entry(id) !== undefined;
+    if (isMember) ownership.claim(policy, id);
+    else ownership.unclaim(policy, id);
+    if (isFormer) this.#former.add(id);
+    else this.#former.delete(id);
+    if (isMember || isFormer) listing.rows.members.follow(policy, id);
     else listing.rows.members.unfollow(policy, id);
     this.index.place(id, membership);
   }
@@ -78,7 +76,7 @@ export class ClaimedMembers {
     this.#isNew = false;
     const { listing, ledger, ownership, policy, spec } = this.#options;
     const anchor = anchorOf(spec.selector);
-    const onChange = () => ownership.outdate(policy);
+    const onChange = () => ownership.outdate(policy, () => this.claimNew());
     listing.rows.members.enter(policy, { anchor, matches: this.index.matches, onChange });
     for (const id of listing.rows.anchored(anchor)) this.place(id);
     for (const { collectorId } of ledger.entries()) this.place(collectorId);

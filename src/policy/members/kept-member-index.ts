@@ -78,7 +78,6 @@ export class KeptMemberIndex {
       this.close();
       this.#members = members;
       this.#isOutdated = false;
-      ownership.follow(policy, () => members.claimNew());
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);

@@ -10,7 +10,7 @@ import { parseBuildVersion } from '../../base/build-version.ts';
 import { type SetView, SparseMap, SparseSet, SparseSets } from '../../base/sparse.ts';
 import { timeZone } from '../../base/time-zone.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
-import type { Row } from '../../fleet/fleet-rows.ts';
+import { countVersions, type Row } from '../../fleet/fleet-rows.ts';
 import type { Flight, Ownership } from '../../fleet/ownership.ts';
 import type { Entry, Ledger } from '../ledger/ledger.ts';
 import { laterStage, noStage, restStage, type StageCandidate, waitingStages } from '../rollout/stages.ts';
@@ -124,11 +124,7 @@ export class PolicyMemberIndex {
 
   /** Number of members by version, as listings show it. */
   countVersions(): Map<string, number> {
-    const counts = new Map<string, number>();
-    for (const { version } of this.#members.values()) {
-      if (version !== undefined) counts.set(version, (counts.get(version) ?? 0) + 1);
-    }
-    return counts;
+    return countVersions(this.#members.values(), ({ version }) => version);
   }
 
   /** Time zones of the members, when maintenance windows use them. */

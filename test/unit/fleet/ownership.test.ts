@@ -190,18 +190,18 @@ describe('U13: before the decision of a policy', () => {
   test('all other policies have claimed the collectors of their listings', () => {
     const { ownership, owner } = table(claimant('a', { priority: 1 }), claimant('b'));
     let synced = 0;
-    ownership.follow('a', () => {
+    const claimNew = () => {
       synced++;
       ownership.claim('a', '1');
-    });
-    ownership.follow('b', () => expect.unreachable());
-    for (const uid of ['a', 'b']) ownership.outdate(uid);
+    };
+    ownership.outdate('a', claimNew);
+    ownership.outdate('b', () => expect.unreachable());
     ownership.catchUp('b');
     ownership.claim('b', '1');
     expect([owner(), synced]).toEqual(['a', 1]);
     ownership.catchUp('b');
     expect(synced).toBe(1);
-    ownership.outdate('a');
+    ownership.outdate('a', claimNew);
     ownership.retire('a');
     ownership.catchUp('b');
     expect([owner(), synced]).toEqual(['b', 1]);
@@ -211,8 +211,7 @@ describe('U13: before the decision of a policy', () => {
     const { ownership, told } = table(claimant('a'), claimant('b', { priority: 1 }));
     ownership.claim('a', '1');
     ownership.claim('b', '1');
-    ownership.follow('a', () => ownership.takeChanged('a'));
-    ownership.outdate('a');
+    ownership.outdate('a', () => ownership.takeChanged('a'));
     ownership.catchUp('b');
     expect(told).toEqual(['a']);
   });
@@ -220,9 +219,8 @@ describe('U13: before the decision of a policy', () => {
   test('only the last registered function claims for a policy', () => {
     const { ownership } = table(claimant('a'));
     let synced = 0;
-    ownership.follow('a', () => expect.unreachable());
-    ownership.follow('a', () => synced++);
-    ownership.outdate('a');
+    ownership.outdate('a', () => expect.unreachable());
+    ownership.outdate('a', () => synced++);
     ownership.catchUp('b');
     expect(synced).toBe(1);
   });
