@@ -11,6 +11,7 @@
  *
  * Invariant: the loop has at most one request in flight, and none while another process leads.
  */
+import { sameValue } from '../base/canonical-text.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -393,7 +394,7 @@ export class FleetListing {
 
   async #readBuilds(): Promise<void> {
     const answer = await this.#options.service.listBuilds({ signal: this.#abort.signal });
-    const isNews = !sameBuilds(this.#builds?.list, answer.value);
+    const isNews = !sameValue(this.#builds?.list, answer.value);
     this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
     this.#dropWithdrawn(answer.value);
@@ -563,13 +564,6 @@ export class FleetListing {
     this.#isBuildRefused = false;
     return answer;
   }
-}
-
-function sameBuilds(before: readonly Build[] | undefined, after: readonly Build[]): boolean {
-  if (before?.length !== after.length) return false;
-  return before.every(
-    ({ version, latest }, index) => version === after[index]?.version && latest === after[index]?.latest,
-  );
 }
 
 interface Sweep {

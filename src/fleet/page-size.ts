@@ -59,13 +59,10 @@ export class PageSize {
     // page than requested.
     if (continues) this.#cut = this.#largest;
     else if (rows > (this.#cut ?? rows)) this.#cut = undefined;
-    if (rows >= limit && offset === 0) this.#grow();
-    return false;
-  }
-
-  #grow(): void {
     const larger = limits.find((candidate) => candidate > this.#limit);
-    if (larger !== undefined && larger <= this.#ceiling) this.#limit = larger;
+    const mayGrow = rows >= limit && offset === 0 && larger !== undefined && larger <= this.#ceiling;
+    if (mayGrow) this.#limit = larger;
+    return false;
   }
 }
 

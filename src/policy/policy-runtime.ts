@@ -107,8 +107,8 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
   }
 
   /**
-   * Marks copies of stored data as possibly outdated, so that they are read again. Attempts that wait to be sent are withdrawn
-   * first.
+   * Marks copies of stored data as possibly outdated, so that they are read again. Attempts that wait to be sent are withdrawn,
+   * because no ledger contains them until then.
    */
   doubt(): void {
     this.kept.forget();

@@ -16,6 +16,7 @@
  * solved.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { keyText } from '../../base/key-text.ts';
 import type { ResourceKey } from '../../host/host.ts';
 
 /** Collector listing that currently fails. Policies that use this listing cannot claim collectors while it fails. */
@@ -133,24 +134,24 @@ export class ClaimTurns {
   /** Text that names a policy whose claims are still missing; undefined when no claims are missing. */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(this.#hostOf(serviceId));
-    return awaited && `policy ${awaited.namespace}/${awaited.name} to claim its collectors first`;
+    return awaited && `policy ${keyText(awaited)} to claim its collectors first`;
   }
 
   /**
    * Enqueues the policy when all policies of its service have claimed their collectors or are excused. This may
    * be the case already.
    */
-  wait({ namespace, name }: ResourceKey, serviceId: string): void {
+  wait(key: ResourceKey, serviceId: string): void {
     const host = this.#hostOf(serviceId);
     const waiters = this.#waiters.get(host) ?? new Map<string, ResourceKey>();
-    this.#waiters.set(host, waiters.set(`${namespace}/${name}`, { namespace, name }));
+    this.#waiters.set(host, waiters.set(keyText(key), key));
     this.#release();
   }
 
   /** Removes a deleted policy, so that other policies no longer wait for its claims. */
-  forget({ namespace, name }: ResourceKey, uid: string | undefined): void {
+  forget(key: ResourceKey, uid: string | undefined): void {
     if (uid !== undefined) this.#drop(uid);
-    for (const waiters of this.#waiters.values()) waiters.delete(`${namespace}/${name}`);
+    for (const waiters of this.#waiters.values()) waiters.delete(keyText(key));
     this.#release();
   }
 

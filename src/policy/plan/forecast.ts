@@ -116,7 +116,9 @@ class Simulation {
   constructor(input: ForecastInput) {
     this.#input = input;
     this.#slotMs = 1_000 / input.requestsPerSecond;
-    this.#sweepRequests = requestsOfSweep(input.listed, input.pageRows);
+    // The pages of the list, the empty page at its end, one request that proves that no collector is missing (U7), and the list
+    // of builds.
+    this.#sweepRequests = Math.ceil(input.listed / input.pageRows) + 3;
     this.#reads = new ForecastReads(input.upgradeMs, input.isMeasured ?? false);
     this.#nowMs = input.startMs;
     this.#freeMs = input.startMs;
@@ -245,12 +247,4 @@ class Simulation {
     this.#requests[kind] += requests;
     if (requests > 0) this.#freeMs = Math.max(this.#freeMs, this.#nowMs) + requests * this.#slotMs;
   }
-}
-
-/**
- * Number of requests of a sweep (read of the whole list): its pages, the empty page at the end, one request that proves that no
- * collector is missing (U7), and the list of builds.
- */
-function requestsOfSweep(listed: number, pageRows: number): number {
-  return Math.ceil(listed / pageRows) + 1 + 2;
 }

@@ -7,6 +7,7 @@
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
+import { keyText } from '../../base/key-text.ts';
 import type { Decision } from '../decide.ts';
 import type { Ready } from '../gather.ts';
 import type { MemberState, SkipReason } from '../members/member-state.ts';
@@ -77,7 +78,8 @@ export function planMembers(
     else if (isGoingOn(memberState) || (memberState === 'pending' && memberIndex.member(id)?.memberState !== 'pending'))
       first.push(id);
     const reason = memberState === 'skipped' ? memberIndex.skipReason(id, entry) : leftOutReasons[memberState];
-    if (reason !== undefined) leftOut.push({ id, reason, policy: ownerOf(id, memberState, bound) });
+    const owner = memberState === 'foreign' ? bound.ownership.owner(id) : undefined;
+    if (reason !== undefined) leftOut.push({ id, reason, policy: owner && keyText(owner) });
   }
   for (const id of [...first, ...memberIndex.pending()]) {
     const memberState = pending.stateOf(id);
@@ -142,13 +144,6 @@ const leftOutReasons: { readonly [S in MemberState]?: LeftOutReason } = {
   failed: 'Failed',
   foreign: 'Foreign',
 };
-
-/** Other policy that owns a collector; undefined when this policy owns it. */
-function ownerOf(id: string, memberState: MemberState, { ownership }: Ready['bound']): string | undefined {
-  if (memberState !== 'foreign') return undefined;
-  const owner = ownership.owner(id);
-  return owner && `${owner.namespace}/${owner.name}`;
-}
 
 function collectorOf(id: string, memberIndex: PolicyMemberIndex): PlannedCollector {
   const collector = memberIndex.row(id)?.collector;
