@@ -141,12 +141,8 @@ class Batch {
       if (observation.inFlight.has(collectorId)) continue;
       // During a rollback, no attempt towards the target version is posted, not even as a probe (a repeated POST).
       if (entry.back !== (this.#input.state.rollback !== undefined)) continue;
-      if (
-        !memberIndex.member(collectorId)?.selected ||
-        !memberIndex.owns(collectorId) ||
-        !probeIsDue(open, memberIndex.row(collectorId), settings)
-      )
-        continue;
+      if (!memberIndex.member(collectorId)?.selected || !memberIndex.owns(collectorId)) continue;
+      if (!probeIsDue(open, memberIndex.row(collectorId), settings)) continue;
       // The original POST may never have been sent. A probe (a repeated POST) could then start the upgrade before the stage of
       // the collector starts (R2), or outside its maintenance window (R8).
       if (!entry.back && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
@@ -189,14 +185,9 @@ class Batch {
     const { memberIndex, state, now } = this.#input;
     const collectors = memberIndex.stageCounts(laterStage).pending;
     if (!state.gate || collectors === 0) return;
-    const { waitsFor, reason, untilMs } = state.gate;
-    this.#waits.set(waitsFor, {
-      waitsFor,
-      reason,
-      collectors,
-      untilMs: monotonicOf(untilMs ?? Infinity, now),
-      forAll: true,
-    });
+    const { waitsFor, reason } = state.gate;
+    const untilMs = monotonicOf(state.gate.untilMs ?? Infinity, now);
+    this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs, forAll: true });
   }
 
   /**

@@ -86,24 +86,15 @@ export class LedgerFile {
     this.#logs = numbers.logs;
     this.#memberShards = [...numbers.memberShards];
     this.#shardWrites = numbers.shardWrites;
-    const all = new Map<string, Entry>();
     const { logged, members } = await this.#unlessReplaced(head, async () => ({
       logged: await this.#readLogs(header.rolloutId, takeoverMs),
       members: await this.#readMembers(header.rolloutId),
     }));
-    for (const entry of logged) {
-      all.set(entry.collectorId, entry);
-      this.#logged.add(entry.collectorId);
-    }
-    for (const id of forgotten) {
-      all.delete(id);
-      this.#forgotten.add(id);
-    }
-    for (const entry of entries) {
-      all.set(entry.collectorId, entry);
-      this.#line(entry, header.target);
-    }
-    return new Ledger(header, all.values(), members);
+    for (const { collectorId } of logged) this.#logged.add(collectorId);
+    for (const id of forgotten) this.#forgotten.add(id);
+    for (const entry of entries) this.#line(entry, header.target);
+    const stillLogged = logged.filter(({ collectorId }) => !this.#forgotten.has(collectorId));
+    return new Ledger(header, [...stillLogged, ...entries], members);
   }
 
   /**
