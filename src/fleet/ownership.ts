@@ -37,8 +37,6 @@ export class Ownership {
   readonly #claims = new Multimap();
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
-  /** For each policy, the collectors with an upgrade attempt in flight that this policy started. */
-  readonly #inFlight = new Multimap();
   /**
    * Last ended attempt of each collector, with its policy and end time. Other policies need a newer listing row of the
    * collector before they may upgrade it.
@@ -169,9 +167,7 @@ export class Ownership {
 
   /** Records an upgrade attempt in flight: it is open, or a listing must still confirm its result. */
   began(id: string, flight: Flight): void {
-    this.#forgetFlight(id);
     this.#flights.set(id, flight);
-    this.#inFlight.add(flight.policy, id);
   }
 
   /**
@@ -193,7 +189,7 @@ export class Ownership {
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
     if (flight?.policy !== policy) return;
-    this.#forgetFlight(id);
+    this.#flights.delete(id);
     this.#landings.delete(id);
     const wasAccepted = flight.taskId !== undefined;
     if (nowMs !== undefined) this.#landings.set(id, { policy, atMs: nowMs, wasAccepted });
@@ -205,8 +201,9 @@ export class Ownership {
    * notified, because it is being reconciled already. A notification would cause an endless loop on a host whose writes fail.
    */
   forgetFlights(policy: string): void {
-    for (const id of [...this.#inFlight.get(policy)]) {
-      this.#forgetFlight(id);
+    for (const [id, flight] of this.#flights) {
+      if (flight.policy !== policy) continue;
+      this.#flights.delete(id);
       this.#landings.delete(id);
       this.#touch(id, policy);
     }
@@ -222,13 +219,10 @@ export class Ownership {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);
     }
-    for (const policy of this.#inFlight.keys()) {
-      if (this.#claimants.has(policy)) continue;
-      for (const id of [...this.#inFlight.get(policy)]) {
-        if ((this.#flights.get(id) as Flight).sinceMs >= beforeMs) continue;
-        this.#forgetFlight(id);
-        this.#touch(id);
-      }
+    for (const [id, { policy, sinceMs }] of this.#flights) {
+      if (this.#claimants.has(policy) || sinceMs >= beforeMs) continue;
+      this.#flights.delete(id);
+      this.#touch(id);
     }
   }
 
@@ -238,13 +232,6 @@ export class Ownership {
     for (const { targetVersion } of this.#claimants.values())
       if (targetVersion !== undefined) versions.add(targetVersion);
     return versions;
-  }
-
-  #forgetFlight(id: string): void {
-    const policy = this.#flights.get(id)?.policy;
-    if (policy === undefined) return;
-    this.#flights.delete(id);
-    this.#inFlight.delete(policy, id);
   }
 
   #touch(id: string, except?: string): void {

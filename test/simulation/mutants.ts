@@ -213,7 +213,7 @@ export const mutants: readonly Mutant[] = [
     'remade',
     'fleet/ownership.ts',
     'if (!this.#claimants.delete(uid)) return;',
-    'if (!this.#claimants.delete(uid)) return; for (const id of [...this.#inFlight.get(uid)]) this.#forgetFlight(id);',
+    'if (!this.#claimants.delete(uid)) return; for (const [id, { policy }] of this.#flights) if (policy === uid) this.#flights.delete(id);',
     'U15:',
   ),
   mutant(
