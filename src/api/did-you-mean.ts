@@ -19,6 +19,12 @@ export function nearest(written: string, known: readonly string[]): string | und
   return best;
 }
 
+/** Returns a remedy for a misspelt name: the name that is probably meant, or else `otherwise`. */
+export function suggestion(written: string, known: readonly string[], otherwise: string): string {
+  const meant = nearest(written, known);
+  return meant === undefined ? otherwise : `did you mean ${meant}?`;
+}
+
 /** Maximum edit distance between a name and a text that resembles it. `ServiceExport` has distance 4 from `SearchExport`. */
 const longestDistance = 3;
 

@@ -4,7 +4,7 @@
  */
 import { isRecord } from '../base/record.ts';
 import { annotations as ownAnnotationNames, parseApproval, parseRolloutRequest } from './annotations.ts';
-import { nearest } from './did-you-mean.ts';
+import { suggestion } from './did-you-mean.ts';
 import { type Explanation, error, type Finding, warning } from './finding.ts';
 import { apiGroup, apiVersionName, type KindName, kinds } from './kinds.ts';
 import { schemaChecker } from './schema-check.ts';
@@ -159,12 +159,8 @@ function* checkOwnAnnotations(annotations: Members, known: readonly string[]): G
         part: 'key',
       });
     } else if (!known.includes(name)) {
-      const meant = nearest(name, known) ?? known.join(' or ');
-      yield warning(path, 'Unknown', {
-        problem: 'logfleet has no such annotation',
-        remedy: `did you mean ${meant}?`,
-        part: 'key',
-      });
+      const remedy = suggestion(name, known, `write ${known.join(' or ')}`);
+      yield warning(path, 'Unknown', { problem: 'logfleet has no such annotation', remedy, part: 'key' });
     } else if (typeof value === 'string') {
       const ineffective = ineffectiveValue(name, value);
       if (ineffective) yield warning(path, 'NoEffect', ineffective);

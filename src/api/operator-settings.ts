@@ -6,7 +6,7 @@
  * `false`.
  */
 import { isRecord } from '../base/record.ts';
-import { nearest } from './did-you-mean.ts';
+import { suggestion } from './did-you-mean.ts';
 import { error, type Finding, warning } from './finding.ts';
 
 export const settingsName = 'logfleet-settings';
@@ -67,8 +67,7 @@ export function* checkSettings({ data }: Readonly<Record<string, unknown>>): Gen
 function* checkMember(name: string, value: unknown): Generator<Finding> {
   const path = ['data', name];
   if (name !== pausedMember) {
-    const meant = nearest(name, [pausedMember]);
-    const remedy = meant === undefined ? `write ${pausedMember}, or leave it out` : `did you mean ${meant}?`;
+    const remedy = suggestion(name, [pausedMember], `write ${pausedMember}, or leave it out`);
     yield warning(path, 'Unknown', { problem: 'logfleet has no such setting', remedy, part: 'key' });
   } else if (typeof value !== 'string') {
     const remedy = `write it in quotes, as in "${String(value)}"`;

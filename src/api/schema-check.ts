@@ -9,7 +9,7 @@
  */
 import { Ajv, type ErrorObject, type SchemaValidateFunction, type ValidateFunction } from 'ajv';
 import { counted } from '../base/number-text.ts';
-import { nearest } from './did-you-mean.ts';
+import { suggestion } from './did-you-mean.ts';
 import { error, type Finding, type FindingReason } from './finding.ts';
 import { type JsonPath, valueAt } from './json-path.ts';
 import type { StructuralSchema } from './structural-schema.ts';
@@ -135,8 +135,7 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
 }
 
 function choice(written: string, known: readonly string[]): string {
-  const meant = nearest(written, known);
-  return meant === undefined ? `write one of ${known.join(', ')}` : `did you mean ${meant}?`;
+  return suggestion(written, known, `write one of ${known.join(', ')}`);
 }
 
 function whatToWrite(name: string, schema: StructuralSchema | undefined): string {

@@ -5,7 +5,7 @@
  * Invariant: no finding contains a secret value.
  */
 import { isRecord } from '../base/record.ts';
-import { nearest } from './did-you-mean.ts';
+import { suggestion } from './did-you-mean.ts';
 import { error, type Finding, type FindingReason, warning } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
 
@@ -91,8 +91,7 @@ export function checkSecret(
 }
 
 function unknownMember(name: string, known: readonly string[], path: JsonPath): Finding {
-  const meant = nearest(name, known);
-  const remedy = meant === undefined ? `the known keys are ${known.join(', ')}` : `did you mean ${meant}?`;
+  const remedy = suggestion(name, known, `the known keys are ${known.join(', ')}`);
   return warning(path, 'Unknown', { problem: 'logfleet has no such key', remedy, part: 'key' });
 }
 

@@ -5,8 +5,6 @@
 import { referenceOf } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
-import { systemRandom } from '../../base/random.ts';
-import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
 import { writeForgetRequest } from '../../host/directory/requests.ts';
 import { type ResourceRecord, retentionDays } from '../../host/directory/resource-records.ts';
@@ -14,7 +12,7 @@ import { StateDirectory } from '../../host/directory/state-directory.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { ForgetOptions } from '../options.ts';
 import { shellWord } from '../render/next-steps.ts';
-import { currentUser, existingDirectory } from '../resources/directory-access.ts';
+import { currentUser, openView } from '../resources/directory-access.ts';
 import { parseReference } from '../resources/resource-access.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -25,8 +23,7 @@ export async function forgetCommand(
   clock: Clock = systemClock,
 ): Promise<number> {
   const { kind, name } = parseReference(target);
-  const directory = await existingDirectory(dir, context);
-  const view = await DirectoryView.open({ directories: [directory], clock, random: systemRandom });
+  const { directory, view } = await openView(dir, context, { clock });
   const isMeant = ({ metadata }: ResourceRecord['resource']) =>
     metadata.name === name && (namespace === undefined || metadata.namespace === namespace);
   const existing = [...view.resources(kind).list()].find(isMeant);

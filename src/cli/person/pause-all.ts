@@ -4,13 +4,11 @@
  */
 
 import { systemClock } from '../../base/clock.ts';
-import { systemRandom } from '../../base/random.ts';
-import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { writeSettingsRequest } from '../../host/directory/requests.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { PauseOptions } from '../options.ts';
 import { targetFlags } from '../render/next-steps.ts';
-import { currentUser, existingDirectory, idleNoteOf } from '../resources/directory-access.ts';
+import { currentUser, idleNoteOf, openView } from '../resources/directory-access.ts';
 import type { OperatorSwitch } from './cluster-switch.ts';
 
 export async function pauseAllCommand(
@@ -69,8 +67,7 @@ const openSwitch: OpenSwitch = async (options, context) => {
 };
 
 async function openDirectorySwitch(dir: string, context: CommandContext): Promise<OperatorSwitch> {
-  const directory = await existingDirectory(dir, context);
-  const view = await DirectoryView.open({ directories: [directory], clock: systemClock, random: systemRandom });
+  const { directory, view } = await openView(dir, context);
   return {
     scope: `in ${dir}`,
     flags: targetFlags({ dir }),

@@ -4,9 +4,6 @@
  */
 import { renderFinding } from '../../api/finding.ts';
 import type { CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
-import { systemClock } from '../../base/clock.ts';
-import { systemRandom } from '../../base/random.ts';
-import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { LedgerStore, OperatorSettings, ResourceKey, SecretReader } from '../../host/host.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
@@ -14,7 +11,7 @@ import type { CommandContext } from '../context.ts';
 import { notPaused } from '../memory-host.ts';
 import type { PlanOptions } from '../options.ts';
 import type { ClusterReader } from '../resources/cluster-access.ts';
-import { existingDirectory } from '../resources/directory-access.ts';
+import { openView } from '../resources/directory-access.ts';
 
 export interface PlanPlace {
   /** Namespace of manifests without a namespace. */
@@ -36,7 +33,7 @@ type PlaceOptions = Omit<PlanOptions, 'output'>;
 export type OpenPlace = (options: PlaceOptions, context: CommandContext) => Promise<PlanPlace>;
 
 export const openPlace: OpenPlace = async (options, context) => {
-  if (options.dir !== undefined) return openPlanDirectory(options.dir, options.namespace, context);
+  if (options.dir !== undefined) return placeInDirectory(options.dir, options.namespace, context);
   const { namespace, kubeconfig, context: contextName, allNamespaces } = options;
   const namesCluster = [namespace, kubeconfig, contextName].some((flag) => flag !== undefined) || allNamespaces;
   if (!namesCluster) return nowhere;
@@ -57,19 +54,18 @@ export const nowhere: PlanPlace = {
 };
 
 /** Warns on stderr about manifests that cannot be used, since the plan leaves out their policies. */
-async function openPlanDirectory(
+async function placeInDirectory(
   dir: string,
-  namespace: string | undefined,
+  namespace = defaultNamespace,
   context: CommandContext,
 ): Promise<PlanPlace> {
-  const directory = await existingDirectory(dir, context);
-  const view = await DirectoryView.open({ directories: [directory], clock: systemClock, random: systemRandom });
+  const { view } = await openView(dir, context);
   for (const problem of view.problems()) {
     if (problem.severity === 'error') context.stderr.write(`${renderFinding(problem)}\n`);
   }
   return {
     ...nowhere,
-    namespace: namespace ?? defaultNamespace,
+    namespace,
     policies: async () => [...view.resources('CollectorVersionPolicy').list()],
     findExport: async (key) => view.resources('SearchExport').get(key),
     ledgers: view.ledgers,

@@ -1,19 +1,17 @@
 /** Renders the conditions of a resource of any kind as text. */
-import type { SearchExportStatus } from '../../api/generated/search-export.ts';
+import { type Condition, type ConditionType, findCondition } from '../../api/conditions.ts';
 import { printable, renderAgeSince } from './text.ts';
-
-type ShownCondition = NonNullable<SearchExportStatus['conditions']>[number];
 
 /** Part of a resource's status that every kind has. */
 export interface WithConditions {
-  readonly conditions?: readonly ShownCondition[] | undefined;
+  readonly conditions?: readonly Condition[] | undefined;
 }
 
-export function conditionOf(status: WithConditions | undefined, wanted: string): ShownCondition | undefined {
-  return status?.conditions?.find(({ type }) => type === wanted);
+export function conditionOf(status: WithConditions | undefined, wanted: ConditionType): Condition | undefined {
+  return findCondition(status?.conditions, wanted);
 }
 
-export function holds(status: WithConditions | undefined, wanted: string): boolean {
+export function holds(status: WithConditions | undefined, wanted: ConditionType): boolean {
   return conditionOf(status, wanted)?.status === 'True';
 }
 

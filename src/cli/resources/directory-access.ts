@@ -34,8 +34,7 @@ export async function openDirectory(
   context: CommandContext,
   ports: DirectoryPorts = { clock: systemClock, random: systemRandom, user: currentUser },
 ): Promise<ResourceReader> {
-  const directory = await existingDirectory(dir, context);
-  const view = await DirectoryView.open({ directories: [directory], ...ports });
+  const { directory, view } = await openView(dir, context, ports);
   const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
   if (first) context.stderr.write(`${renderFinding(first)}\n`);
   // Only the first error is printed, because the command is usually about another manifest.
@@ -80,10 +79,16 @@ export function currentUser(): string | undefined {
   }
 }
 
-/** Returns the absolute path of a directory. Throws a `UsageError` if it is not a directory. */
-export async function existingDirectory(dir: string, { cwd }: Pick<CommandContext, 'cwd'>): Promise<string> {
+/** Reads a directory of manifests. Returns it with its absolute path. Throws a `UsageError` if it is not a directory. */
+export async function openView(
+  dir: string,
+  { cwd }: Pick<CommandContext, 'cwd'>,
+  { clock = systemClock, random = systemRandom }: Partial<DirectoryPorts> = {},
+): Promise<{ readonly directory: string; readonly view: DirectoryView }> {
   const directory = resolve(cwd, dir);
-  if (await isDirectory(directory)) return directory;
+  if (await isDirectory(directory)) {
+    return { directory, view: await DirectoryView.open({ directories: [directory], clock, random }) };
+  }
   throw new UsageError(
     `--dir ${dir} is not a directory; name the directory of the manifests, such as --dir ./policies`,
   );
