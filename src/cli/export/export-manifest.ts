@@ -21,7 +21,7 @@ export type ExportSink =
   | { readonly kind: 'folder'; readonly folder: string }
   | { readonly kind: 'store'; readonly bucket: string; readonly prefix: string };
 
-export interface FlagManifest {
+interface FlagManifest {
   readonly source: SourceFile;
   /** Volumes that the manifest built from flags uses. */
   readonly volumes: Volumes;

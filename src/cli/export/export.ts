@@ -27,7 +27,6 @@ import { ExportLayout } from '../../destination/export-layout.ts';
 import { readManifest } from '../../destination/manifest.ts';
 import { openDestination } from '../../destination/open-destination.ts';
 import { Writer } from '../../destination/writer.ts';
-import type { ExportPlaces } from '../../export/export-settings.ts';
 import { type ExportWording, resourceWording, type WordedField } from '../../export/status/export-wording.ts';
 import { type DecodedFile, defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
@@ -36,7 +35,7 @@ import { exportPlaces } from '../flags.ts';
 import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
 import { LiveOperator } from '../live/live-operator.ts';
 import { MemoryHost } from '../memory-host.ts';
-import type { ExportOptions } from '../options.ts';
+import type { ExportOptions, Volumes } from '../options.ts';
 import { nowhere } from '../plan/plan-place.ts';
 import { renderIncomplete } from '../render/export-view.ts';
 import type { StepOptions } from '../render/next-steps.ts';
@@ -44,7 +43,6 @@ import { isExported, lacksSecret, renderInterruption, renderOutcome } from '../r
 import { UsageError } from '../usage-error.ts';
 import {
   type ExportSink,
-  type FlagManifest,
   fixedRangeFlags,
   flagManifest,
   type GivenSecret,
@@ -57,6 +55,18 @@ import { provenRows } from './proven-rows.ts';
 /** Interval of status updates in ms. It can be short, because nothing outside this process reads the status. */
 const statusIntervalMs = 1_000;
 
+/** Export that the command runs, with the flags and the environment of the command. */
+interface Run {
+  readonly sources: readonly SourceFile[];
+  readonly volumes: Volumes;
+  /** Destination of an export by flags. Undefined if a manifest defines the export. */
+  readonly sink?: ExportSink;
+  /** Files of `--secret`. */
+  readonly secrets: readonly SourceFile[];
+  readonly options: ExportOptions;
+  readonly context: CommandContext;
+}
+
 /** Runs one export: the export in the manifest `file`, or, without a file, the export that the flags define. */
 export async function exportCommand(
   file: string | undefined,
@@ -67,17 +77,20 @@ export async function exportCommand(
   const problem = options.namespace === undefined ? undefined : namespaceProblem(options.namespace);
   if (problem) throw new UsageError(`-n: ${renderExplanation(problem)}`);
   const secrets = await readSources(options.secret ?? [], context);
-  if (file !== undefined) {
-    const sources = await readSources([file], context);
-    if (!areValid([...sources, ...secrets], context, renderExportFinding)) return exitStatus.usage;
-    return work({ sources, secrets, volumes: options.volume ?? new Map() }, options, context);
-  }
+  const given =
+    file === undefined
+      ? exportByFlags(secrets, options, context)
+      : { sources: await readSources([file], context), volumes: options.volume ?? new Map() };
+  const run: Run = { ...given, secrets, options, context };
+  return areValid([...run.sources, ...secrets], context, renderExportFinding) ? work(run) : exitStatus.usage;
+}
+
+function exportByFlags(secrets: readonly SourceFile[], options: ExportOptions, context: CommandContext) {
   const sink = sinkOf(options);
   const folder = sink.kind === 'stdout' ? temporaryFolder() : '';
   const secret = serviceSecret(secrets, options);
   const { source, volumes } = flagManifest(options, sink, { ...context, folder, secret, nowMs: systemClock.now() });
-  if (!areValid([source, ...secrets], context, renderExportFinding)) return exitStatus.usage;
-  return work({ sources: [source], secrets, volumes }, options, context, sink);
+  return { sources: [source], volumes, sink };
 }
 
 /**
@@ -91,52 +104,42 @@ function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOpti
   throw new UsageError('--secret has several Secrets with a baseURL: keep only one of them');
 }
 
-interface Given {
-  readonly sources: readonly SourceFile[];
-  readonly secrets: readonly SourceFile[];
-  readonly volumes: FlagManifest['volumes'];
-}
-
-async function work(
-  { sources, secrets, volumes }: Given,
-  options: ExportOptions,
-  context: CommandContext,
-  sink?: ExportSink,
-): Promise<number> {
+async function work(run: Run): Promise<number> {
+  const { sources, secrets, volumes, sink, options, context } = run;
   const namespace = options.namespace ?? defaultNamespace;
   const decoded = decodeSources(sources, namespace);
-  const resource = theOne(resourcesIn('SearchExport', decoded, ports), options, sources);
+  const resource = theOne(resourcesIn('SearchExport', decoded, ports), run);
+  const name = keyText(resource.metadata);
   const { volume } = resource.spec.destination;
   if (volume && !volumes.has(volume.name)) {
-    const which = `${keyText(resource.metadata)} writes to the volume ${volume.name}`;
-    throw new UsageError(`${which}: write its directory with --volume ${volume.name}=DIR`);
+    const remedy = `write its directory with --volume ${volume.name}=DIR`;
+    throw new UsageError(`${name} writes to the volume ${volume.name}: ${remedy}`);
   }
   if (volume && !sink) refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
   const decodedSecrets = decodeSources(secrets, namespace);
   const given = await secretsOf([...decoded, ...decodedSecrets], nowhere, context);
   const host = new MemoryHost({ resources: [resource], secrets: given });
-  const { stderr } = context;
   const unused = unusedSecrets(resource, decoded, decodedSecrets, sink !== undefined);
-  if (unused !== undefined) stderr.write(`logfleet export: ${unused}\n`);
+  if (unused !== undefined) context.stderr.write(`logfleet export: ${unused}\n`);
   // A paused export sends no requests, so its credentials are not checked.
-  const problem = pausedByOf(resource) !== undefined ? undefined : await credentialsProblem(resource, given);
+  const problem = pausedByOf(resource) === undefined ? await credentialsProblem(resource, given) : undefined;
   if (problem) {
-    stderr.write(`${keyText(resource.metadata)}: ${problem.reason}: ${problem.message}\n`);
+    context.stderr.write(`${name}: ${problem.reason}: ${problem.message}\n`);
     return exitStatus.usage;
   }
   if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
   const places = exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context);
-  await run(host, { places, wording: wordingOf(sink) }, options, context);
-  return reportEnd(host.resources('SearchExport').get(resource.metadata) ?? resource, options, context, sink);
+  const operator = new LiveOperator(options, context, noMetrics, { flagsOf: () => stepOptions });
+  try {
+    await operator.run(host, { exports: { places, wording: wordingOf(sink), settings: { statusIntervalMs } } });
+  } finally {
+    operator.close();
+  }
+  return reportEnd(host.resources('SearchExport').get(resource.metadata) ?? resource, run);
 }
 
 /** Prints how the export ended. If its rows go to standard output, prints them too. Returns the exit status. */
-async function reportEnd(
-  ended: SearchExport,
-  options: ExportOptions,
-  context: CommandContext,
-  sink: ExportSink | undefined,
-): Promise<number> {
+async function reportEnd(ended: SearchExport, { options, context, sink }: Run): Promise<number> {
   const { stdout, stderr, signal } = context;
   if (signal.aborted) {
     const nothing = 'interrupted; no row was printed';
@@ -169,27 +172,8 @@ const ports = { clock: systemClock, random: systemRandom };
 /** Next steps are changes of the manifest, because no other command can find the export: it exists in no cluster or directory. */
 const stepOptions: StepOptions = { byManifest: true };
 
-/** Runs the export. Resolves when the export has ended or a signal interrupts it. */
-async function run(
-  host: MemoryHost,
-  exports: { readonly places: ExportPlaces; readonly wording: ExportWording },
-  options: ExportOptions,
-  context: CommandContext,
-): Promise<void> {
-  const operator = new LiveOperator(options, context, noMetrics, { flagsOf: () => stepOptions });
-  try {
-    await operator.run(host, { exports: { ...exports, settings: { statusIntervalMs } } });
-  } finally {
-    operator.close();
-  }
-}
-
 /** Returns the export that the flags select. The files can also contain Secrets and other manifests. */
-function theOne(
-  found: readonly SearchExport[],
-  { name, namespace }: ExportOptions,
-  sources: readonly SourceFile[],
-): SearchExport {
+function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: Run): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
   // If there is only one export, the namespace in the flags is only the default for manifests without a namespace.

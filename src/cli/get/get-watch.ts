@@ -15,12 +15,18 @@ import { viewOf } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';
 import { columnWidths, renderRow } from '../render/table.ts';
 import { printable, renderAge } from '../render/text.ts';
+import type { ResourceReader } from '../resources/resource-reader.ts';
 
-/** Resource kinds and resource name that the arguments of `logfleet get` select. */
+/** Resource kinds and resource name that the arguments of `logfleet get` select, and where the command finds and shows them. */
 export interface GetRequest {
   readonly kinds: readonly KindName[];
   readonly name: string | undefined;
+  /** Namespace of the resources. Undefined for all namespaces. */
+  readonly namespace: string | undefined;
   readonly options: GetOptions;
+  readonly reader: ResourceReader;
+  readonly context: CommandContext;
+  readonly clock: Clock;
 }
 
 interface Presenter {
@@ -42,15 +48,11 @@ interface Presenter {
 
 type TableColumns = Pick<TableOptions, 'wide' | 'withNamespace'>;
 
-export function createPresenter(
-  request: GetRequest,
-  withNamespace: boolean,
-  context: CommandContext,
-  clock: Clock,
-): Presenter {
-  const { output } = request.options;
+export function createPresenter(request: GetRequest): Presenter {
+  const { options, context, clock } = request;
+  const { output } = options;
   if (output === 'json' || output === 'yaml') return documentPresenter(output, context, clock);
-  const table = { wide: output === 'wide', withNamespace };
+  const table = { wide: output === 'wide', withNamespace: request.namespace === undefined };
   if (!context.stdout.isTTY) return linePresenter(table, context, clock);
   const detailed = request.name !== undefined && output === 'table';
   const pace = new UpdatePace();
@@ -65,7 +67,7 @@ export function createPresenter(
     const moment = {
       nowMs,
       updatedPerMinute: pace.perMinute(clock.monotonic()),
-      steps: nextSteps(first, request.options),
+      steps: nextSteps(first, options),
     };
     return viewOf(first).render(first, moment, { width, height, colour });
   });

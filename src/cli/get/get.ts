@@ -34,46 +34,48 @@ export async function getCommand(
   context: CommandContext,
   { open, clock }: GetDependencies = { open: openResources, clock: systemClock },
 ): Promise<number> {
-  const request = readRequest(kindText, nameText, options);
+  const selected = readArguments(kindText, nameText, options);
   const reader = await open(options, context);
+  const namespace = options.allNamespaces ? undefined : (options.namespace ?? reader.defaultNamespace);
+  const request = { ...selected, namespace, options, reader, context, clock };
   try {
-    if (options.watch) await follow(request, reader, context, clock);
-    else await show(request, reader, context, clock);
+    if (options.watch) await follow(request);
+    else await show(request);
     return exitStatus.ok;
   } finally {
     await reader.close();
   }
 }
 
-async function show(request: GetRequest, reader: ResourceReader, context: CommandContext, clock: Clock): Promise<void> {
-  const resources = await gather(request, reader);
-  const { output } = request.options;
-  const { stdout } = context;
+async function show(request: GetRequest): Promise<void> {
+  const { name, options, reader, context, clock } = request;
+  const resources = await gather(request);
+  const { output } = options;
+  const { stdout, stderr } = context;
   if (output === 'json' || output === 'yaml') {
-    stdout.write(renderDocuments(resources, output, request.name !== undefined));
+    stdout.write(renderDocuments(resources, output, name !== undefined));
     return;
   }
   const [first] = resources;
-  const retained =
-    request.name === undefined ? retainedIn(reader, request.kinds, namespaceOf(request.options, reader)) : [];
-  const retainedLines = renderRetained(retained, request.options);
+  const retained = name === undefined ? retainedIn(reader, request.kinds, request.namespace) : [];
+  const retainedLines = renderRetained(retained, options);
   if (!first) {
-    context.stderr.write(`${noneFound(request, reader)}\n`);
+    stderr.write(`${noneFound(request)}\n`);
     stdout.write(retainedLines.map((line) => `${line}\n`).join(''));
     return;
   }
   const nowMs = clock.now();
   const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
-  const table = { wide: output === 'wide', withNamespace: showsNamespace(request, reader), nowMs, width };
-  const moment = { nowMs, steps: nextSteps(first, request.options) };
+  const table = { wide: output === 'wide', withNamespace: request.namespace === undefined, nowMs, width };
+  const moment = { nowMs, steps: nextSteps(first, options) };
   const lines =
-    request.name !== undefined && output === 'table'
+    name !== undefined && output === 'table'
       ? viewOf(first).render(first, moment, { width, colour: stdout.colour })
       : renderResourceTable(resources, table);
   const all = retainedLines.length === 0 ? lines : [...lines, '', ...retainedLines];
   stdout.write(all.map((line) => `${line}\n`).join(''));
   const note = await idleNoteOf(resources, reader);
-  if (note !== undefined) context.stderr.write(`${note}\n`);
+  if (note !== undefined) stderr.write(`${note}\n`);
 }
 
 /**
@@ -92,27 +94,23 @@ async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceRea
 const exportsWithoutStatus =
   'logfleet export writes no status into a directory; logfleet verify FOLDER checks its files.';
 
-async function gather(
-  { kinds: wanted, name, options }: GetRequest,
-  reader: ResourceReader,
-): Promise<readonly AnyResource[]> {
+async function gather({
+  kinds: wanted,
+  name,
+  namespace,
+  options,
+  reader,
+}: GetRequest): Promise<readonly AnyResource[]> {
   const [kind] = wanted;
   if (kind !== undefined && name !== undefined) return [await findResource(reader, kind, name, options)];
-  const lists = await Promise.all(wanted.map((one) => reader.list(one, namespaceOf(options, reader))));
-  return lists.flat();
+  return (await Promise.all(wanted.map((one) => reader.list(one, namespace)))).flat();
 }
 
-async function follow(
-  request: GetRequest,
-  reader: ResourceReader,
-  context: CommandContext,
-  clock: Clock,
-): Promise<void> {
-  const { options, name } = request;
-  let namespace = namespaceOf(options, reader);
-  const first = name !== undefined || reader.idleNote ? await gather(request, reader) : [];
-  if (name !== undefined) namespace = first[0]?.metadata.namespace;
-  const presenter = createPresenter(request, showsNamespace(request, reader), context, clock);
+async function follow(request: GetRequest): Promise<void> {
+  const { options, name, reader, context, clock } = request;
+  const first = name !== undefined || reader.idleNote ? await gather(request) : [];
+  const namespace = name === undefined ? request.namespace : first[0]?.metadata.namespace;
+  const presenter = createPresenter(request);
   const byKind = new Map<KindName, readonly AnyResource[]>();
   const checkIdle = async () => {
     const shown = byKind.size === 0 ? first : [...byKind.values()].flat();
@@ -156,24 +154,19 @@ async function repeat(look: () => Promise<void>, clock: Clock, signal: AbortSign
   }
 }
 
-function namespaceOf(options: GetOptions, reader: ResourceReader): string | undefined {
-  return options.allNamespaces ? undefined : (options.namespace ?? reader.defaultNamespace);
-}
-
-function showsNamespace({ options }: GetRequest, reader: ResourceReader): boolean {
-  return namespaceOf(options, reader) === undefined;
-}
-
-function noneFound({ kinds: wanted, options }: GetRequest, reader: ResourceReader): string {
+function noneFound({ kinds: wanted, namespace, reader }: GetRequest): string {
   const names = wanted.map((kind) => kinds[kind].plural).join(' or ');
-  const namespace = namespaceOf(options, reader);
   if (namespace === undefined) return `No ${names} in ${reader.place}.`;
   return `No ${names} in namespace ${namespace} of ${reader.place}; -A looks in all namespaces.`;
 }
 
 /** Parses the arguments. `get cvp NAME` and `get cvp/NAME` mean the same. */
-function readRequest(kindText: string | undefined, nameText: string | undefined, options: GetOptions): GetRequest {
-  if (kindText === undefined) return { kinds: kindNames, name: undefined, options };
+function readArguments(
+  kindText: string | undefined,
+  nameText: string | undefined,
+  { allNamespaces }: GetOptions,
+): Pick<GetRequest, 'kinds' | 'name'> {
+  if (kindText === undefined) return { kinds: kindNames, name: undefined };
   const [kindPart = '', ...nameParts] = kindText.split('/');
   const name = nameText ?? (nameParts.join('/') || undefined);
   if (name !== undefined && (nameParts.length > 1 || (nameText !== undefined && nameParts.length > 0))) {
@@ -181,8 +174,8 @@ function readRequest(kindText: string | undefined, nameText: string | undefined,
       `'${kindText}${nameText === undefined ? '' : ` ${nameText}`}' names more than one resource; write one, such as cvp production`,
     );
   }
-  if (name !== undefined && options.allNamespaces) {
+  if (name !== undefined && allNamespaces) {
     throw new UsageError(`${name} is one resource, but -A means all namespaces: write -n NAMESPACE instead`);
   }
-  return { kinds: [kindNamed(kindPart)], name, options };
+  return { kinds: [kindNamed(kindPart)], name };
 }
