@@ -154,11 +154,8 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
 }
 
 function* checkDestination({ s3 }: Written<DestinationSpec>): Generator<Finding> {
+  if (!s3) return;
   const path = ['spec', 'destination', 's3'];
-  if (s3) yield* checkStore(s3, path);
-}
-
-function* checkStore(s3: Written<S3Spec>, path: JsonPath): Generator<Finding> {
   if (!s3.credentialsSecretRef) {
     yield warning(path, 'Required', {
       problem: 'has no credentials, and fails unless the operator runs with --allow-ambient-credentials',
@@ -167,7 +164,7 @@ function* checkStore(s3: Written<S3Spec>, path: JsonPath): Generator<Finding> {
     });
   }
   yield* checkEndpoint(s3, path);
-  if (s3.storageClass && isFrozen(s3.storageClass)) {
+  if (s3.storageClass === 'GLACIER' || s3.storageClass === 'DEEP_ARCHIVE') {
     yield warning([...path, 'storageClass'], 'Risky', {
       problem: `files of ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them`,
       remedy: 'write GLACIER_IR, or use a lifecycle rule of the bucket',
@@ -195,25 +192,13 @@ function* checkEndpoint({ bucket, endpoint, forcePathStyle, insecure }: Written<
       remedy: 'write https:// if the store supports it',
     });
   }
-  if (url && !forcePathStyle && isClusterName(url.hostname)) {
+  // Services of a cluster and the machine itself have no subdomains.
+  if (url && !forcePathStyle && /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(url.hostname)) {
     yield warning([...path, 'endpoint'], 'Risky', {
       problem: `the bucket name is put before the host name, but a cluster has no host ${bucket}.${url.hostname}`,
       remedy: 'set forcePathStyle for path-style addresses',
     });
   }
-}
-
-/**
- * Returns whether a host name is that of a Service in the cluster, or of the machine itself. Such host names have no
- * subdomains.
- */
-function isClusterName(host: string): boolean {
-  return /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(host);
-}
-
-/** Returns whether objects of this Amazon S3 storage class must be restored before they can be read. */
-function isFrozen(storageClass: string): boolean {
-  return storageClass === 'GLACIER' || storageClass === 'DEEP_ARCHIVE';
 }
 
 function* checkEnd({ ttlSecondsAfterFinished: ttl }: WrittenSpec): Generator<Finding> {

@@ -39,7 +39,7 @@ function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
   if (!quotes.areClosed) return 'it has a quote without an end';
   // Quoted texts are skipped only if the quoting of the query is unambiguous.
-  const text = hasDoubt(quotes.outside) ? query : quotes.outside;
+  const text = doubts.some((doubt) => doubt.test(quotes.outside)) ? query : quotes.outside;
   if (text.includes('['))
     return 'a subquery, or text that may be a subquery, is evaluated for the range of each search';
   const [, ...operators] = text.split('|');
@@ -61,10 +61,6 @@ function readQuotes(query: string): { readonly outside: string; readonly areClos
  * quotes.
  */
 const doubts: readonly RegExp[] = [/\/\/|\/\*[\s\S]*\*\//, /['`]/, /\\"/];
-
-function hasDoubt(outside: string): boolean {
-  return doubts.some((doubt) => doubt.test(outside));
-}
 
 /** Form of an operator: a word and the text after it, up to the pipe. */
 const operatorForm = /^([a-z]\w*)(?=[\s("]|$)([\s\S]*)$/i;

@@ -19,21 +19,22 @@ const clusterKinds = ['CustomResourceDefinition', 'ClusterRole', 'ClusterRoleBin
 
 export async function manifestsCommand(options: ManifestsOptions, context: CommandContext): Promise<number> {
   assertNames(options);
-  const documents = options.namespaces ? forNamespaces(options.namespaces, options) : forCluster(options);
+  const { namespaces } = options;
+  const documents = namespaces ? forNamespaces(namespaces, options) : readPlaced('cluster-wide/', options);
   context.stdout.write(documents.map(render).join(''));
   return exitStatus.ok;
 }
 
-function forCluster(options: ManifestsOptions): readonly Document[] {
-  const documents = readFolder('cluster-wide/');
+/** Reads a kustomization, with the namespace and the other values of the flags. */
+function readPlaced(folder: string, options: ManifestsOptions): readonly Document[] {
+  const documents = readFolder(folder);
   for (const document of documents) place(document, options.namespace, options);
   return documents;
 }
 
 function forNamespaces(namespaces: readonly string[], options: ManifestsOptions): readonly Document[] {
-  const base = readFolder('base/');
+  const base = readPlaced('base/', options);
   for (const document of base) {
-    place(document, options.namespace, options);
     if (kindOf(document) === 'Deployment') {
       document.addIn([...container, 'env'], { name: 'LOGFLEET_NAMESPACES', value: namespaces.join() });
     }

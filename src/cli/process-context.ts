@@ -22,7 +22,7 @@ export function processContext(): CommandContext {
       new Promise((resolve) => {
         process.stdout.write(chunk, () => resolve());
       }),
-    readStdin,
+    readStdin: async () => (await import('node:stream/consumers')).buffer(process.stdin),
     env: process.env,
     cwd: process.cwd(),
     signal: stopSignal(),
@@ -57,12 +57,6 @@ function output(stream: NodeJS.WriteStream): Output {
     columns: () => stream.columns || 80,
     rows: () => stream.rows || 24,
   };
-}
-
-async function readStdin(): Promise<Uint8Array> {
-  const pieces: Buffer[] = [];
-  for await (const piece of process.stdin) pieces.push(piece);
-  return Buffer.concat(pieces);
 }
 
 function stopSignal(): AbortSignal {

@@ -39,7 +39,8 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
     ahead.length === 0
       ? 'no later stage needs one'
       : `write --stage ${ahead[0]?.name} to approve that stage in advance`;
-  throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${renderStates(stages)}); ${instead}`);
+  const states = stages.map(({ name, state }) => `${name} ${state}`).join(', ');
+  throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${states}); ${instead}`);
 }
 
 /**
@@ -138,8 +139,4 @@ function renderOffline({ status }: CollectorVersionPolicy): string {
 
 function needsApproval({ spec }: CollectorVersionPolicy, stage: string): boolean {
   return spec.strategy.stages?.some(({ name, approval }) => name === stage && approval === 'Required') ?? false;
-}
-
-function renderStates(stages: readonly StageStatus[]): string {
-  return stages.map(({ name, state }) => `${name} ${state}`).join(', ');
 }

@@ -249,8 +249,3 @@ function hindrancesOf(
   }
   return sentences;
 }
-
-/** Returns whether the export has anything left to search, now or later. */
-export function hasSearches(outlook: ExportOutlook): boolean {
-  return outlook.kind === 'plan' || outlook.kind === 'waiting';
-}

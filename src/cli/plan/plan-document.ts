@@ -7,16 +7,24 @@ import type { Forecast } from '../../policy/plan/forecast.ts';
 import type { LeftOut, PlannedCollector } from '../../policy/plan/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
 import { renderMoment } from '../render/text.ts';
-import { type ExportOutlook, hasSearches, type PlannedSearches } from './export-planner.ts';
+import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
 
 /**
  * Returns the plans as plain data, with members in a readable order. Undefined members are left out of JSON and YAML.
  */
 export function planDocument(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): object {
+  return {
+    changes: hasChanges(outlooks, exports),
+    policies: outlooks.map(describeOutlook),
+    exports: exports.map(describeOutlook),
+  };
+}
+
+/** Returns whether policies will upgrade collectors, or exports have anything left to search, now or later. */
+export function hasChanges(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): boolean {
   const hasUpgrades = outlooks.some((outlook) => outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0);
-  const changes = hasUpgrades || exports.some(hasSearches);
-  return { changes, policies: outlooks.map(describeOutlook), exports: exports.map(describeOutlook) };
+  return hasUpgrades || exports.some(({ kind }) => kind === 'plan' || kind === 'waiting');
 }
 
 function describeOutlook(outlook: Outlook | ExportOutlook): object {

@@ -57,7 +57,10 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
   const renderAll = (facts: readonly Fact[]) => renderFacts(facts, { ...factsLayout, width: options.width, paint });
   if (outlook.kind === 'complete') return [': nothing to do, it is complete', []];
   if ('untilMs' in outlook) return [`: nothing to search before ${renderMinute(outlook.untilMs)}`, []];
-  if (outlook.kind === 'waiting') return [': nothing to do yet', paragraph(outlook.message, options)];
+  if (outlook.kind === 'waiting') {
+    const lines = wrap(printable(outlook.message), Math.max(20, options.width - 2));
+    return [': nothing to do yet', lines.map((line) => `  ${line}`)];
+  }
   if ('rolloutId' in outlook.plan) {
     const { plan, resource } = outlook as Extract<Outlook, { kind: 'plan' }>;
     const { channel } = resource.spec.target;
@@ -73,10 +76,6 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
   const { plan, resource } = outlook as Extract<ExportOutlook, { kind: 'plan' }>;
   const facts = renderAll(exportFacts(plan, resource.spec));
   return [`: ${groupedText(plan.rows)} rows`, [...facts, ...section('Intervals', whereRowsAre(plan, options), paint)]];
-}
-
-function paragraph(text: string, { width }: ViewOptions): readonly string[] {
-  return wrap(printable(text), Math.max(20, width - 2)).map((line) => `  ${line}`);
 }
 
 function factsOf(plan: RolloutPlan): readonly Fact[] {

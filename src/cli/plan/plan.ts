@@ -16,7 +16,6 @@ import { type Random, systemRandom } from '../../base/random.ts';
 import { pausedForAll } from '../../controller/pauses.ts';
 import type { DecodedFile } from '../../host/directory/manifest-decoding.ts';
 import type { OperatorSettings } from '../../host/host.ts';
-import { countUpgrades } from '../../policy/plan/rollout-plan.ts';
 import type { Connect } from '../../service/connect.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../given-manifests.ts';
@@ -26,11 +25,11 @@ import { serviceConnect } from '../operator.ts';
 import type { PlanOptions } from '../options.ts';
 import { renderYaml } from '../render/resource-table.ts';
 import { UsageError } from '../usage-error.ts';
-import { type ExportOutlook, hasSearches, planExports } from './export-planner.ts';
-import { planDocument } from './plan-document.ts';
+import { type ExportOutlook, planExports } from './export-planner.ts';
+import { hasChanges, planDocument } from './plan-document.ts';
 import { type OpenPlace, openPlace, type PlanPlace } from './plan-place.ts';
 import { renderPlans } from './plan-view.ts';
-import { type Outlook, type Planned, type PlanningOptions, planPolicies } from './planner.ts';
+import { type Planned, type PlanningOptions, planPolicies } from './planner.ts';
 
 interface PlanDependencies {
   readonly open: OpenPlace;
@@ -70,7 +69,7 @@ export async function planCommand(
   const hasProblem = [...outlooks, ...exports].some(({ kind }) => kind === 'problem');
   if (!options.exitCode) return hasProblem ? exitStatus.failed : exitStatus.ok;
   if (hasProblem) return exitStatus.usage;
-  return outlooks.some(hasUpgrades) || exports.some(hasSearches) ? exitStatus.failed : exitStatus.ok;
+  return hasChanges(outlooks, exports) ? exitStatus.failed : exitStatus.ok;
 }
 
 function overTls({ env }: CommandContext): PlanDependencies {
@@ -167,9 +166,4 @@ function show({ outlooks, others, exports }: Plans, { output }: PlanOptions, { s
     if (outlook.kind !== 'problem') continue;
     stderr.write(`${keyText(outlook.resource.metadata)}: ${outlook.reason}: ${outlook.message}\n`);
   }
-}
-
-/** Returns whether the policy will upgrade collectors, now or later. */
-function hasUpgrades(outlook: Outlook): boolean {
-  return outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0;
 }

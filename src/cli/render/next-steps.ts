@@ -8,7 +8,6 @@ import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, referenceOf } from '../../api/kinds.ts';
 import { settingsName } from '../../api/operator-settings.ts';
-import { unreachable } from '../../base/assert.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 
@@ -102,16 +101,11 @@ export function resumeAllStep(causes: readonly PauseOfAll[]): string | undefined
 }
 
 function stepFor({ directory, manifest, source }: PauseOfAll): string {
-  switch (source) {
-    case 'request':
-      return `logfleet resume --all${targetFlags({ dir: directory })}`;
-    case 'manifest':
-      return `remove paused from the ConfigMap ${settingsName} in ${join(directory, manifest)}`;
-    case 'unreadable':
-      return `correct or delete ${join(directory, manifest)}`;
-    default:
-      return unreachable(source);
-  }
+  if (source === 'request') return `logfleet resume --all${targetFlags({ dir: directory })}`;
+  const file = join(directory, manifest);
+  return source === 'manifest'
+    ? `remove paused from the ConfigMap ${settingsName} in ${file}`
+    : `correct or delete ${file}`;
 }
 
 /** True for an export that has written all its rows to files. */

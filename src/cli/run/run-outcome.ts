@@ -87,16 +87,12 @@ export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeA
 
 /** Returns the message about an interrupted run. `flags` are the flags that the next start needs to continue the same export. */
 export function renderInterruption(resources: readonly AnyResource[], flags = ''): string {
-  const running = resources.reduce((sum, resource) => sum + inProgressOf(resource), 0);
+  const policies = resources.filter((resource) => resource.kind === 'CollectorVersionPolicy');
+  const running = policies.reduce((sum, { status }) => sum + (status?.collectors?.inProgress ?? 0), 0);
   if (running > 0) {
     const [goOn, them] = running === 1 ? ['continues', 'it'] : ['continue', 'them'];
     return `interrupted; ${counted(running, 'upgrade')} ${goOn} at the service, and the next start follows ${them}`;
   }
-  const areExports = resources.length > 0 && resources.every(({ kind }) => kind === 'SearchExport');
-  const state = areExports ? 'committed intervals stay' : 'no upgrade is in flight';
+  const state = resources.length > 0 && policies.length === 0 ? 'committed intervals stay' : 'no upgrade is in flight';
   return `interrupted; ${state}, and the next start${flags === '' ? '' : ` with ${flags}`} continues from here`;
-}
-
-function inProgressOf(resource: AnyResource): number {
-  return resource.kind === 'CollectorVersionPolicy' ? (resource.status?.collectors?.inProgress ?? 0) : 0;
 }

@@ -37,7 +37,10 @@ export function renderVerification(
   const paint = paintWith(colour);
   const { manifest, differences } = verification;
   const incomplete = incompleteOf(manifest);
-  const checks = renderTable(['Check', 'Result', 'What'], checksOf(verification).map(cellsOf));
+  const checks = renderTable(
+    ['Check', 'Result', 'What'],
+    checksOf(verification).map(({ name, result, what }) => [name, result, what]),
+  );
   return [
     paint('bold', printable(url)),
     ...checks.flatMap((line) => wrapIndented(line, width, checks[0]?.indexOf('WHAT'))),
@@ -74,10 +77,6 @@ interface Check {
   readonly name: 'range' | 'proof' | 'counts' | 'figures' | 'files' | 'checksums' | 'manifest' | 'folder';
   readonly result: 'ok' | 'incomplete' | 'differs';
   readonly what: string;
-}
-
-function cellsOf({ name, result, what }: Check): readonly string[] {
-  return [name, result, what];
 }
 
 /** Check to which each kind of difference belongs. */
