@@ -46,25 +46,27 @@ const longestUpgradeMs = 30 * 60_000;
  */
 const shortestUsefulStartMs = 10 * 60_000;
 
+const stagesPath: JsonPath = ['spec', 'strategy', 'stages'];
+const policyPath: JsonPath = ['spec', 'failurePolicy'];
+
 /**
  * Returns the findings of the rollout settings.
  * @param wallMs current time; without it, past exclusions are not reported
  */
 export function* checkRollout(spec: WrittenRollout, wallMs: number | undefined): Generator<Finding> {
   const stages = spec.strategy?.stages ?? [];
-  yield* checkStages(stages, ['spec', 'strategy', 'stages']);
-  yield* checkTolerances(stages, spec.failurePolicy);
-  if (spec.failurePolicy) yield* checkFailurePolicy(spec.failurePolicy, stages, ['spec', 'failurePolicy']);
+  yield* checkStages(stages);
+  yield* checkLimits(stages, spec.failurePolicy);
   if (spec.maintenance) yield* checkMaintenance(spec.maintenance, wallMs, ['spec', 'maintenance']);
 }
 
-function* checkStages(stages: readonly WrittenStage[], path: JsonPath): Generator<Finding> {
+function* checkStages(stages: readonly WrittenStage[]): Generator<Finding> {
   for (const [index, stage] of stages.entries()) {
-    yield* checkStage(stage, stages.slice(0, index), [...path, index]);
+    yield* checkStage(stage, stages.slice(0, index), [...stagesPath, index]);
   }
-  yield* checkCanary(stages, [...path, 0]);
+  yield* checkCanary(stages);
   if (stages.length > 0 && !takeAll(stages)) {
-    yield warning(path, 'Risky', {
+    yield warning(stagesPath, 'Risky', {
       problem: 'collectors that no stage takes are skipped',
       remedy: 'write a last stage without size and selector, as in {name: rest}',
     });
@@ -75,17 +77,17 @@ function* checkStages(stages: readonly WrittenStage[], path: JsonPath): Generato
  * Warns if a first stage with `size` has no soak (waiting time before the next stage). There is no warning if the next
  * stage needs an approval, because a person then decides how long to wait.
  */
-function* checkCanary([first, next]: readonly WrittenStage[], path: JsonPath): Generator<Finding> {
+function* checkCanary([first, next]: readonly WrittenStage[]): Generator<Finding> {
   if (!first || !next || next.approval === 'Required') return;
   if (!isWritten(first.size) || isWritten(first.soakDuration)) return;
-  yield warning(path, 'Risky', {
+  yield warning([...stagesPath, 0], 'Risky', {
     problem: `has no soak, so ${next.name} starts as soon as its collectors are at the target, even if some of them go offline afterwards`,
     remedy: 'write soakDuration: 35m or more, or 0s if this is intended',
   });
 }
 
 function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path: JsonPath): Generator<Finding> {
-  const { selector, soakDuration, maxFailures } = stage;
+  const { selector, soakDuration } = stage;
   const takesRest = before.find((_, index) => takeAll(before.slice(0, index + 1)));
   const duplicate = selector ? before.find((other) => isDeepStrictEqual(other.selector, selector)) : undefined;
   if (takesRest) {
@@ -107,7 +109,6 @@ function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path:
     });
   }
   if (stage.analysis) yield* checkAnalysis(stage.analysis, [...path, 'analysis', 'messages']);
-  yield* checkTolerance(maxFailures, [...path, 'maxFailures']);
 }
 
 function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): Generator<Finding> {
@@ -132,73 +133,57 @@ function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): G
  */
 function takeAll(stages: readonly WrittenStage[]): boolean {
   const percent = stages.reduce((sum, { size }) => sum + (typeof size === 'string' ? Number.parseFloat(size) : 0), 0);
-  return percent >= 100 || stages.some(takesTheRest);
+  const takesRest = ({ size, selector }: WrittenStage) =>
+    selector ? Object.keys(selector).length === 0 : !isWritten(size);
+  return percent >= 100 || stages.some(takesRest);
 }
 
-function takesTheRest({ size, selector }: WrittenStage): boolean {
-  return selector ? Object.keys(selector).length === 0 : !isWritten(size);
-}
-
-/**
- * Warns about stages without a limit for failures, and about a limit in percent when a stage has very few upgrade
- * attempts.
- */
-function* checkTolerances(
+/** Checks the limits of failures: those of the stages, and that of the whole rollout in `failurePolicy`. */
+function* checkLimits(
   stages: readonly WrittenStage[],
   failurePolicy: Written<FailurePolicy> | null | undefined,
 ): Generator<Finding> {
-  const ofStages: JsonPath = ['spec', 'strategy', 'stages'];
-  const unlimited = stages.filter(({ maxFailures }) => !isWritten(maxFailures));
-  const isWhole = isWritten(failurePolicy?.maxFailures);
-  if (!isWhole && unlimited.length > 0 && unlimited.length < stages.length) {
-    const names = unlimited.map(({ name }) => name).join(', ');
-    yield warning(ofStages, 'Risky', {
-      problem: `no limit of failures is set for ${names}`,
+  const { maxFailures, minSamples } = failurePolicy ?? {};
+  const limits = [
+    { limit: maxFailures, path: [...policyPath, 'maxFailures'] },
+    ...stages.map((stage, index) => ({ limit: stage.maxFailures, path: [...stagesPath, index, 'maxFailures'] })),
+  ].filter(({ limit }) => isWritten(limit));
+  for (const { limit, path } of limits) {
+    if (limit !== '0%') continue;
+    yield warning(path, 'Risky', {
+      problem: '0% applies like any percentage only after minSamples attempts have ended',
+      remedy: 'write 0 to stop at the first failure',
+    });
+  }
+  const unlimited = isWritten(maxFailures) ? [] : stages.filter((stage) => !isWritten(stage.maxFailures));
+  if (unlimited.length > 0 && unlimited.length < stages.length) {
+    yield warning(stagesPath, 'Risky', {
+      problem: `no limit of failures is set for ${unlimited.map(({ name }) => name).join(', ')}`,
       remedy: 'write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     });
-  } else if (!isWhole && unlimited.length > 0 && !failurePolicy) {
-    yield warning(ofStages, 'Risky', {
+  } else if (unlimited.length > 0 && !failurePolicy) {
+    yield warning(stagesPath, 'Risky', {
       problem: 'no limit of failures is set',
       remedy: 'write maxFailures in each stage, or for the whole rollout in failurePolicy, as in maxFailures: 2%',
     });
   }
-  if (isWritten(failurePolicy?.minSamples)) return;
-  const limits: readonly (readonly [unknown, JsonPath])[] = [
-    [failurePolicy?.maxFailures, ['spec', 'failurePolicy', 'maxFailures']],
-    ...stages.map(({ maxFailures }, index) => [maxFailures, [...ofStages, index, 'maxFailures']] as const),
-  ];
-  const immediate = limits.find(([limit]) => typeof limit === 'string' && limit !== '0%' && limit !== '100%');
-  if (!immediate) return;
-  yield warning(immediate[1], 'Risky', {
-    problem: 'a percentage applies from the first attempt, so a single failure can stop the rollout',
-    remedy: 'write minSamples in failurePolicy, as in minSamples: 50',
-  });
-}
-
-function* checkTolerance(maxFailures: number | string | null | undefined, path: JsonPath): Generator<Finding> {
-  if (maxFailures !== '0%') return;
-  yield warning(path, 'Risky', {
-    problem: '0% applies like any percentage only after minSamples attempts have ended',
-    remedy: 'write 0 to stop at the first failure',
-  });
-}
-
-function* checkFailurePolicy(
-  { maxFailures, minSamples }: Written<FailurePolicy>,
-  stages: readonly WrittenStage[],
-  path: JsonPath,
-): Generator<Finding> {
-  yield* checkTolerance(maxFailures, [...path, 'maxFailures']);
-  const tolerances = [maxFailures, ...stages.map((stage) => stage.maxFailures)].filter((one) => isWritten(one));
-  if (tolerances.length === 0) {
-    yield warning(path, 'NoEffect', {
+  if (failurePolicy && limits.length === 0) {
+    yield warning(policyPath, 'NoEffect', {
       problem: 'has no effect without maxFailures, here or in a stage',
       remedy: 'write it, as in maxFailures: 2%',
     });
-  } else if (isWritten(minSamples) && !tolerances.some((one) => typeof one === 'string')) {
-    yield warning([...path, 'minSamples'], 'NoEffect', {
+  }
+  const percentages = limits.filter(({ limit }) => typeof limit === 'string');
+  const immediate = percentages.find(({ limit }) => limit !== '0%' && limit !== '100%');
+  if (isWritten(minSamples) && limits.length > 0 && percentages.length === 0) {
+    yield warning([...policyPath, 'minSamples'], 'NoEffect', {
       problem: 'has no effect, since absolute numbers of failures apply from the first attempt',
       remedy: 'write a percentage for maxFailures, or leave it out',
+    });
+  } else if (!isWritten(minSamples) && immediate) {
+    yield warning(immediate.path, 'Risky', {
+      problem: 'a percentage applies from the first attempt, so a single failure can stop the rollout',
+      remedy: 'write minSamples in failurePolicy, as in minSamples: 50',
     });
   }
 }
