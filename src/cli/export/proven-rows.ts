@@ -6,8 +6,9 @@
  * Invariant: memory use is bounded by one chunk and the longest record, whatever the size of the file.
  */
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import type { Manifest } from '../../destination/manifest.ts';
 
 export type RecordFormat = 'NDJSON' | 'CSV';
@@ -42,40 +43,24 @@ export async function* reversedRecords(
   format: RecordFormat,
   pieceBytes = usualPieceBytes,
 ): AsyncGenerator<Uint8Array> {
-  const handle = await open(file);
-  try {
-    const { size } = await handle.stat();
-    const splitter = new RecordSplitter(format);
-    for (let end = size; end > 0; ) {
-      const length = Math.min(pieceBytes, end);
-      const piece = Buffer.allocUnsafe(length);
-      await readFully(handle, piece, end - length);
-      const records = splitter.before(piece);
-      if (records.length > 0) yield records;
-      end -= length;
-    }
-    // The first record of CSV is its header.
-    const first = splitter.first();
-    if (format === 'NDJSON' && first.length > 0) yield first;
-  } finally {
-    await handle.close();
+  const splitter = new RecordSplitter(format);
+  for (let { size: end } = await stat(file); end > 0; end -= pieceBytes) {
+    const records = splitter.before(await readBytes(file, Math.max(0, end - pieceBytes), end));
+    if (records.length > 0) yield records;
   }
+  // The first record of CSV is its header.
+  const first = splitter.first();
+  if (format === 'NDJSON' && first.length > 0) yield first;
 }
 
 /** Returns the header of a CSV file, with its line break. */
 export async function headerOf(file: string): Promise<Uint8Array> {
-  const handle = await open(file);
-  try {
-    const { size } = await handle.stat();
-    for (let length = Math.min(size, 65_536); ; length = Math.min(size, 4 * length)) {
-      const start = Buffer.allocUnsafe(length);
-      await readFully(handle, start, 0);
-      const end = endOfFirst(start);
-      if (end !== undefined) return start.subarray(0, end);
-      if (length === size) return start;
-    }
-  } finally {
-    await handle.close();
+  const { size } = await stat(file);
+  for (let length = Math.min(size, 65_536); ; length = Math.min(size, 4 * length)) {
+    const start = await readBytes(file, 0, length);
+    const end = endOfFirst(start);
+    if (end !== undefined) return start.subarray(0, end);
+    if (length === size) return start;
   }
 }
 
@@ -88,16 +73,11 @@ function endOfFirst(bytes: Uint8Array): number | undefined {
   return undefined;
 }
 
-async function readFully(
-  handle: Awaited<ReturnType<typeof open>>,
-  target: Uint8Array,
-  position: number,
-): Promise<void> {
-  for (let done = 0; done < target.length; ) {
-    const { bytesRead } = await handle.read(target, done, target.length - done, position + done);
-    if (bytesRead === 0) throw new Error('a file that was being read became shorter');
-    done += bytesRead;
-  }
+async function readBytes(file: string, start: number, end: number): Promise<Uint8Array> {
+  if (start === end) return new Uint8Array();
+  const bytes = await buffer(createReadStream(file, { start, end: end - 1, highWaterMark: end - start }));
+  if (bytes.length < end - start) throw new Error('a file that was being read became shorter');
+  return bytes;
 }
 
 /** Splits the bytes of a file, which is read from its end, into whole records in reverse order. */

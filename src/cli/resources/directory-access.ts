@@ -110,7 +110,7 @@ function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined
     .sort(byNamespaceAndName);
 }
 
-/** Removes the writers of annotations (who wrote them, and when) from a resource, because only the operator needs them. */
+/** Removes the names and times of the writers of annotations from a resource, because only the operator needs them. */
 function withoutWriters(resource: AnyResource): AnyResource {
   const { annotationWriters: _, ...metadata } = resource.metadata;
   return { ...resource, metadata };
