@@ -21,8 +21,6 @@ import { shellWord, targetFlags } from '../render/next-steps.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
 import { UsageError } from '../usage-error.ts';
 
-const query = { fieldManager: 'logfleet-cli' };
-
 export async function openClusterSwitch(options: PauseOptions, context: CommandContext): Promise<OperatorSwitch> {
   const { api } = await chooseCluster(options, context.cwd, '--dir DIR names a directory of manifests');
   const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics });
@@ -103,26 +101,15 @@ async function pausedBy(client: ApiClient, namespace: string): Promise<string | 
 
 /** Sets `paused` in the ConfigMap with the operator's settings, and keeps the other keys. Creates the ConfigMap if it is missing. */
 async function write(client: ApiClient, namespace: string, paused: boolean): Promise<void> {
-  const data = { [pausedMember]: String(paused) };
-  const change = () =>
-    client.call({
-      method: 'PATCH',
-      path: configMapPath(namespace, settingsName),
-      query,
-      contentType: 'application/merge-patch+json',
-      body: { data },
-    });
-  try {
-    await change();
-  } catch (error) {
-    if (!hasCode(error, 'host.gone')) throw error;
-    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: settingsName, namespace }, data };
-    await client.call({ method: 'POST', path: configMapPath(namespace), query, body }).catch((failure: unknown) => {
-      // Another client has created the ConfigMap in the meantime. The next attempt changes that ConfigMap.
-      if (!hasCode(failure, 'host.conflict')) throw failure;
-      return change();
-    });
-  }
+  const metadata = { name: settingsName, namespace };
+  await client.call({
+    method: 'PATCH',
+    path: configMapPath(namespace, settingsName),
+    // With `force`, the key is changed even if another client has written it.
+    query: { fieldManager: 'logfleet-cli', force: 'true' },
+    contentType: 'application/apply-patch+yaml',
+    body: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [pausedMember]: String(paused) } },
+  });
 }
 
 /**

@@ -62,18 +62,6 @@ describe('the ConfigMap', () => {
     expect(data('logfleet')).toEqual({ paused: 'true', note: 'incident 12' });
   });
 
-  test('that another client creates meanwhile is changed', async () => {
-    const { turn, data, server } = cluster('logfleet');
-    server.onRequest = ({ method, collection }) => {
-      if (method === 'POST' && collection === 'v1/configmaps' && !server.get(settings('logfleet'))) {
-        server.create(configMaps('logfleet'), { metadata: { name: 'logfleet-settings' }, data: { paused: 'false' } });
-      }
-      return undefined;
-    };
-    expect((await turn(true)).text).toBe(paused);
-    expect(data('logfleet')).toEqual({ paused: 'true' });
-  });
-
   test('is not created by resume', async () => {
     const { turn, data } = cluster('logfleet');
     expect((await turn(false)).text).toContain('was not paused.');
