@@ -3,11 +3,13 @@
  * operator runs with different hosts, clocks and connections.
  */
 import { Accounts } from '../account/accounts.ts';
+import type { KindName } from '../api/kinds.ts';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import { Controller } from '../controller/controller.ts';
+import type { Reconciler } from '../controller/reconciler.ts';
 import { Writer } from '../destination/writer.ts';
 import { ExportReconciler, type ExportReconcilerOptions } from '../export/export-reconciler.ts';
 import { noPlaces } from '../export/export-settings.ts';
@@ -36,69 +38,54 @@ export interface OperatorOptions {
 /** Maximum time in ms for which a shutdown waits for answers to requests in flight. */
 const drainMs = 5_000;
 const drainPollMs = 50;
-const policyWorkers = 16;
-const exportWorkers = 16;
-const scheduleWorkers = 16;
+/** Maximum number of concurrent reconciles of each kind. */
+const workers = 16;
+
+type DrainableReconciler = Reconciler & Pick<ExportReconciler, 'drain' | 'drained' | 'close'>;
+type Enqueue = (key: ResourceKey, isUnderWay?: boolean) => void;
 
 export class Operator {
   readonly #options: OperatorOptions;
   readonly #accounts: Accounts;
-  readonly #policies: Controller;
-  readonly #exports: Controller;
-  readonly #schedules: Controller;
-  readonly #policyReconciler: PolicyReconciler;
-  readonly #exportReconciler: ExportReconciler;
-  readonly #scheduleReconciler: ScheduleReconciler;
+  readonly #reconcilers: DrainableReconciler[] = [];
+  readonly #controllers: Controller[] = [];
   readonly #stop = new AbortController();
   #running: Promise<unknown> | undefined;
 
   constructor(options: OperatorOptions) {
     this.#options = options;
     const { host, connect, clock, random, log, metrics } = options;
-    const { leadership, secrets } = host;
-    const ports = { clock, random, log, metrics, leadership };
-    const accounts = new Accounts({ ...ports, secrets, connect });
+    const ports = { clock, random, log, metrics, leadership: host.leadership };
+    const accounts = new Accounts({ ...ports, secrets: host.secrets, connect });
     this.#accounts = accounts;
-    this.#policyReconciler = new PolicyReconciler({
-      ...options,
-      accounts,
-      enqueue: (key: ResourceKey) => this.#policies.enqueue(key),
-    });
-    this.#policies = new Controller({
-      ...{ ...ports, name: 'collectorversionpolicy', workers: policyWorkers },
-      reconciler: this.#policyReconciler,
-      source: host.resources('CollectorVersionPolicy'),
-    });
     const { places = noPlaces, openDestination, writer: writerOf = () => Writer.ours(random) } = options.exports ?? {};
     let identity: Promise<Writer> | undefined;
     const writer = () => (identity ??= writerOf());
-    this.#exportReconciler = new ExportReconciler({
-      ...{ ...ports, host, accounts, places, ...options.exports, writer },
-      onReconciled: (key) => this.#scheduleReconciler.runReconciled(key),
-      enqueue: (key: ResourceKey, isUnderWay?: boolean) => this.#exports.enqueue(key, isUnderWay),
+    this.#add('CollectorVersionPolicy', (enqueue) => new PolicyReconciler({ ...options, accounts, enqueue }));
+    this.#add('SearchExport', (enqueue) => {
+      const onReconciled = (key: ResourceKey) => schedules.runReconciled(key);
+      return new ExportReconciler({
+        ...{ ...ports, host, accounts, places, ...options.exports, writer },
+        ...{ onReconciled, enqueue },
+      });
     });
-    this.#exports = new Controller({
-      ...{ ...ports, name: 'searchexport', workers: exportWorkers },
-      reconciler: this.#exportReconciler,
-      source: host.resources('SearchExport'),
-    });
-    this.#scheduleReconciler = new ScheduleReconciler({
-      ...{ ...ports, host, places, openDestination, writer, secrets: accounts.secrets },
-      enqueue: (key: ResourceKey) => this.#schedules.enqueue(key),
-    });
-    this.#schedules = new Controller({
-      ...{ ...ports, name: 'searchexportschedule', workers: scheduleWorkers },
-      reconciler: this.#scheduleReconciler,
-      source: host.resources('SearchExportSchedule'),
+    const schedules = this.#add('SearchExportSchedule', (enqueue) => {
+      const { secrets } = accounts;
+      return new ScheduleReconciler({ ...ports, host, places, openDestination, writer, secrets, enqueue });
     });
   }
 
-  get #controllers(): readonly Controller[] {
-    return [this.#policies, this.#exports, this.#schedules];
-  }
-
-  get #reconcilers() {
-    return [this.#policyReconciler, this.#exportReconciler, this.#scheduleReconciler];
+  /** Creates the reconciler of a kind, with its controller. */
+  #add<R extends DrainableReconciler>(kind: KindName, create: (enqueue: Enqueue) => R): R {
+    const { host, clock, random, log, metrics } = this.#options;
+    const reconciler = create((key, isUnderWay) => controller.enqueue(key, isUnderWay));
+    const controller = new Controller({
+      ...{ clock, random, log, metrics, leadership: host.leadership },
+      ...{ name: kind.toLowerCase(), workers, reconciler, source: host.resources(kind) },
+    });
+    this.#reconcilers.push(reconciler);
+    this.#controllers.push(controller);
+    return reconciler;
   }
 
   start(): void {
@@ -120,9 +107,8 @@ export class Operator {
   async stop(): Promise<void> {
     const { clock } = this.#options;
     const deadlineMs = clock.monotonic() + drainMs;
-    const reconcilers = this.#reconcilers;
-    for (const reconciler of reconcilers) reconciler.drain();
-    while (!reconcilers.every((reconciler) => reconciler.drained()) && clock.monotonic() < deadlineMs) {
+    for (const reconciler of this.#reconcilers) reconciler.drain();
+    while (!this.#reconcilers.every((reconciler) => reconciler.drained()) && clock.monotonic() < deadlineMs) {
       await sleep(clock, drainPollMs);
     }
     await this.kill();
