@@ -216,7 +216,7 @@ describe('a current rollout', () => {
     await until(world, 'RollingBack');
     const found = await rolloutPlan(world);
     expect(countUpgrades(found)).toBe(0);
-    expect(found.hindrances).toEqual([expect.stringMatching(/attempts of the rollout failed.* rolled back/)]);
+    expect(found.hindrances).toEqual([expect.stringMatching(/failures in the rollout.* rolled back/)]);
   });
 
   test.each(['Pause', 'Rollback'])('starts nothing after a stop with %s, and reports it', async (action) => {
