@@ -1,12 +1,19 @@
 /** Tests message analyses with more random histories (simulated runs) than `make test`. */
 import { expect, test } from 'vitest';
-import { planAnalysis, runAnalysis } from '../simulation/analysis/analysis-history.ts';
+import { planAnalysis, planHealthy, runAnalysis } from '../simulation/analysis/analysis-history.ts';
 
 const firstSeeds = Array.from({ length: 10 }, (_, index) => 100 * index);
 
 test.each(firstSeeds)('a hundred histories from seed %i on judge their members as the scenario says', async (first) => {
   for (let seed = first; seed < first + 100; seed++) {
     const plan = planAnalysis(seed);
+    expect(await runAnalysis(plan), JSON.stringify(plan)).toEqual([]);
+  }
+});
+
+test.each(firstSeeds)('a hundred healthy histories from seed %i on have no quiet member', async (first) => {
+  for (let seed = first; seed < first + 100; seed++) {
+    const plan = planHealthy(seed);
     expect(await runAnalysis(plan), JSON.stringify(plan)).toEqual([]);
   }
 });

@@ -6,12 +6,12 @@
 import { drawFor } from '../../../simulator/chance.ts';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 import { World } from '../../support/world.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const [before, spare, target] = ['19.100-1', '19.120-1', '19.200-1'] as const;
-const minRatio = 0.5;
 const minMessages = 100;
 const durationMinutes = 30;
 
@@ -22,6 +22,10 @@ interface AnalysisPlan {
   readonly messagesPerMinute: number;
   readonly dailyRhythm: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
+  /** Minimum ratio of messages, in percent. */
+  readonly minRatio: number;
+  /** Time in ms by which the history starts later than the default, so that histories have any time of day. */
+  readonly laterMs: number;
   readonly stopsShipping: number;
   readonly drops: number;
   readonly fault: FaultScenario | undefined;
@@ -39,6 +43,11 @@ const faults: readonly FaultScenario[] = [
   { kind: 'truncate', operations: ['getJob', 'listRecords'] },
   { kind: 'delay', delay: '20s', operations: ['getJob', 'listRecords'] },
   { kind: 'unknownState', state: 'REPLAYING', operations: ['getJob'] },
+  { kind: 'status', status: 429, operations: ['createJob', 'getJob', 'listRecords', 'deleteJob'] },
+  { kind: 'wrongTypes', operations: ['createJob', 'getJob', 'listRecords'] },
+  { kind: 'html', operations: ['createJob', 'getJob', 'listRecords'] },
+  { kind: 'empty', operations: ['createJob', 'getJob', 'listRecords'] },
+  { kind: 'lag', lag: '10s', operations: ['getJob', 'listRecords'] },
 ];
 
 export function planAnalysis(seed: number): AnalysisPlan {
@@ -58,10 +67,28 @@ export function planAnalysis(seed: number): AnalysisPlan {
     messagesPerMinute,
     dailyRhythm: baseline === 'BeforeUpgrade' || rhythms.length === 0 ? 0 : pick(rhythms),
     baseline,
+    minRatio: 50,
+    laterMs: 0,
     stopsShipping: pick([0, 0, 0.3, 1]),
     drops: pick([0, 0, 0.3, 0.8]),
     fault: fault && { ...fault, probability: pick([0.3, 0.8]), times: pick([3, 20]) },
     killsMs: Array.from({ length: pick([0, 0, 1, 3]) }, () => 35 * minuteMs + random.next() * 15 * minuteMs),
+  };
+}
+
+/** Plans a history of a healthy build whose traffic has a daily rhythm, compared with the day before. */
+export function planHealthy(seed: number): AnalysisPlan {
+  const random = seededRandom(seed);
+  const pick = pickWith(random);
+  return {
+    ...planAnalysis(seed),
+    baseline: 'DayBefore',
+    messagesPerMinute: 100,
+    dailyRhythm: pick([0.3, 0.6, 0.9]),
+    minRatio: pick([50, 80, 90]),
+    laterMs: random.next() * 48 * hourMs,
+    stopsShipping: 0,
+    drops: 0,
   };
 }
 
@@ -93,7 +120,7 @@ export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]
   }, 8 * hourMs);
   if (!ended) return [`the rollout did not end: ${world.ready('production')?.message}`];
   if (isEarly && stageNow()?.state !== 'Completed') violations.push('the next stage started before the judgement');
-  const { judged, quiet, unjudged, state } = stageNow()?.analysis ?? {};
+  const { judged, quiet, unjudged, state, scannedBytes, quietest = [] } = stageNow()?.analysis ?? {};
   const truth = truthOf(
     plan,
     snapshot()
@@ -101,9 +128,13 @@ export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]
       .map(({ collectorId }) => String(collectorId)),
   );
   if (judged !== truth.judged) violations.push(`judged ${judged} members, in truth ${truth.judged}`);
-  if (quiet !== truth.quiet) violations.push(`${quiet} members went quiet, in truth ${truth.quiet}`);
+  if (quiet !== truth.quiet.size) violations.push(`${quiet} members went quiet, in truth ${truth.quiet.size}`);
+  if (quietest.length !== Math.min(10, truth.quiet.size))
+    violations.push(`${quietest.length} quiet members are listed`);
+  for (const { id } of quietest)
+    if (!truth.quiet.has(id)) violations.push(`member ${id} is healthy, and listed as quiet`);
   if (unjudged !== plan.size - truth.judged) violations.push(`${unjudged} members were not judged`);
-  const expected = truth.judged === 0 ? 'Inconclusive' : truth.quiet > 0 ? 'Failed' : 'Passed';
+  const expected = truth.judged === 0 ? 'Inconclusive' : truth.quiet.size > 0 ? 'Failed' : 'Passed';
   if (state !== expected) violations.push(`the analysis is ${state}, and not ${expected}`);
   const isThrough = atTarget().length > plan.size;
   if (isThrough !== (expected === 'Passed'))
@@ -111,19 +142,21 @@ export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]
   if (!plan.fault && plan.killsMs.length === 0) {
     const requests = world.journal.filter(({ path }) => path.includes('/search/jobs')).length;
     if (requests > 12) violations.push(`the analysis took ${requests} requests`);
+    if (!scannedBytes) violations.push('the status has no scanned bytes');
   }
   return violations;
 }
 
-/** True number of stage members that can be judged, and of members that stopped shipping messages, computed from the scenario. */
-function truthOf(plan: AnalysisPlan, ids: readonly string[]): { readonly judged: number; readonly quiet: number } {
-  if (plan.messagesPerMinute * durationMinutes < minMessages) return { judged: 0, quiet: 0 };
-  const ratio = 1 - plan.drops;
-  const isQuiet = (id: string) => ratio < minRatio || drawFor(plan.seed, 'shipping', id, target) < plan.stopsShipping;
-  return { judged: ids.length, quiet: ids.filter(isQuiet).length };
+/** True number of stage members that can be judged, and ids of the members that stopped shipping, computed from the scenario. */
+function truthOf(plan: AnalysisPlan, ids: readonly string[]): { judged: number; quiet: ReadonlySet<string> } {
+  if (plan.messagesPerMinute * durationMinutes < minMessages) return { judged: 0, quiet: new Set() };
+  const ratio = 100 * (1 - plan.drops);
+  const isQuiet = (id: string) =>
+    ratio < plan.minRatio || drawFor(plan.seed, 'shipping', id, target) < plan.stopsShipping;
+  return { judged: ids.length, quiet: new Set(ids.filter(isQuiet)) };
 }
 
-function worldOf({ seed, size, baseline, fault, ...plan }: AnalysisPlan): World {
+function worldOf({ seed, size, baseline, fault, minRatio, laterMs, ...plan }: AnalysisPlan): World {
   const { messagesPerMinute, dailyRhythm, stopsShipping, drops } = plan;
   const scenario: Scenario = {
     seed,
@@ -132,9 +165,9 @@ function worldOf({ seed, size, baseline, fault, ...plan }: AnalysisPlan): World 
     upgrade: { duration: '2m' },
     ...(fault && { faults: { search: fault } }),
   };
-  const world = new World({ scenario, seed });
+  const world = new World({ scenario, seed, clock: new VirtualClock(Date.UTC(2026, 10, 1) + laterMs) });
   world.addSecret();
-  const messages = { minRatio: '50%', duration: `${durationMinutes}m`, baseline, minMessages };
+  const messages = { minRatio: `${minRatio}%`, duration: `${durationMinutes}m`, baseline, minMessages };
   world.addPolicy('production', {
     target: { version: target },
     offlinePolicy: 'Skip',

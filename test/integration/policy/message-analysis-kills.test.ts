@@ -1,0 +1,91 @@
+/**
+ * Kills the process at each boundary (each request and each write) of a message analysis, before and after the effect. The next process
+ * must finish the analysis, and must count no failure twice.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { afterEach, expect, test } from 'vitest';
+import type { BoundaryMessage } from '../../../src/base/boundary.ts';
+import { analyzed } from './analyzed-world.ts';
+import { hourMs } from './staged-world.ts';
+
+const channel = 'logfleet:boundary';
+const rollback = { failurePolicy: { action: 'Rollback' }, allowDowngrade: true };
+
+type Analyzed = ReturnType<typeof analyzed>;
+
+let listener: ((message: unknown) => void) | undefined;
+afterEach(() => listener && unsubscribe(channel, listener));
+
+/** Calls `onCrossing` for each boundary that the process crosses, until the next call. */
+function listen(onCrossing: (text: string) => void): void {
+  if (listener) unsubscribe(channel, listener);
+  listener = (message) => {
+    const { name, phase } = message as BoundaryMessage;
+    onCrossing(`${phase} ${name}`);
+  };
+  subscribe(channel, listener);
+}
+
+/** Part of a rollout in which the process is killed at each boundary, and the expected result. */
+interface Part {
+  readonly spec?: object;
+  readonly begins: (world: Analyzed) => boolean;
+  readonly ends: (world: Analyzed) => boolean;
+  readonly check: (world: Analyzed) => void;
+}
+
+const parts: Readonly<Record<string, Part>> = {
+  judgement: {
+    begins: ({ searches }) => searches().length > 0,
+    ends: ({ world }) => world.ready('production')?.reason === 'RolloutStopped',
+    check: ({ stage, analysisNow }) => {
+      const { judged, unjudged, state, quiet } = analysisNow() ?? {};
+      expect({ judged, unjudged, state }).toEqual({ judged: 20, unjudged: 0, state: 'Failed' });
+      expect(stage('canary')?.failedAttempts).toBe(quiet);
+    },
+  },
+  'check after a rollback': {
+    spec: rollback,
+    begins: ({ analysisNow }) => analysisNow()?.recovery?.state === 'Running',
+    ends: ({ analysisNow }) => analysisNow()?.recovery?.recovered !== undefined,
+    check: ({ analysisNow }) =>
+      expect(analysisNow()?.recovery).toMatchObject({ state: 'Recovered', recovered: analysisNow()?.quiet }),
+  },
+};
+
+test.each(Object.entries(parts))('a process that is killed at each boundary of the %s', async (_, part) => {
+  const begin = async () => {
+    const world = analyzed({ build: { stopsShipping: 0.3 }, ...(part.spec && { spec: part.spec }) });
+    const replica = world.world.start();
+    expect(await world.world.until(() => part.begins(world), 5 * hourMs)).toBe(true);
+    return { world, replica };
+  };
+  const end = async (world: Analyzed, told: string) => {
+    expect(await world.world.until(() => part.ends(world), 5 * hourMs), told).toBe(true);
+    part.check(world);
+  };
+
+  const crossings: string[] = [];
+  const { world } = await begin();
+  listen((text) => crossings.push(text));
+  await end(world, 'without a kill');
+  // The answer to the last write of the status arrives later.
+  await world.world.clock.advance(1_000);
+  listen(() => {});
+  const kinds = new Set(crossings);
+  for (const name of ['service.getJob', 'aggregation.readRecords', 'service.deleteJob', 'ledger.write', 'status.write'])
+    for (const phase of ['before', 'after']) expect(kinds).toContain(`${phase} ${name}`);
+
+  for (const [at, text] of crossings.entries()) {
+    const { world, replica } = await begin();
+    let crossed = 0;
+    listen(() => {
+      if (crossed++ === at) replica.kill();
+    });
+    await world.world.until(() => crossed > at, 5 * hourMs);
+    expect(crossed, `${text} was crossed`).toBeGreaterThan(at);
+    listen(() => {});
+    world.world.start();
+    await end(world, `killed ${text}, crossing ${at}`);
+  }
+});
