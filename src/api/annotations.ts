@@ -45,7 +45,7 @@ export interface RolloutRequest {
    * Text after the rollout id that distinguishes repeated requests for the same rollout. The CLI writes the time. Empty
    * if the value ends with the id.
    */
-  readonly mark: string;
+  readonly suffix: string;
 }
 
 /** Form of a rollout id: its number and its target, as in `3-19.500-1`. The length limit equals that of `status.rollout.id`. */
@@ -57,7 +57,7 @@ const stageForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
  * Maximum length of the text that distinguishes repeated requests. Longer values are rejected, because processed values
  * are stored in status.
  */
-const maxMarkLength = 64;
+const maxSuffixLength = 64;
 
 /**
  * Parses the value of the annotation `approve`, ignoring surrounding whitespace. Returns undefined if the value is
@@ -65,8 +65,8 @@ const maxMarkLength = 64;
  */
 export function parseApproval(value: string | undefined): Approval | undefined {
   const { id, rest } = split(value);
-  const { id: stage, rest: mark = '' } = split(rest);
-  const isOne = isRolloutId(id) && stageForm.test(stage) && mark.length <= maxMarkLength;
+  const { id: stage, rest: suffix = '' } = split(rest);
+  const isOne = isRolloutId(id) && stageForm.test(stage) && suffix.length <= maxSuffixLength;
   return isOne ? { rolloutId: id, stage } : undefined;
 }
 
@@ -76,7 +76,7 @@ export function parseApproval(value: string | undefined): Approval | undefined {
  */
 export function parseRolloutRequest(value: string | undefined): RolloutRequest | undefined {
   const { id, rest = '' } = split(value);
-  return isRolloutId(id) && rest.length <= maxMarkLength ? { rolloutId: id, mark: rest } : undefined;
+  return isRolloutId(id) && rest.length <= maxSuffixLength ? { rolloutId: id, suffix: rest } : undefined;
 }
 
 function split(value = ''): { readonly id: string; readonly rest: string | undefined } {

@@ -43,7 +43,7 @@ export interface Observation {
    * has ended.
    */
   readonly messages: AnalysisReading | undefined;
-  /** Collectors whose upgrade POST was sent by this process and is not answered yet. */
+  /** Collectors whose upgrade POST of this process waits to be sent, or was sent and is not answered yet. */
   readonly inFlight: ReadonlySet<string>;
   /**
    * Number of attempts that are stored in the ledger and not sent yet. They are withdrawn if the policy may

@@ -90,8 +90,7 @@ export function decide(input: DecideInput): Decision {
   const { pending, durations, applied } = applyEvidence(input);
   const found = admitAll(input, pending, applied);
   const { state, admission, watch } = found;
-  const unsent =
-    found.admission.refusal === undefined && state.header.stop === undefined ? 0 : input.observation.unsent;
+  const unsent = admission.refusal || state.header.stop ? input.observation.unsent : 0;
   const fleet = { counts: pending.counts(), matched: pending.matched };
   const counts = withdrawn(fleet.counts, unsent);
   const wait = waitOf(found);

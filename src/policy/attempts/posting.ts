@@ -75,7 +75,7 @@ export class Posting {
     this.#batch = environment.settings.batchSize;
   }
 
-  /** Collectors whose upgrade POST was sent and is not answered yet. */
+  /** Collectors whose upgrade POST waits to be sent, or was sent and is not answered yet. */
   get inFlight(): SetView<string> {
     return this.#inFlight;
   }

@@ -63,7 +63,7 @@ export function forecastStages(
       ...{ soakMs, underWay, maxInProgress },
       members: stage === ahead.at(-1) ? [...late, ...upgrades] : upgrades,
       needsApproval: waiting !== undefined && needsApproval(waiting, header),
-      soakedMs: waiting ? undefined : soakEndMs(gate, wallMs),
+      soakedMs: waiting ? undefined : presentSoakEndMs(gate, wallMs),
       isAnalyzed: analysis !== undefined && analysis.outcome === undefined,
       heldBy: heldBy(stage, gate, spec),
     };
@@ -77,7 +77,7 @@ export function isEnded({ endedAtMs }: Pick<StageOfPlan, 'endedAtMs'>): boolean 
 const unlimited = { maxInProgress: undefined, soakMs: 0, needsApproval: false } as const;
 
 /** End of the current stage's soak as wall time in ms; undefined when the stage waits for something else. */
-function soakEndMs(gate: Gate | undefined, wallMs: number): number | undefined {
+function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | undefined {
   if (gate?.reason === reasons.soaking) return gate.untilMs ?? wallMs;
   const isAnalyzing = gate?.reason === reasons.analyzing || gate?.reason === reasons.analysisUnavailable;
   return isAnalyzing ? (gate.untilMs ?? wallMs) - settleMs(policySettings) : undefined;

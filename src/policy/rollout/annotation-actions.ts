@@ -16,6 +16,7 @@ import {
   type StageRecord,
   withNewTally,
 } from '../ledger/ledger.ts';
+import { soakEndMs } from './stages.ts';
 
 const maxActions = 20;
 
@@ -90,9 +91,9 @@ function isRetryLast(retry: string | undefined, abort: string | undefined): bool
 
 /** Time that a command has written into an annotation value; NaN when the value contains no time. */
 function timeOf(value: string | undefined): number {
-  const { mark = '' } = parseRolloutRequest(value) ?? {};
+  const { suffix = '' } = parseRolloutRequest(value) ?? {};
   // `Date.parse` alone would read `again-2` as a day in 2001.
-  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(mark) ? Date.parse(mark) : Number.NaN;
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(suffix) ? Date.parse(suffix) : Number.NaN;
 }
 
 /**
@@ -162,7 +163,7 @@ function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolic
   const { stop, stages = [] } = header;
   if (stop?.kind === 'rollback') return fromTheStart(header, metadata.annotations[annotations.approve]);
   const last = stages.at(-1);
-  const isSoaked = last?.endedAtMs === undefined && wallMs >= (last?.updatedAtMs ?? Infinity) + (last?.soakMs ?? 0);
+  const isSoaked = last !== undefined && last.endedAtMs === undefined && wallMs >= soakEndMs(last);
   if (last?.analysis && isSoaked && (last.analysis.outcome || stop?.kind !== 'inconclusive')) {
     return { ...header, stages: stages.with(-1, analyzedAgain(last, last.analysis, spec, wallMs)) };
   }

@@ -48,6 +48,7 @@ import {
   laterStage,
   needsApproval,
   noStage,
+  soakEndMs,
   stageStarted,
   waitingStages,
 } from './stages.ts';
@@ -324,7 +325,7 @@ class StageProgress {
     const { now, observation, memberIndex, settings } = this.#input;
     const { name, analysis } = stage;
     if (!analysis || analysis.outcome) return undefined;
-    const periods = analysisPeriods(analysis, stage.startedAtMs, stage.updatedAtMs + stage.soakMs);
+    const periods = analysisPeriods(analysis, stage.startedAtMs, soakEndMs(stage));
     const readyMs = periods.result.toMs + settleMs(settings);
     const waitsFor = `the message analysis of stage ${name}`;
     if (now.wallMs < readyMs) return { gate: gate(waitsFor, reasons.analyzing, readyMs) };
@@ -387,7 +388,7 @@ class StageProgress {
   #soak(stage: SoakingStage, counts: Counts, soakMs: number): Held | undefined {
     const { now, observation } = this.#input;
     const { name, members } = stage;
-    const soakedMs = stage.updatedAtMs + soakMs;
+    const soakedMs = soakEndMs({ ...stage, soakMs });
     if (now.wallMs < soakedMs) {
       const short = soakMs < deathSeenAfterMs ? ' (a death is visible only after 35m)' : '';
       return { gate: gate(`the end of the soak of stage ${name}${short}`, reasons.soaking, soakedMs) };

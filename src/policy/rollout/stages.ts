@@ -154,6 +154,11 @@ export function stageStarted(
   };
 }
 
+/** Wall time in ms at which the soak of a started stage ends; Infinity until its last member has reached the target version. */
+export function soakEndMs({ updatedAtMs = Infinity, soakMs }: Pick<StageRecord, 'updatedAtMs' | 'soakMs'>): number {
+  return updatedAtMs + soakMs;
+}
+
 export function soakMsOf({ soakDuration }: Stage): number {
   return parseDuration(soakDuration) ?? 0;
 }

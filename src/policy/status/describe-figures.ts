@@ -28,7 +28,7 @@ import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 import { type Counts, emptyCounts, withdrawn } from '../members/state-counts.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
-import { countMembers, expectedMembers, waitingStages } from '../rollout/stages.ts';
+import { countMembers, expectedMembers, soakEndMs, waitingStages } from '../rollout/stages.ts';
 import { eligibleMembers } from './health.ts';
 
 const maxStages = 10;
@@ -113,10 +113,10 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
 }
 
 function describeStarted(record: StageRecord, index: number, { pending, spec, state }: FiguresInput): StageStatus {
-  const { name, startedAtMs, updatedAtMs, endedAtMs = Number.POSITIVE_INFINITY, soakMs, tally } = record;
+  const { name, startedAtMs, endedAtMs = Infinity, soakMs, tally } = record;
   const counts = pending.stageCounts(index);
   const shown = stageState(record, index, state);
-  const soakedMs = soakMs > 0 && updatedAtMs !== undefined ? updatedAtMs + soakMs : Number.POSITIVE_INFINITY;
+  const soakedMs = soakMs > 0 ? soakEndMs(record) : Infinity;
   // Status shows no soak in two cases: the members of the stage ran the target version before the
   // stage started, or the stage failed and so does not end with its soak.
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';

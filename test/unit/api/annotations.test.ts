@@ -37,14 +37,14 @@ describe('an approval contains a rollout and one of its stages', () => {
   });
 });
 
-describe('a request contains a rollout and an optional mark', () => {
+describe('a request contains a rollout and an optional suffix', () => {
   test.each([
-    ['3-19.500-1', { rolloutId: '3-19.500-1', mark: '' }],
-    ['3-19.500-1/', { rolloutId: '3-19.500-1', mark: '' }],
-    ['3-19.500-1/again', { rolloutId: '3-19.500-1', mark: 'again' }],
-    ['3-19.500-1/2026-11-21T10:00:00.000Z', { rolloutId: '3-19.500-1', mark: '2026-11-21T10:00:00.000Z' }],
-    ['3-19.500-1/a/b', { rolloutId: '3-19.500-1', mark: 'a/b' }],
-    [` ${longestId}/${'m'.repeat(64)} `, { rolloutId: longestId, mark: 'm'.repeat(64) }],
+    ['3-19.500-1', { rolloutId: '3-19.500-1', suffix: '' }],
+    ['3-19.500-1/', { rolloutId: '3-19.500-1', suffix: '' }],
+    ['3-19.500-1/again', { rolloutId: '3-19.500-1', suffix: 'again' }],
+    ['3-19.500-1/2026-11-21T10:00:00.000Z', { rolloutId: '3-19.500-1', suffix: '2026-11-21T10:00:00.000Z' }],
+    ['3-19.500-1/a/b', { rolloutId: '3-19.500-1', suffix: 'a/b' }],
+    [` ${longestId}/${'m'.repeat(64)} `, { rolloutId: longestId, suffix: 'm'.repeat(64) }],
   ])('%j', (value, expected) => {
     expect(parseRolloutRequest(value)).toEqual(expected);
   });
