@@ -375,7 +375,7 @@ describe('abort', () => {
 });
 
 describe.each(['approve', 'retry', 'abort'] as const)('without a rollout, %s', (name) => {
-  it('reports that there is none', async () => {
+  it('reports that there is no rollout', async () => {
     const { rollout: _, ...status } = rollingStatus;
     const summary = { updated: '200/200', state: 'AllUpdated' };
     const { failure } = await run(name, samplePolicy({ status: { ...status, summary } }));

@@ -433,7 +433,7 @@ describe('an export', () => {
         await world.clock.advance(30_000);
       },
     ],
-  ])('E2: %s begins anew with its plan where its folder was moved away', async (_, look) => {
+  ])('E2: an export %s starts again with its plan if its folder was moved away', async (_, look) => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
     await world.commit(0);
@@ -665,7 +665,7 @@ describe('limits', () => {
   test.each([
     [true, undefined],
     [false, 'test.failed'],
-  ])('what failed before is over once what waits for its range to settle was tried out (%s)', async (isTried, code) => {
+  ])('a failure of the planning is over when the test search of a range that is too new has succeeded (%s)', async (isTried, code) => {
     const world = new WorkWorld();
     const down = failure();
     world.planning = () => Promise.reject(down);

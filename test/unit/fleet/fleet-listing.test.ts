@@ -221,7 +221,7 @@ describe('U7: no collector is hidden', () => {
       expect(service.calls).toEqual([`${first} 0+1000`, `${first} 4+1000`, `${last} 2+50`]);
     });
 
-    test('a collector hidden by such upgrades shows in the next sweep', async () => {
+    test('a collector that is installed while upgrades end is found by the next sweep', async () => {
       const { service, listing, swept } = await rolling();
       service.collectors = [...service.collectors, ...fleet(301, 1, first)];
       await swept();

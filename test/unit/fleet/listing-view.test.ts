@@ -71,7 +71,7 @@ describe('the view of a sweep', () => {
   });
 });
 
-describe('U7: what a view shows', () => {
+describe('U7: the versions that a view shows', () => {
   test('one listing shows every version except its own', () => {
     const view = choose(versions, ['19.4-1']);
     expect(view.observes('19.4-1')).toBe(true);

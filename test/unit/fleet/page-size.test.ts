@@ -109,7 +109,7 @@ describe('a service that silently shortens pages', () => {
     expect(size.rows()).toBe(1_000);
   });
 
-  test('is not confused with one that lists a new collector after the last page', () => {
+  test('is distinguished from a service that lists a new collector after the last page', () => {
     const size = new PageSize();
     expect(size.learn(1_000, 1_000, 0)).toBe(false);
     expect(size.learn(10_000, 1, 1_000)).toBe(false);

@@ -527,7 +527,7 @@ describe('requests', () => {
     '7',
     '{"kind":"constructor","namespace":"a","name":"b","annotations":{}}',
     '{"kind":"CollectorVersionPolicy"}',
-  ])('a file that is none is a problem: %s', async (text) => {
+  ])('a file that is not a request is a problem: %s', async (text) => {
     const place = new Workplace();
     place.write('.logfleet/requests/x.json', text);
     const host = await place.open();

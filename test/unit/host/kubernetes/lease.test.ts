@@ -231,7 +231,7 @@ test.each(['before', 'after'] as const)(
   },
 );
 
-test('a takeover by force is known as such when the answer to it was lost', async () => {
+test('a takeover by force counts as forced even if its answer was lost', async () => {
   const { world, first, second } = await pair();
   first.kill();
   let lost = 0;

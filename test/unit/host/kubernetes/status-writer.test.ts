@@ -41,7 +41,7 @@ test('a written status is read at once, and the next write needs no watch event'
   expect(world.server.get(path)?.metadata.generation).toBe(1);
 });
 
-test('late events of our own writes neither revert the cache nor call listeners', async () => {
+test('late events of own writes neither revert the cache nor call listeners', async () => {
   const { world, host } = await setting();
   let heard = 0;
   host.resources(policies).subscribe(() => {
@@ -152,7 +152,7 @@ test('a list that was sent before a write and answered after it does not put it 
   }
 });
 
-test('a change by another writer after our write reaches the cache', async () => {
+test('a change by another writer after an own write reaches the cache', async () => {
   const { world, host } = await setting();
   await write(world, host, '1.0-1');
   retarget(world, 'production', '19.501-1');
@@ -161,7 +161,7 @@ test('a change by another writer after our write reaches the cache', async () =>
   expect(cached(host).status?.targetVersion).toBe('1.0-1');
 });
 
-test('a change by another writer that arrives before the answer to our write stays', async () => {
+test('a change by another writer that arrives before the answer to an own write stays', async () => {
   const { world, host } = await setting();
   world.server.onRequest = ({ subresource }) =>
     subresource === 'status' ? { kind: 'delay', delayMs: 8_000 } : undefined;
