@@ -53,9 +53,9 @@ export interface CollectorVersionPolicySpec {
   readonly strategy: Strategy;
   /**
    * Tolerated failures of a rollout, and the reaction if there are more. A failure is an upgrade that failed or timed
-   * out, or an upgraded member that went offline or left the target before its stage ended. Upgrades that the service
-   * refused do not count. Without any `maxFailures`, here or in a stage, a collector with exhausted retries holds its
-   * stage.
+   * out, or an upgraded member that went offline, left the target or went quiet before its stage ended. Upgrades that
+   * the service refused do not count. Without any `maxFailures`, here or in a stage, a collector with exhausted retries
+   * holds its stage.
    */
   readonly failurePolicy?: FailurePolicy;
   /**
@@ -258,9 +258,9 @@ export interface MessageAnalysis {
 
 /**
  * Tolerated failures of a rollout, and the reaction if there are more. A failure is an upgrade that failed or timed
- * out, or an upgraded member that went offline or left the target before its stage ended. Upgrades that the service
- * refused do not count. Without any `maxFailures`, here or in a stage, a collector with exhausted retries holds its
- * stage.
+ * out, or an upgraded member that went offline, left the target or went quiet before its stage ended. Upgrades that the
+ * service refused do not count. Without any `maxFailures`, here or in a stage, a collector with exhausted retries holds
+ * its stage.
  */
 export interface FailurePolicy {
   /**
