@@ -665,19 +665,22 @@ describe('limits', () => {
   test.each([
     [true, undefined],
     [false, 'test.failed'],
-  ])('a failure of the planning is over when the test search of a range that is too new has succeeded (%s)', async (isTried, code) => {
-    const world = new WorkWorld();
-    const down = failure();
-    world.planning = () => Promise.reject(down);
-    expect(await world.advance()).toMatchObject({ lastError: down });
-    world.planning = (_, { jobs: { signal }, onWait }) => {
-      onWait?.({ settlesAtMs: world.clock.now() + hourMs, isTried });
-      return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-    };
-    await world.clock.advance(60_000);
-    const { lastError, waitsFor } = await world.advance();
-    expect([lastError?.code, waitsFor?.kind]).toEqual([code, 'settling']);
-  });
+  ])(
+    'a failure of the planning is over after the test search of a range that is too new (%s)',
+    async (isTried, code) => {
+      const world = new WorkWorld();
+      const down = failure();
+      world.planning = () => Promise.reject(down);
+      expect(await world.advance()).toMatchObject({ lastError: down });
+      world.planning = (_, { jobs: { signal }, onWait }) => {
+        onWait?.({ settlesAtMs: world.clock.now() + hourMs, isTried });
+        return new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      };
+      await world.clock.advance(60_000);
+      const { lastError, waitsFor } = await world.advance();
+      expect([lastError?.code, waitsFor?.kind]).toEqual([code, 'settling']);
+    },
+  );
 
   test('a planning is costly to abort while its searches run, but not during a test search', async () => {
     const world = new WorkWorld();
