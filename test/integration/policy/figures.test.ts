@@ -10,17 +10,14 @@ import { before, canary, hourMs, rest, staged, target } from './staged-world.ts'
 
 type Status = CollectorVersionPolicyStatus;
 
-/** Reads the two numbers of a text: `11 of 23` gives [11, 23]. */
-function pairIn(text: string | undefined): readonly number[] {
-  return (/^(\d+) of (\d+)/.exec(text ?? '') ?? []).slice(1).map(Number);
+/** Reads the number of failures at the start of a text: `11 failures in …` gives 11. NaN if there is none. */
+function failuresIn(text = ''): number {
+  return Number(/^(\d+) failures?\b/.exec(text)?.[1]);
 }
 
-/**
- * Returns the numbers of a message that describe the present: those after the word `now`, or the first ones if the message has no
- * such word.
- */
-function presentIn(text = ''): readonly number[] {
-  return pairIn(/now (.*)/.exec(text)?.[1] ?? text);
+/** Returns the present number of failures in a message: the one after the word `now`, or the first one without this word. */
+function presentIn(text = ''): number {
+  return failuresIn(/now (.*)/.exec(text)?.[1] ?? text);
 }
 
 const breaking = (duration: string, share = 0.5) => ({
@@ -46,19 +43,18 @@ describe('H3: a rollout that failures stopped', () => {
     const told = recordTold<Status>(world.api, 'production');
     world.start();
     expect(await untilReason('RolloutStopped')).toBe(true);
-    const atStop = pairIn(world.ready('production')?.message);
+    const atStop = failuresIn(world.ready('production')?.message);
     const stopped = status()?.rollout?.stopped;
     await world.clock.advance(hourMs);
     const message = world.ready('production')?.message;
-    const [failed = 0, finished = 0] = presentIn(message);
-    expect(failed).toBeGreaterThan(atStop[0] ?? Number.NaN);
-    expect([failed, finished]).toEqual([stage('all')?.failedAttempts, 40]);
-    expect(pairIn(message)).toEqual(atStop);
-    expect(pairIn(stopped?.message)).toEqual(atStop);
+    expect(presentIn(message)).toBeGreaterThan(atStop);
+    expect(presentIn(message)).toBe(stage('all')?.failedAttempts);
+    expect(failuresIn(message)).toBe(atStop);
+    expect(failuresIn(stopped?.message)).toBe(atStop);
     expect(status()?.rollout?.stopped).toEqual(stopped);
     for (const one of told.statuses.filter(({ rollout }) => rollout?.stopped)) {
       const ready = one.conditions?.find(({ type }) => type === 'Ready');
-      expect(presentIn(ready?.message)[0]).toBe(one.stages?.[0]?.failedAttempts);
+      expect(presentIn(ready?.message)).toBe(one.stages?.[0]?.failedAttempts);
     }
   });
 
@@ -78,7 +74,8 @@ describe('H3: a rollout that failures stopped', () => {
     expect(await untilReason('NoCollectorsMatched')).toBe(true);
     patch({ spec: { selector: { matchNames: null } } });
     expect(await untilReason('RolloutStopped')).toBe(true);
-    expect(presentIn(world.ready('production')?.message)).toEqual(presentIn(told));
+    expect(presentIn(told)).toBeGreaterThan(0);
+    expect(presentIn(world.ready('production')?.message)).toBe(presentIn(told));
     expect(status()?.rollout?.stopped).toEqual(stopped);
   });
 

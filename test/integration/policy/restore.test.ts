@@ -167,7 +167,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     expect(await untilReason('RolloutStopped', hourMs)).toBe(true);
     await world.clock.advance(2 * hourMs);
     expect(tasks()).toHaveLength(count);
-    expect(status()?.rollout?.stopped?.message).toContain('1 of 9 attempts of the rollout failed');
+    expect(status()?.rollout?.stopped?.message).toContain('1 failure in the rollout');
   });
 
   const extents = [
