@@ -164,4 +164,27 @@ describe('a schedule', () => {
       before,
     );
   });
+
+  const late = messages.map((message, index) => ({ ...message, received: message.at + (index % 10) * 13 * minuteMs }));
+  const untilMs = startMs + 12 * hourMs;
+
+  test('misses no late message by receipt time', async () => {
+    const world = new ScheduleWorld({ messages: late });
+    world.add({}, { byReceiptTime: true });
+    world.start();
+    await world.world.clock.advance(12.5 * hourMs);
+    const byReceipt = late.map(({ received, raw }) => ({ at: received, raw }));
+    expect(world.rows()).toEqual(textsIn(byReceipt, { fromMs: startMs, toMs: untilMs }));
+  });
+
+  test('misses exactly the messages later than settleDelay by message time', async () => {
+    const world = new ScheduleWorld({ messages: late, hidesFuture: true });
+    world.add({}, { settleDelay: '30m' });
+    world.start();
+    await world.world.clock.advance(12.75 * hourMs);
+    const hourEndMs = (at: number) => Math.floor(at / hourMs + 1) * hourMs;
+    const inTime = late.filter(({ at, received }) => received <= hourEndMs(at) + 30 * minuteMs);
+    expect(inTime.length).toBeLessThan(late.length);
+    expect(world.rows()).toEqual(textsIn(inTime, { fromMs: startMs, toMs: untilMs }));
+  });
 });

@@ -11,6 +11,8 @@ import { MemoryDestination, MemoryStore } from '../../support/memory-destination
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { exportDefaults, exportsPath, type Replica, World } from '../../support/world.ts';
 
+export { exportsPath };
+
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
@@ -43,6 +45,8 @@ export interface ScheduleWorldOptions {
   readonly messages?: readonly Message[];
   readonly scenario?: Scenario;
   readonly epochMs?: number;
+  /** True if searches find only messages that the service has received. By default they find all messages. */
+  readonly hidesFuture?: boolean;
 }
 
 export class ScheduleWorld {
@@ -52,11 +56,15 @@ export class ScheduleWorld {
   readonly #destinations = new Set<MemoryDestination>();
   #processes = 0;
 
-  constructor({ messages = [], scenario = {}, epochMs = startMs }: ScheduleWorldOptions = {}) {
+  constructor({ messages = [], scenario = {}, epochMs = startMs, hidesFuture = false }: ScheduleWorldOptions = {}) {
+    const clock = new VirtualClock(epochMs);
+    const data = new RowData(messages);
+    const receivedData = () => new RowData(messages.filter(({ at, received = at }) => received <= clock.now()));
+    const { fields } = data;
     this.world = new World({
-      clock: new VirtualClock(epochMs),
+      clock,
       scenario: { builds: ['19.100-1'], ...scenario },
-      logData: () => new RowData(messages),
+      logData: () => (hidesFuture ? { fields, search: (range, filter) => receivedData().search(range, filter) } : data),
       exports: {
         places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
         writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
