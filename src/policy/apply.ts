@@ -14,31 +14,22 @@ import { requeue } from '../controller/reconciler.ts';
 import { areCountsCurrent, type Decision, figuresOf } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
 import { rolloutStarted, stageEvents } from './ledger/rollout-header.ts';
+import type { PolicyRuntime } from './policy-runtime.ts';
 import type { NextBuild } from './rollout/target.ts';
-import type { RuntimeParts } from './runtime-parts.ts';
 import { healthOf } from './status/health.ts';
 import { staysUntilClaimed, stillHolds } from './status/shown-verdict.ts';
 
 export class Applier {
-  readonly #parts: RuntimeParts;
-  #isOutdated = false;
+  readonly #runtime: PolicyRuntime;
 
-  constructor(parts: RuntimeParts) {
-    this.#parts = parts;
-  }
-
-  /**
-   * Whether the status of the policy is outdated because the last decision left the write of the status to the next decision
-   * (H3).
-   */
-  get isOutdated(): boolean {
-    return this.#isOutdated;
+  constructor(runtime: PolicyRuntime) {
+    this.#runtime = runtime;
   }
 
   async apply(policy: CollectorVersionPolicy, gathered: Ready, decision: Decision): Promise<Result> {
-    this.#isOutdated = false;
-    const { kept, posting, tasks, duration, owner, publisher, binding } = this.#parts;
-    const { host, turns } = this.#parts.environment;
+    this.#runtime.isStatusOutdated = false;
+    const { kept, posting, tasks, duration, owner, publisher, binding } = this.#runtime;
+    const { host, turns } = this.#runtime.environment;
     const { bound, began, nextBuild, received, input } = gathered;
     const before = input.ledger.header;
     const hasChanged = began || decision.changes.length > 0 || decision.header !== before;
@@ -72,8 +63,8 @@ export class Applier {
     }
     // The stored changes may have made the counts of collectors outdated. The next decision counts
     // the collectors again and changes nothing in the ledger, so its counts are correct.
-    this.#isOutdated = !areCountsCurrent(input, decision);
-    if (this.#isOutdated) return requeue(0, false);
+    this.#runtime.isStatusOutdated = !areCountsCurrent(input, decision);
+    if (this.#runtime.isStatusOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
     // A directory run that is about to end writes the status of its policies without delay, so that
     // the final counts are shown.
@@ -86,9 +77,9 @@ export class Applier {
    * keeps its previous counts.
    */
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
-    this.#isOutdated = false;
+    this.#runtime.isStatusOutdated = false;
     const { problem, notOffered, tooYoung, soFar } = unready;
-    const { publisher, environment } = this.#parts;
+    const { publisher, environment } = this.#runtime;
     const policy = publisher.latest(given);
     const targetVersion = policy.spec.target.version;
     const found = healthOf({
@@ -119,12 +110,12 @@ export class Applier {
    * Milliseconds until the next candidate build reaches its minimum age (`minAge`); Infinity when the policy waits for no build.
    */
   #untilMs(nextBuild: NextBuild | undefined): number {
-    return nextBuild ? nextBuild.atMs - this.#parts.environment.clock.now() : Infinity;
+    return nextBuild ? nextBuild.atMs - this.#runtime.environment.clock.now() : Infinity;
   }
 
   async #write({ bound: { ownership } }: Ready, decision: Decision): Promise<void> {
     const { changes, post } = decision;
-    const { kept, memberIndex, posting, tasks, owner, environment } = this.#parts;
+    const { kept, memberIndex, posting, tasks, owner, environment } = this.#runtime;
     try {
       await kept.write(decision, ownership);
     } catch (error) {
@@ -147,14 +138,14 @@ export class Applier {
     { bound: { account, listing }, input: { ledger } }: Ready,
     { watch, isAtRest, state: { analysis } }: Decision,
   ): void {
-    listing.rest(this.#parts.owner.uid, { share: watch.sweepShare, isAtRest });
-    if (isAtRest) this.#parts.rest();
+    listing.rest(this.#runtime.owner.uid, { share: watch.sweepShare, isAtRest });
+    if (isAtRest) this.#runtime.rest();
     for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
     if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
-    this.#parts.messages.count(account.searches, analysis);
+    this.#runtime.messages.count(account.searches, analysis);
     for (const id of watch.tasks) {
       const taskId = ledger.entry(id)?.open?.taskId;
-      if (taskId !== undefined) this.#parts.tasks.read(account.service, id, taskId);
+      if (taskId !== undefined) this.#runtime.tasks.read(account.service, id, taskId);
     }
   }
 }

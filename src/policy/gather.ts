@@ -16,9 +16,9 @@ import type { PostOutcome } from './attempts/attempt.ts';
 import type { ReceivedOutcome } from './attempts/posting.ts';
 import type { DecideInput, Observation } from './decide-input.ts';
 import type { Ledger } from './ledger/ledger.ts';
+import type { PolicyRuntime } from './policy-runtime.ts';
 import { SeenBuilds } from './rollout/seen-builds.ts';
 import { isCandidate, minAgeMs, type NextBuild, resolveTarget, type TargetVerdict } from './rollout/target.ts';
-import type { RuntimeParts } from './runtime-parts.ts';
 import type { Bound } from './service-binding.ts';
 import { findOverlap } from './status/describe.ts';
 import type { SoFar } from './status/shown-verdict.ts';
@@ -63,7 +63,7 @@ type Found = Pick<Ready, 'bound' | 'began' | 'nextBuild'> &
   Pick<Observation, 'problem' | 'notOffered' | 'awaitsBuild'>;
 
 export class Gatherer {
-  readonly #parts: RuntimeParts;
+  readonly #runtime: PolicyRuntime;
   readonly #seenBuilds: SeenBuilds;
   #seenSinceMs: ReadonlyMap<string, number> | undefined;
   #handledRequest: string | undefined;
@@ -72,15 +72,15 @@ export class Gatherer {
    * Creates the object that collects the input of decisions about one policy.
    * @param policy the policy when the runtime began; its annotations at that time count as applied
    */
-  constructor(parts: RuntimeParts, policy: CollectorVersionPolicy) {
-    this.#parts = parts;
-    this.#seenBuilds = new SeenBuilds(parts.environment.host.ledgers, parts.owner);
+  constructor(runtime: PolicyRuntime, policy: CollectorVersionPolicy) {
+    this.#runtime = runtime;
+    this.#seenBuilds = new SeenBuilds(runtime.environment.host.ledgers, runtime.owner);
     this.#handledRequest = policy.status?.lastHandledReconcileAt;
   }
 
   async gather(policy: CollectorVersionPolicy): Promise<Ready | Unready> {
-    const { binding, kept, memberIndex: keptMembers, owner } = this.#parts;
-    const { turns } = this.#parts.environment;
+    const { binding, kept, memberIndex: keptMembers, owner } = this.#runtime;
+    const { turns } = this.#runtime.environment;
     const before = binding.bound;
     const { credentialsSecretRef, resyncInterval } = policy.spec;
     const secret = { namespace: owner.namespace, name: credentialsSecretRef.name };
@@ -130,7 +130,7 @@ export class Gatherer {
    * not open in the ledger (U3).
    */
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<void> {
-    const { kept, tasks } = this.#parts;
+    const { kept, tasks } = this.#runtime;
     const isReadAnew = kept.known === undefined;
     await kept.load(policy, bound);
     const ledger = kept.known;
@@ -143,7 +143,7 @@ export class Gatherer {
    */
   #verdict({ spec, status }: CollectorVersionPolicy, { listing }: Bound): TargetVerdict | undefined {
     const builds = listing.builds();
-    const { kept, environment } = this.#parts;
+    const { kept, environment } = this.#runtime;
     const current = kept.known?.header.target ?? status?.targetVersion;
     const past = { current, seenSinceMs: this.#seenSinceMs ?? new Map(), wallMs: environment.clock.now() };
     return builds && resolveTarget(spec.target, builds.list, past);
@@ -157,13 +157,13 @@ export class Gatherer {
       service: account.serviceId,
       builds,
       isCandidate: (version) => isCandidate(target, version),
-      wallMs: this.#parts.environment.clock.now(),
+      wallMs: this.#runtime.environment.clock.now(),
     });
   }
 
   #ready(policy: CollectorVersionPolicy, found: Found): Ready {
-    const { binding, kept, posting, tasks, messages, publisher, duration, calendar } = this.#parts;
-    const { host, clock, settings, turns, draining } = this.#parts.environment;
+    const { binding, kept, posting, tasks, messages, publisher, duration, calendar } = this.#runtime;
+    const { host, clock, settings, turns, draining } = this.#runtime.environment;
     const { bound, began, nextBuild, ledger, memberIndex, ...observed } = found;
     const claims = turns.heldBy(bound.account.serviceId);
     const received = { posted: new Map(posting.received), tasks: new Map(tasks.readings) };
@@ -206,7 +206,7 @@ export class Gatherer {
     problem: LogfleetError | undefined,
     notOffered: string | undefined,
   ): Unready {
-    const { kept } = this.#parts;
+    const { kept } = this.#runtime;
     const isRollingBack = kept.known?.header.stop?.kind === 'rollback';
     const sameService = kept.tellsOf(account.serviceId);
     const soFar = { target, sameService, answered: listing.builds() !== undefined };
@@ -218,7 +218,7 @@ export class Gatherer {
    * claims.
    */
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
-    const { environment, owner } = this.#parts;
+    const { environment, owner } = this.#runtime;
     const { turns } = environment;
     turns.troubled(owner.uid);
     turns.excuse(policy);
@@ -227,7 +227,7 @@ export class Gatherer {
 
   /** Requests the list of builds and the list of collectors when they are unknown, or when a person asked for a refresh. */
   #refresh(policy: CollectorVersionPolicy, listing: FleetListing): void {
-    const nowMs = this.#parts.environment.clock.monotonic();
+    const nowMs = this.#runtime.environment.clock.monotonic();
     const requested = policy.metadata.annotations[annotations.requestedAt];
     const now = requested !== undefined && requested !== this.#handledRequest;
     if (now) {
@@ -253,7 +253,7 @@ export class Gatherer {
   }
 
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
-    const { kept, memberIndex } = this.#parts;
+    const { kept, memberIndex } = this.#runtime;
     const before = kept.known;
     // Final counts of the former rollout, which ends here. This process may not have evaluated that
     // rollout, so they are computed now.

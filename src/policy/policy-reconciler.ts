@@ -6,14 +6,34 @@
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Metrics } from '../base/metrics.ts';
-import type { Reconciler, Result } from '../controller/reconciler.ts';
+import { type Reconciler, type Result, requeue } from '../controller/reconciler.ts';
 import { Fleets } from '../fleet/fleets.ts';
 import type { ResourceKey, ResourceSource } from '../host/host.ts';
+import { Applier } from './apply.ts';
+import { decide } from './decide.ts';
+import { Gatherer, type Ready, type Unready } from './gather.ts';
 import { ClaimTurns } from './members/claim-turns.ts';
 import type { PolicyEnvironment } from './policy-environment.ts';
-import { type OnlyLook, PolicyRuntime } from './policy-runtime.ts';
+import { PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
 import { PolicyMetrics } from './status/policy-metrics.ts';
+
+/**
+ * Called instead of applying a decision, with what is known about the policy. The runtime then sends no POST and
+ * writes nothing.
+ */
+export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
+
+/**
+ * Interval in ms between the reports of a process that only observes. It writes nothing, so fewer events trigger its reports.
+ */
+const lookAgainMs = 1_000;
+/** Policy in this process: its state, and the first and last step of its decisions. */
+interface Running {
+  readonly runtime: PolicyRuntime;
+  readonly gatherer: Gatherer;
+  readonly applier: Applier;
+}
 
 export interface PolicyReconcilerOptions
   extends Pick<PolicyEnvironment, 'host' | 'accounts' | 'clock' | 'log' | 'enqueue'> {
@@ -27,7 +47,7 @@ export class PolicyReconciler implements Reconciler {
   readonly #options: PolicyReconcilerOptions;
   readonly #environment: PolicyEnvironment;
   readonly #source: ResourceSource<CollectorVersionPolicy>;
-  readonly #runtimes = new Map<string, PolicyRuntime>();
+  readonly #running = new Map<string, Running>();
   readonly #metrics: PolicyMetrics;
   readonly #unsubscribe: readonly (() => void)[];
   #term = 0;
@@ -52,7 +72,7 @@ export class PolicyReconciler implements Reconciler {
     };
     this.#unsubscribe = [
       host.subscribeSettings(() => {
-        for (const { owner } of this.#runtimes.values()) enqueue(owner);
+        for (const { runtime } of this.#running.values()) enqueue(runtime.owner);
       }),
       this.#source.subscribe((key) => {
         const policy = this.#source.get(key);
@@ -69,18 +89,29 @@ export class PolicyReconciler implements Reconciler {
     this.#followLeadership();
     const policy = this.#source.get(key);
     const name = keyText(key);
-    if (policy?.metadata.uid !== this.#runtimes.get(name)?.owner.uid) this.#retire(key);
+    if (policy?.metadata.uid !== this.#running.get(name)?.runtime.owner.uid) this.#retire(key);
     if (!policy) return { kind: 'settled' };
-    const runtime = this.#runtimes.get(name) ?? this.#begin(name, policy);
+    const running = this.#running.get(name) ?? this.#begin(name, policy);
     try {
-      return await runtime.reconcile(policy);
+      return await this.#decide(policy, running);
     } catch (error) {
       // After an error, the data in memory may differ from the stored data, so the runtime reads it again.
-      runtime.doubt();
+      running.runtime.doubt();
       throw error;
     } finally {
       this.#measure(key);
     }
+  }
+
+  async #decide(policy: CollectorVersionPolicy, { gatherer, applier }: Running): Promise<Result> {
+    const { onlyLook } = this.#options;
+    const gathered = await gatherer.gather(policy);
+    if (onlyLook) {
+      onlyLook(policy, gathered);
+      return requeue(gathered.kind === 'unready' ? lookAgainMs : Infinity, true);
+    }
+    if (gathered.kind === 'unready') return applier.report(policy, gathered);
+    return applier.apply(policy, gathered, decide(gathered.input));
   }
 
   /**
@@ -89,12 +120,12 @@ export class PolicyReconciler implements Reconciler {
    */
   drain(): void {
     this.#draining = true;
-    for (const runtime of this.#runtimes.values()) if (!runtime.quiet()) this.#options.enqueue(runtime.owner);
+    for (const { runtime } of this.#running.values()) if (!runtime.quiet()) this.#options.enqueue(runtime.owner);
   }
 
   /** Whether every upgrade POST was answered and its outcome is stored. */
   drained(): boolean {
-    return [...this.#runtimes.values()].every((runtime) => runtime.quiet());
+    return [...this.#running.values()].every(({ runtime }) => runtime.quiet());
   }
 
   async close(): Promise<void> {
@@ -115,25 +146,26 @@ export class PolicyReconciler implements Reconciler {
   }
 
   #closeAll(): void {
-    for (const runtime of this.#runtimes.values()) runtime.close();
-    this.#runtimes.clear();
+    for (const { runtime } of this.#running.values()) runtime.close();
+    this.#running.clear();
     this.#environment.fleets.reset();
   }
 
-  #begin(name: string, policy: CollectorVersionPolicy): PolicyRuntime {
-    const runtime = new PolicyRuntime(policy, this.#environment, this.#options.onlyLook);
-    this.#runtimes.set(name, runtime);
+  #begin(name: string, policy: CollectorVersionPolicy): Running {
+    const runtime = new PolicyRuntime(policy, this.#environment);
+    const running = { runtime, gatherer: new Gatherer(runtime, policy), applier: new Applier(runtime) };
+    this.#running.set(name, running);
     this.#environment.turns.expect(policy);
-    return runtime;
+    return running;
   }
 
   #retire(key: ResourceKey): void {
     const name = keyText(key);
-    const runtime = this.#runtimes.get(name);
+    const { runtime } = this.#running.get(name) ?? {};
     if (runtime) {
       runtime.close();
       this.#environment.fleets.retire(runtime.owner.uid);
-      this.#runtimes.delete(name);
+      this.#running.delete(name);
     }
     this.#metrics.forget(key);
     this.#environment.turns.forget(key, runtime?.owner.uid);

@@ -1,6 +1,5 @@
 /**
- * Runtime of one policy in this process, for one resource (by uid) and one term of leadership. For each decision it runs `gather`
- * (collect the input), `decide` and `apply`.
+ * State of one policy in this process, for one resource (by uid) and one term of leadership. `gather` and `apply` use it.
  *
  * Invariant: the runtime keeps two kinds of data. Copies of stored data (the ledger and the index of members) are read again when
  * they may be outdated (`doubt`). Facts from the service (outcomes of POSTs, durations of upgrades) are kept.
@@ -8,40 +7,24 @@
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
 import { pausedByOf, upgradesBlockedOf } from '../controller/pauses.ts';
-import type { Result } from '../controller/reconciler.ts';
-import { requeue } from '../controller/reconciler.ts';
 import type { OwnerRef } from '../host/host.ts';
 import { MessageCounter } from './analysis/message-counter.ts';
-import { Applier } from './apply.ts';
 import { Posting, type PostingPolicy } from './attempts/posting.ts';
 import { TaskReadings } from './attempts/task-reading.ts';
 import { UpgradeDuration } from './attempts/upgrade-duration.ts';
-import { decide } from './decide.ts';
-import { Gatherer, type Ready, type Unready } from './gather.ts';
 import { KeptLedger } from './ledger/kept-ledger.ts';
 import { type Entry, goesOn, wantedVersion } from './ledger/ledger.ts';
 import { KeptMemberIndex } from './members/kept-member-index.ts';
 import type { PolicyEnvironment } from './policy-environment.ts';
 import { asksToAbort } from './rollout/annotation-actions.ts';
-import type { RuntimeParts } from './runtime-parts.ts';
 import { KeptCalendar } from './schedule/maintenance-calendar.ts';
 import { type Bound, ServiceBinding } from './service-binding.ts';
 import { StatusPublisher } from './status/status-publisher.ts';
 
-/**
- * Called instead of applying a decision, with what is known about the policy. The runtime then sends no POST and
- * writes nothing.
- */
-export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
-
-/**
- * Interval in ms between the reports of a process that only observes. It writes nothing, so fewer events trigger its reports.
- */
-const lookAgainMs = 1_000;
 /** Time in ms for which outcomes of POSTs are collected before they are stored together, unless another step waits for them. */
 const outcomeDelayMs = 1_000;
 
-export class PolicyRuntime implements RuntimeParts, PostingPolicy {
+export class PolicyRuntime implements PostingPolicy {
   readonly environment: PolicyEnvironment;
   readonly owner: OwnerRef;
   readonly binding: ServiceBinding;
@@ -51,40 +34,26 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
   readonly publisher: StatusPublisher;
   readonly duration = new UpgradeDuration();
   readonly calendar = new KeptCalendar();
+  /** Whether the last decision left the write of the status to the next decision (H3). */
+  isStatusOutdated = false;
   readonly #term: number;
-  readonly #gatherer: Gatherer;
-  readonly #applier: Applier;
-  readonly #onlyLook: OnlyLook | undefined;
   #posting: Posting | undefined;
   #tasks: TaskReadings | undefined;
   #newsTimer: Timer | undefined;
   #closed = false;
 
-  constructor(policy: CollectorVersionPolicy, environment: PolicyEnvironment, onlyLook?: OnlyLook) {
+  constructor(policy: CollectorVersionPolicy, environment: PolicyEnvironment) {
     const { namespace, name, uid } = policy.metadata;
     const { host, clock, settings, draining } = environment;
     this.environment = environment;
     this.owner = { kind: 'CollectorVersionPolicy', namespace, name, uid };
     this.#term = host.leadership.term();
-    this.#onlyLook = onlyLook;
     this.binding = new ServiceBinding(environment, this.owner, () => this.enqueue());
     this.kept = new KeptLedger({ store: host.ledgers, clock, owner: this.owner });
     this.memberIndex = new KeptMemberIndex(environment, uid);
     this.messages = new MessageCounter(clock, this);
     const intervalMs = settings.statusIntervalMs;
     this.publisher = new StatusPublisher({ host, clock, intervalMs, owner: this.owner, draining });
-    this.#gatherer = new Gatherer(this, policy);
-    this.#applier = new Applier(this);
-  }
-
-  async reconcile(policy: CollectorVersionPolicy): Promise<Result> {
-    const gathered = await this.#gatherer.gather(policy);
-    if (this.#onlyLook) {
-      this.#onlyLook(policy, gathered);
-      return requeue(gathered.kind === 'unready' ? lookAgainMs : Infinity, true);
-    }
-    if (gathered.kind === 'unready') return this.#applier.report(policy, gathered);
-    return this.#applier.apply(policy, gathered, decide(gathered.input));
   }
 
   get posting(): Posting {
@@ -117,7 +86,7 @@ export class PolicyRuntime implements RuntimeParts, PostingPolicy {
 
   /** Whether every upgrade POST was answered and its outcome is stored in the ledger and shown in status. */
   quiet(): boolean {
-    return this.#posting?.isIdle !== false && !this.publisher.heldBack && !this.#applier.isOutdated;
+    return this.#posting?.isIdle !== false && !this.publisher.heldBack && !this.isStatusOutdated;
   }
 
   /**
