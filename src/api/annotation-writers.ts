@@ -7,21 +7,11 @@
  */
 import { isRecord } from '../base/record.ts';
 import { annotations } from './annotations.ts';
-import type { AnnotationWriter, AnnotationWriters, ObjectMeta } from './kinds.ts';
+import type { AnnotationWriter, AnnotationWriters } from './kinds.ts';
 
 /** Maximum length of a writer's name in status, equal to the API server's limit for a field manager. */
 const maxManagerLength = 128;
 const ownAnnotations: readonly string[] = Object.values(annotations);
-
-/**
- * Returns the writer of an annotation. Returns undefined if the resource lacks the annotation or its writer is unknown.
- */
-export function annotationWriter(
-  metadata: Pick<ObjectMeta, 'annotationWriters'>,
-  annotation: string,
-): AnnotationWriter | undefined {
-  return metadata.annotationWriters?.[annotation];
-}
 
 /**
  * Reads the writers of logfleet's annotations from `metadata.managedFields` of an API server. Returns undefined if there are none.

@@ -41,11 +41,7 @@ function renderLine(options: TextLogOptions, level: LogLevel, message: string, f
   const shownLevel = options.colors ? `\u001b[${color[level]}m${label}\u001b[39m` : label;
   const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);
   const shownFields = pairs.map(([name, value]) => `${escapeControls(name)}=${renderValue(value)}`).join(' ');
-  const line = [
-    time,
-    shownLevel,
-    shownFields === '' ? escapeControls(message) : `${escapeControls(message)}  ${shownFields}`,
-  ].join(' ');
+  const line = `${time} ${shownLevel} ${escapeControls(message)}${shownFields === '' ? '' : `  ${shownFields}`}`;
   const stacks = pairs.filter(([, value]) => value instanceof Error && isUnexpected(value));
   return `${[line, ...stacks.flatMap(([, value]) => renderStack(renderError(value)))].join('\n')}\n`;
 }

@@ -25,10 +25,7 @@ export function duration(text: string): number {
 
 /** Returns the environment variable that replaces a flag, such as `LOGFLEET_HEALTH_LISTEN` for `--health-listen`. */
 export function variableOf(option: Option): string {
-  return `LOGFLEET_${option
-    .attributeName()
-    .replace(/[A-Z]/g, (letter) => `_${letter}`)
-    .toUpperCase()}`;
+  return `LOGFLEET_${option.name().replace(/^no-/, '').replaceAll('-', '_').toUpperCase()}`;
 }
 
 /** Parsers of flags that can be repeated. */

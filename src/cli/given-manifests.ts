@@ -30,12 +30,8 @@ export function areValid(
   render: (finding: PlacedFinding) => string | undefined = renderFinding,
 ): boolean {
   const { findings } = checkManifests(sources, checkCredentialsSecret, systemClock.now());
-  stderr.write(
-    findings
-      .map((finding) => render(finding))
-      .map((line) => (line === undefined ? '' : `${line}\n`))
-      .join(''),
-  );
+  const lines = findings.map((finding) => render(finding)).filter((line) => line !== undefined);
+  stderr.write(lines.map((line) => `${line}\n`).join(''));
   return !findings.some(({ severity }) => severity === 'error');
 }
 

@@ -40,12 +40,12 @@ function renderJson(findings: readonly PlacedFinding[]): string {
 function renderSummary({ findings, checked, passedOver }: ManifestReport, files: number): string {
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   const warnings = findings.length - errors;
+  const success = checked === 0 ? 'nothing to check' : 'all valid';
   const parts = [
     `${counted(checked, 'resource')} in ${counted(files, 'file')}`,
-    errors === 0 ? 'all valid' : counted(errors, 'error'),
+    errors === 0 ? success : counted(errors, 'error'),
     ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
     ...(passedOver > 0 ? [`${counted(passedOver, 'document')} of other kinds ignored`] : []),
   ];
-  if (checked === 0) parts[1] = errors === 0 ? 'nothing to check' : counted(errors, 'error');
   return parts.join(', ');
 }

@@ -95,57 +95,47 @@ export function renderProgressBar(part: number, width: number, paint: Paint): st
   return `[${paint('green', inside)}${' '.repeat(room - inside.length)}]`;
 }
 
-interface Piece {
+interface TimeRange {
   readonly startMs: number;
-  /** End of this slice of the histogram's time range; the end itself is excluded. */
+  /** End of the time range; the end itself is excluded. */
   readonly endMs: number;
+}
+
+/** Part of a histogram's time range, with its number of rows. */
+interface Piece extends TimeRange {
   readonly count: number;
 }
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
-/** Character for a slice of the time range whose number of rows is unknown. */
+/** Character for a column whose number of rows is unknown. */
 const unknown = '·';
 const empty = ' ';
 
-/** Renders a histogram of rows over time in `width` columns. The rows of a slice of time are distributed evenly over its columns. */
-export function renderHistogram(
-  pieces: readonly Piece[],
-  range: { readonly startMs: number; readonly endMs: number },
-  width: number,
-): string {
-  const columns = slices(pieces, range, width);
-  const highest = Math.max(...columns.map(({ rows }) => rows));
-  return columns.map(({ rows, isKnown }) => mark(rows, isKnown, highest)).join('');
+/** Renders a histogram of rows over time in `width` columns. The rows of a piece are distributed evenly over its columns. */
+export function renderHistogram(pieces: readonly Piece[], range: TimeRange, width: number): string {
+  const lengthMs = (range.endMs - range.startMs) / width;
+  const columns = Array.from({ length: width }, (_, column) => {
+    const startMs = range.startMs + column * lengthMs;
+    return rowsWithin({ startMs, endMs: startMs + lengthMs }, pieces);
+  });
+  const highest = Math.max(...columns.map((rows) => rows ?? 0));
+  return columns.map((rows) => (rows === undefined ? unknown : block(rows, highest))).join('');
 }
 
-function mark(rows: number, isKnown: boolean, highest: number): string {
-  if (!isKnown) return unknown;
+function block(rows: number, highest: number): string {
   if (rows === 0) return empty;
-  // A slice with at least one row is always visible as a block.
+  // Any number of rows above 0 is visible as a block.
   return heights[Math.max(0, Math.ceil((rows / highest) * heights.length) - 1)] ?? heights[0];
 }
 
-interface Slice {
-  readonly rows: number;
-  readonly isKnown: boolean;
-}
-
-function slices(
-  pieces: readonly Piece[],
-  { startMs, endMs }: { readonly startMs: number; readonly endMs: number },
-  width: number,
-): readonly Slice[] {
-  const lengthMs = (endMs - startMs) / width;
-  return Array.from({ length: width }, (_, column) => {
-    const fromMs = startMs + column * lengthMs;
-    const toMs = fromMs + lengthMs;
-    let [rows, knownMs] = [0, 0];
-    for (const piece of pieces) {
-      const sharedMs = Math.min(toMs, piece.endMs) - Math.max(fromMs, piece.startMs);
-      if (sharedMs <= 0) continue;
-      knownMs += sharedMs;
-      rows += (piece.count * sharedMs) / Math.max(1, piece.endMs - piece.startMs);
-    }
-    return { rows, isKnown: knownMs * 2 >= lengthMs || rows > 0 };
-  });
+/** Returns the number of rows in a column. Undefined if the number is unknown for most of its time and no row is known. */
+function rowsWithin({ startMs, endMs }: TimeRange, pieces: readonly Piece[]): number | undefined {
+  let [rows, knownMs] = [0, 0];
+  for (const piece of pieces) {
+    const sharedMs = Math.min(endMs, piece.endMs) - Math.max(startMs, piece.startMs);
+    if (sharedMs <= 0) continue;
+    knownMs += sharedMs;
+    rows += (piece.count * sharedMs) / Math.max(1, piece.endMs - piece.startMs);
+  }
+  return knownMs * 2 >= endMs - startMs || rows > 0 ? rows : undefined;
 }

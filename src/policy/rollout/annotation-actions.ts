@@ -3,7 +3,6 @@
  * effect once, in the rollout that it names, and is recorded with its author. The record is in the ledger's header, because
  * annotations may be removed later.
  */
-import { annotationWriter } from '../../api/annotation-writers.ts';
 import { annotations, parseApproval, parseRolloutRequest } from '../../api/annotations.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy, ObjectMeta } from '../../api/kinds.ts';
@@ -57,7 +56,7 @@ export function applyAnnotations(
   const retry = newRequest(metadata, 'retry', header);
   const aborted = (before: LedgerHeader): LedgerHeader => {
     if (abort === undefined) return before;
-    const by = annotationWriter(metadata, annotations.abort)?.by;
+    const by = metadata.annotationWriters?.[annotations.abort]?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
     const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
     // Some collectors may have been rolled back before this stop, so the rollout begins again with its first
@@ -112,7 +111,7 @@ function requestOf(metadata: ObjectMeta, annotation: string, { rolloutId }: Ledg
 }
 
 function whoAndWhen(metadata: ObjectMeta, annotation: string, wallMs: number): Pick<ActionRecord, 'atMs' | 'by'> {
-  const { by, atMs = wallMs } = annotationWriter(metadata, annotation) ?? {};
+  const { by, atMs = wallMs } = metadata.annotationWriters?.[annotation] ?? {};
   return { atMs, ...(by === undefined ? {} : { by }) };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { annotationWriter, readAnnotationWriters } from '../../../src/api/annotation-writers.ts';
+import { readAnnotationWriters } from '../../../src/api/annotation-writers.ts';
 import { annotations } from '../../../src/api/annotations.ts';
 
 const { approve, paused } = annotations;
@@ -19,7 +19,7 @@ function entry(manager: unknown, time: unknown, ...names: readonly string[]) {
 
 const readOf = (managedFields: unknown, name: string) => {
   const annotationWriters = readAnnotationWriters(managedFields);
-  return annotationWriter(annotationWriters ? { annotationWriters } : {}, name);
+  return annotationWriters?.[name];
 };
 
 describe('managed fields', () => {
