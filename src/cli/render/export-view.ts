@@ -44,9 +44,9 @@ const widestHistogram = 60;
 
 export const exportView: KindView<SearchExport> = {
   render: renderExport,
-  renderLine: renderExportLine,
-  // The number of rows changes all the time, so only the state and the progress are part of the key.
-  keyOf: (_, { summary }) => `${summary?.state} ${summary?.progress}`,
+  figuresOf,
+  // The number of rows changes all the time, so only the progress is part of the key.
+  keyOf: ({ summary }) => `${summary?.progress}`,
   waitOf: (status) => {
     const ready = conditionOf(status, 'Ready');
     return holds(status, 'Reconciling') && ready?.reason !== reasons.exporting ? ready?.message : undefined;
@@ -64,12 +64,11 @@ export const exportView: KindView<SearchExport> = {
 
 export function renderExport(resource: SearchExport, moment: Moment, options: ViewOptions): readonly string[] {
   const { status = {} } = resource;
-  const { width, height, colour } = options;
+  const { width, colour } = options;
   const rows = status.summary?.rows;
   const texts = (lines: readonly string[] = [], most: number, paint: Paint) =>
     lines.slice(0, most).map((line) => paint('yellow', printable(line)));
-  const levels = height === undefined ? [everything] : details;
-  return renderView(resource, moment, options, levels, ({ jobs, problems }, paint) => ({
+  return renderView(resource, moment, options, { all: everything, fitting: details }, ({ jobs, problems }, paint) => ({
     figure: rows === undefined ? undefined : `${rows} rows`,
     figures: [...coverage(status, width, paint), ...pace(status, moment, width)],
     wait: waiting(status),
@@ -85,12 +84,10 @@ export function renderExport(resource: SearchExport, moment: Moment, options: Vi
   }));
 }
 
-/** Renders the state of an export in one line, for outputs without a terminal. */
-export function renderExportLine(name: string, status: SearchExportStatus): string {
+function figuresOf(status: SearchExportStatus): string {
   const { summary, progress } = status;
   const done = progress && progress.intervalsDone > 0 ? renderDone(status) : undefined;
-  const parts = [summary?.progress && `${summary.progress} of the range`, done].filter(Boolean);
-  return `${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join('; ')}` : ''}`;
+  return [summary?.progress && `${summary.progress} of the range`, done].filter(Boolean).join('; ');
 }
 
 /** Renders the incomplete intervals of an export, one line each. */

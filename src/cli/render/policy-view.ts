@@ -46,8 +46,7 @@ const widestBar = 100;
 
 export const policyView: KindView<CollectorVersionPolicy> = {
   render: renderPolicy,
-  renderLine: renderSummaryLine,
-  keyOf: renderSummaryLine,
+  figuresOf,
   waitOf: policyWait,
   reasonOf: policyWait,
   inFlight: ({ collectors: { inProgress = 0 } = {} }) => {
@@ -59,10 +58,9 @@ export const policyView: KindView<CollectorVersionPolicy> = {
 export function renderPolicy(policy: CollectorVersionPolicy, moment: Moment, options: ViewOptions): readonly string[] {
   const status = withoutOldFigures(policy.status);
   const { nowMs, steps: { approve } = {} } = moment;
-  const { width, height } = options;
+  const { width } = options;
   const { collectors, rollout, tasks = [], summary } = status;
-  const levels = height === undefined ? [everything] : details;
-  return renderView(policy, moment, options, levels, (detail, paint) => {
+  return renderView(policy, moment, options, { all: everything, fitting: details }, (detail, paint) => {
     const fleet = collectors
       ? [renderBar(collectors, Math.min(width, widestBar), paint), ...renderLegend(collectors, width, paint)]
       : [];
@@ -95,19 +93,15 @@ function targetOf({ spec: { target }, status }: CollectorVersionPolicy): string 
   return version === undefined ? ` → ${target.channel}` : ` → ${version} (${target.channel})`;
 }
 
-/**
- * Renders the state of a policy in one line, for outputs without a terminal. The line changes only with the state or with a number of
- * collectors.
- */
-export function renderSummaryLine(name: string, status: CollectorVersionPolicyStatus): string {
+function figuresOf(status: CollectorVersionPolicyStatus): string {
   const { targetVersion, summary, collectors, rollout } = withoutOldFigures(status);
   const parts = [
     targetVersion && `target ${targetVersion}`,
     rollout?.stage && `stage ${rollout.stage}`,
     summary?.updated && `updated ${summary.updated}`,
     collectors && `in progress ${collectors.inProgress}, pending ${collectors.pending}, failed ${collectors.failed}`,
-  ].filter(Boolean);
-  return `${name}: ${summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join(', ')}` : ''}`;
+  ];
+  return parts.filter(Boolean).join(', ');
 }
 
 /**

@@ -32,11 +32,13 @@ export function renderLine(resource: AnyResource): StateLine | undefined {
   const { metadata, status } = resource;
   if (status === undefined) return undefined;
   const view = viewOf(resource);
-  const name = keyText(metadata);
-  const figures = printable(view.renderLine(name, status));
+  const state = status.summary?.state ?? 'Unknown';
+  const figures = view.figuresOf(status);
+  const line = printable(`${keyText(metadata)}: ${state}${figures === '' ? '' : `; ${figures}`}`);
   const reason = view.waitOf(status);
   const wait = reason === undefined ? undefined : printable(reason);
-  return { key: view.keyOf(name, status), line: wait === undefined ? figures : `${figures}: ${wait}`, wait };
+  const key = `${state} ${view.keyOf?.(status) ?? figures}`;
+  return { key, line: wait === undefined ? line : `${line}: ${wait}`, wait };
 }
 
 /**

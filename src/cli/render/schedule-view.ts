@@ -24,8 +24,7 @@ const everything: Detail = { runs: Number.POSITIVE_INFINITY, gaps: Number.POSITI
 
 export const scheduleView: KindView<SearchExportSchedule> = {
   render: renderSchedule,
-  renderLine: renderScheduleLine,
-  keyOf: renderScheduleLine,
+  figuresOf: figures,
   waitOf: () => undefined,
   reasonOf: (status) => conditionOf(status, 'Ready')?.message,
   inFlight: ({ summary: { active = 0 } = {} }) =>
@@ -34,9 +33,8 @@ export const scheduleView: KindView<SearchExportSchedule> = {
 
 function renderSchedule(resource: SearchExportSchedule, moment: Moment, options: ViewOptions): readonly string[] {
   const { status = {} } = resource;
-  const { width, height, colour } = options;
-  const levels = height === undefined ? [everything] : details;
-  return renderView(resource, moment, options, levels, ({ runs, gaps }, paint) => ({
+  const { width, colour } = options;
+  return renderView(resource, moment, options, { all: everything, fitting: details }, ({ runs, gaps }, paint) => ({
     figure: status.coveredUntil && `lag ${renderAgeSince(status.coveredUntil, moment.nowMs)}`,
     figures: [figures(status)].filter((line) => line !== ''),
     wait: holds(status, 'Reconciling') ? conditionOf(status, 'Ready')?.message : undefined,
@@ -51,12 +49,6 @@ function renderSchedule(resource: SearchExportSchedule, moment: Moment, options:
     ],
     further: [['Schedule', renderFacts(facts(resource), { width: width - 2, paint: paintWith(colour) })]],
   }));
-}
-
-/** Renders the state of a schedule in one line, for outputs without a terminal. */
-function renderScheduleLine(name: string, status: SearchExportScheduleStatus): string {
-  const parts = [figures(status)].filter((part) => part !== '');
-  return `${name}: ${status.summary?.state ?? 'Unknown'}${parts.length > 0 ? `; ${parts.join('; ')}` : ''}`;
 }
 
 function figures({ coveredUntil, summary, pendingRuns = 0 }: SearchExportScheduleStatus): string {

@@ -43,10 +43,10 @@ export interface Moment {
 export interface KindView<R extends AnyResource> {
   /** Renders the state and the figures of a resource. Without a maximum height, all details are shown. */
   render(resource: R, moment: Moment, options: ViewOptions): readonly string[];
-  /** Renders the state and the figures in one line, for outputs without a terminal. */
-  renderLine(name: string, status: StatusOf<R>): string;
-  /** Returns a text that changes when the line is worth printing again. */
-  keyOf(name: string, status: StatusOf<R>): string;
+  /** Returns the figures for one line, for outputs without a terminal. Empty if there are none. */
+  figuresOf(status: StatusOf<R>): string;
+  /** Returns a text that changes when the figures are worth printing again. By default, every change is. */
+  keyOf?(status: StatusOf<R>): string;
   /** Returns the reason for waiting. Undefined while the resource makes progress. */
   waitOf(status: StatusOf<R>): string | undefined;
   /** Returns why work in progress lasts long. Undefined if there is nothing to report. */
@@ -76,15 +76,19 @@ interface Parts {
 
 const noOperator = 'No operator has read this resource yet. Check that an operator is running.';
 
-/**
- * Renders a view. `details` contains levels of detail, from everything to a small window. The first level that fits the height is used, or
- * the last one if none fits.
- */
+interface DetailLevels<D> {
+  /** Level of detail for a view without a maximum height. */
+  readonly all: D;
+  /** Levels of detail from a large window to a small one. The first that fits the height is used, or the last if none fits. */
+  readonly fitting: readonly D[];
+}
+
+/** Renders a view in the first level of detail that fits. */
 export function renderView<D extends { readonly events: number }>(
   resource: AnyResource,
   { nowMs, elapsedMs, events = [], steps = {} }: Moment,
   { width, height, colour }: ViewOptions,
-  details: readonly D[],
+  { all, fitting }: DetailLevels<D>,
   partsOf: (detail: D, paint: Paint) => Parts,
 ): readonly string[] {
   const { status, metadata } = resource;
@@ -92,7 +96,7 @@ export function renderView<D extends { readonly events: number }>(
   const state = status?.summary?.state ?? (elapsedMs === undefined ? 'Unknown' : 'starting');
   const yellow = (text = '') => (text === '' ? [] : wrap(printable(text), width).map((line) => paint('yellow', line)));
   let lines: readonly string[] = [];
-  for (const level of details) {
+  for (const level of height === undefined ? [all] : fitting) {
     const parts = partsOf(level, paint);
     const left = `${paint('bold', keyText(metadata))}${printable(parts.detail ?? '')}   ${paint(stateColour(resource), printable(state))}`;
     const elapsed = elapsedMs === undefined ? undefined : renderAge(elapsedMs);

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../../src/api/generated/search-export.ts';
 import { renderHistogram } from '../../../../src/cli/render/bars.ts';
-import { renderExport, renderExportLine } from '../../../../src/cli/render/export-view.ts';
+import { renderExport } from '../../../../src/cli/render/export-view.ts';
 import { renderLine } from '../../../../src/cli/render/resource-view.ts';
 import { widthOf } from '../../../../src/cli/render/text.ts';
 import type { Moment } from '../../../../src/cli/render/view-layout.ts';
@@ -131,10 +131,10 @@ describe('an export while it moves', () => {
   });
 
   test('in one line: state, covered range and figures', () => {
-    expect(renderExportLine('logging/errors', exportingStatus)).toBe(
+    expect(renderLine(sampleExport({ status: exportingStatus }))?.line).toBe(
       'logging/errors: Exporting; 42% of the range; 1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
     );
-    expect(renderExportLine('logging/errors', {})).toBe('logging/errors: Unknown');
+    expect(renderLine(sampleExport({ status: {} }))?.line).toBe('logging/errors: Unknown');
   });
 
   test('names in one line what the export waits for while no search runs', () => {

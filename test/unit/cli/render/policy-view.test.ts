@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../../src/api/generated/collector-version-policy.ts';
-import { renderPolicy, renderSummaryLine } from '../../../../src/cli/render/policy-view.ts';
+import { renderPolicy } from '../../../../src/cli/render/policy-view.ts';
 import { renderLine } from '../../../../src/cli/render/resource-view.ts';
 import { widthOf } from '../../../../src/cli/render/text.ts';
 import type { Moment, ViewOptions } from '../../../../src/cli/render/view-layout.ts';
@@ -169,7 +169,7 @@ it('shows no figures of a former run before the fleet is read', () => {
     `logging/production → 19.500-1   Progressing${' '.repeat(26)}65s`,
     '36 upgrades a minute, 3.3 requests a second',
   ]);
-  expect(renderSummaryLine('logging/production', status)).toBe('logging/production: Progressing; target 19.500-1');
+  expect(renderLine(samplePolicy({ status: status }))?.line).toBe('logging/production: Progressing; target 19.500-1');
 });
 
 describe('a rollout in stages', () => {
@@ -235,13 +235,15 @@ describe('a rollout in stages', () => {
   });
 });
 
-describe('renderSummaryLine', () => {
+describe('the state line', () => {
   it('names the stage', () => {
-    expect(renderSummaryLine('logging/production', stagedStatus)).toMatch(/; target 19\.500-1, stage linux, updated /);
+    expect(renderLine(samplePolicy({ status: stagedStatus }))?.line).toMatch(
+      /; target 19\.500-1, stage linux, updated /,
+    );
   });
 
   it('has the state and the changing counts', () => {
-    expect(renderSummaryLine('logging/production', rollingStatus)).toBe(
+    expect(renderLine(samplePolicy({ status: rollingStatus }))?.line).toBe(
       'logging/production: RollingOut; target 19.500-1, updated 180/197, in progress 6, pending 9, failed 2',
     );
   });
