@@ -24,10 +24,14 @@ export interface DestinationPorts {
 
 /** Opens a destination without reading or writing anything. Throws `destination.invalid` or `destination.name` for wrong settings. */
 export async function openDestination(chosen: DestinationSettings, ports: DestinationPorts): Promise<Destination> {
-  if (chosen.kind === 'volume') {
-    const { VolumeDestination } = await import('./volume/volume-destination.ts');
-    return new VolumeDestination({ ...chosen, ...ports });
+  switch (chosen.kind) {
+    case 'volume': {
+      const { VolumeDestination } = await import('./volume/volume-destination.ts');
+      return new VolumeDestination({ ...chosen, ...ports });
+    }
+    case 's3': {
+      const { S3Destination } = await import('./s3/s3-destination.ts');
+      return new S3Destination({ ...ports, settings: chosen.settings });
+    }
   }
-  const { S3Destination } = await import('./s3/s3-destination.ts');
-  return new S3Destination({ ...ports, settings: chosen.settings });
 }

@@ -2,16 +2,17 @@
  * Tests exports that are killed at each step, or that two processes run at the same time. Every row is written once, and no other
  * file remains.
  */
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Verification, verifyExport } from '../../src/destination/verify.ts';
 import { Child } from './child.ts';
-import { makePlace, openPlace, type Place } from './place.ts';
+import { openPlace, type Place } from './place.ts';
 import { boundaries, layout, rowsOfFile } from './small-export.ts';
+import { storeNames, stores } from './stores.ts';
 
-describe.each(['volume', 's3'] as const)('an export to a destination of the kind %s', (kind) => {
+describe.each(storeNames)('an export to a destination of the kind %s', (kind) => {
   let place: Place;
   beforeEach(() => {
-    place = makePlace(kind, inject('s3Gateway'));
+    place = stores[kind].make();
   });
   afterEach(() => place.remove());
 

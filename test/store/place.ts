@@ -1,5 +1,5 @@
 /**
- * Creates both kinds of destinations (directory and S3 store) for tests. Each test gets a new destination, and can read what it
+ * Creates destinations of each kind for tests. Each test gets a new destination, and can read what it
  * really contains.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -40,10 +40,6 @@ export interface Place {
 }
 
 let buckets = 0;
-
-export function makePlace(kind: 'volume' | 's3', gateway: S3GatewayAccess): Place {
-  return kind === 'volume' ? makeVolume() : makeBucket(gateway);
-}
 
 export function makeVolume(parent = tmpdir()): Place {
   const directory = mkdtempSync(join(parent, 'logfleet-volume-'));

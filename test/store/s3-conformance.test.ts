@@ -1,5 +1,6 @@
 /** Runs the test suite of export destinations against a real S3 gateway. */
 import { describe } from 'vitest';
 import { describeDestination } from './conformance.ts';
+import { stores } from './stores.ts';
 
-describe('a real S3 gateway', () => describeDestination('s3'));
+describe('a real S3 gateway', () => describeDestination(stores.s3));

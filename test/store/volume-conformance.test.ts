@@ -1,5 +1,6 @@
 /** Runs the suite for destinations with a directory. */
 import { describe } from 'vitest';
 import { describeDestination } from './conformance.ts';
+import { stores } from './stores.ts';
 
-describe('a directory', () => describeDestination('volume'));
+describe('a directory', () => describeDestination(stores.volume));
