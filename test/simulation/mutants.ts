@@ -79,7 +79,7 @@ export const mutants: readonly Mutant[] = [
     'unwritten',
     'policy/policy-runtime.ts',
     'kept.forget();',
-    'kept.forget();\n    this.#runtime.posting.acknowledge(this.#runtime.posting.received);',
+    'kept.forget();\n    this.posting.acknowledge(this.posting.received);',
     'U15:',
   ),
   mutant(
