@@ -55,7 +55,7 @@ async function exportAll(order: ExportOrder): Promise<void> {
     openDestination: async () =>
       new VolumeDestination({ directory: order.directory, root: '', clock: systemClock, writer }),
     plan: planExport,
-    search: (search, tools, start) => new IntervalSearch(search, tools, start),
+    search: (search, tools, opened) => new IntervalSearch(search, tools, opened),
     onChange: () => setImmediate(advance),
     onProgress: () => {},
   });

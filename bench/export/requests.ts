@@ -215,7 +215,7 @@ async function complete(service: InProcessService, clock: VirtualClock, { byRece
     writer: new Writer({ scope: 'bench', pid: 1, processStart: '1' }, seededRandom(1)),
     openDestination: async () => new DiscardingDestination(),
     plan: planExport,
-    search: (order, tools, start) => new IntervalSearch(order, tools, start),
+    search: (order, tools, opened) => new IntervalSearch(order, tools, opened),
     onChange: () => {
       isDue = true;
     },

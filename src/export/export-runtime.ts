@@ -263,7 +263,7 @@ export class ExportRuntime {
       quirks: quirks.of(account.serviceId, task.identity.byReceiptTime),
       openDestination: () => openDestination(chosen.settings),
       plan: planExport,
-      search: (order, tools, start) => new IntervalSearch(order, tools, start),
+      search: (order, tools, opened) => new IntervalSearch(order, tools, opened),
       onChange: () => this.#enqueue(),
       onProgress: () => this.#news(),
     });

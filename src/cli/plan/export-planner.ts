@@ -139,12 +139,12 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const account = await accounts.resolve({ namespace, name: resource.spec.credentialsSecretRef.name });
   const task = taskOf(endingAt(resource, Math.min(toMs, settledMs)), account.serviceId);
   const quirks = new ServiceQuirks();
-  const jobs = new JobSet({ jobs: account.searches, quirks, clock, signal, onNews: () => {} });
+  const jobs = new JobSet({ jobs: account.searches, quirks, clock, signal, onProgress: () => {} });
   const startedMs = clock.monotonic();
   const proposing = proposePlan({ task, quirks, log: silentLogger }, { settleDelayMs: 0, jobs });
   const { first, forecast } = await proposing.finally(() => jobs.closeAll());
   const planningMs = clock.monotonic() - startedMs;
-  const { scannedBytes: ofFirst } = first.opened.job.progress;
+  const { scannedBytes: ofFirst } = first.job.progress;
   const scannedBytes = jobs.scannedBytes - (ofFirst ?? 0);
   const searched = bytesOf(forecast, ofFirst, scannedBytes);
   const wholeBytes = forecast.segments.length > 1 ? scannedBytes : ofFirst;

@@ -54,10 +54,9 @@ export interface PlanningWait {
   readonly isTried: boolean;
 }
 
-/** A search job that planning opened and left open, with the range that it covers. The receiver closes the job. */
-export interface FirstSearch {
+/** A search job that planning opened and left open, with the interval to be searched. */
+export interface FirstSearch extends OpenedJob {
   readonly order: SearchOrder;
-  readonly opened: OpenedJob;
 }
 
 export interface ProposedPlan {
@@ -89,15 +88,14 @@ export interface PlannedExport {
 export async function planExport(tools: SearchTools, options: PlanOptions): Promise<PlannedExport> {
   const { destination, task } = tools;
   const { plan, first } = await proposePlan(tools, options);
-  const { job } = first.opened;
   const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
   // The existing plan can be used with the open search job if it equals the new plan. Either an earlier attempt wrote it and its answer
   // was lost, or another process wrote an equal plan.
   if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) {
-    options.jobs.release(job);
+    options.jobs.release(first.job);
     return { plan: existing, first };
   }
-  await options.jobs.close(job);
+  await options.jobs.close(first.job);
   return { plan: existing, first: undefined };
 }
 
@@ -155,7 +153,7 @@ class RangePlanning {
     const countedRows = isProven ? rows : undefined;
     return {
       plan: { boundariesMs, ...(describedFields && { describedFields }) },
-      first: { order: { segment, fromMs, toMs }, opened: { job, countedRows } },
+      first: { order: { segment, fromMs, toMs }, job, countedRows },
       forecast: {
         segments,
         areKnown: areCounted || cutSign(job.progress, quirks.smallestLimit) === undefined,

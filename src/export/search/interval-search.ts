@@ -31,10 +31,10 @@ import { RecordReader } from './record-reader.ts';
 import type { ResultReader, SearchEnd } from './result-reader.ts';
 import type {
   JobView,
+  OpenedJob,
   RunningSearch,
   SearchOrder,
   SearchOutcome,
-  SearchStart,
   SearchTools,
   StopReason,
 } from './search-tools.ts';
@@ -78,7 +78,7 @@ export class IntervalSearch implements RunningSearch {
   readonly done: Promise<SearchOutcome>;
   readonly #order: SearchOrder;
   readonly #tools: SearchTools;
-  readonly #start: SearchStart;
+  readonly #opened: OpenedJob | undefined;
   readonly #jobs: JobSet;
   /**
    * Time in ms by which the service's clock is behind ours, as known when this search began. Searches that run
@@ -99,7 +99,7 @@ export class IntervalSearch implements RunningSearch {
   /** True if a commit record that exists, or may exist, names the files of this search. Such files are never removed. */
   #areFilesNamed = false;
 
-  constructor(order: SearchOrder, tools: SearchTools, start: SearchStart) {
+  constructor(order: SearchOrder, tools: SearchTools, opened?: OpenedJob) {
     const { segment, fromMs, toMs } = order;
     this.segment = segment;
     this.fromMs = fromMs;
@@ -108,9 +108,9 @@ export class IntervalSearch implements RunningSearch {
     this.#order = { segment, fromMs, toMs };
     this.#tools = tools;
     this.#foreseenBehindMs = tools.quirks.foreseenBehindMs;
-    this.#start = start;
+    this.#opened = opened;
     const { signal } = this.#stop;
-    this.#jobs = new JobSet({ ...tools, signal, onNews: start.onNews });
+    this.#jobs = new JobSet({ ...tools, signal });
     this.done = this.#run();
   }
 
@@ -162,9 +162,9 @@ export class IntervalSearch implements RunningSearch {
 
   async #run(): Promise<SearchOutcome> {
     try {
-      const job = await this.#opened();
+      const job = await this.#open();
       this.#job = job;
-      if (!this.#start.opened && !this.#isSettled()) return this.#again(false, tooNew);
+      if (!this.#opened && !this.#isSettled()) return this.#again(false, tooNew);
       const reading = this.#readingOf(job);
       this.#reading = reading;
       const end = await this.#search(job);
@@ -179,14 +179,11 @@ export class IntervalSearch implements RunningSearch {
     }
   }
 
-  async #opened(): Promise<SearchJob> {
-    const { opened } = this.#start;
-    if (!opened) return this.#openedAnew();
-    this.#jobs.add(opened.job, 'Rows');
-    return opened.job;
-  }
-
-  async #openedAnew(): Promise<SearchJob> {
+  async #open(): Promise<SearchJob> {
+    if (this.#opened) {
+      this.#jobs.add(this.#opened.job, 'Rows');
+      return this.#opened.job;
+    }
     const { task, quirks } = this.#tools;
     const begun = quirks.begins();
     this.#begun = begun;
@@ -210,7 +207,7 @@ export class IntervalSearch implements RunningSearch {
   #readingOf(job: SearchJob): ResultReader {
     const options = { job, order: this.#order, tools: this.#tools, signal: this.#stop.signal };
     if (this.#tools.task.identity.results === 'Records') return new RecordReader(options);
-    return new MessageReader({ ...options, countedRows: this.#start.opened?.countedRows });
+    return new MessageReader({ ...options, countedRows: this.#opened?.countedRows });
   }
 
   /** Waits until the search job ends, or until the search is ended early. */
@@ -222,7 +219,7 @@ export class IntervalSearch implements RunningSearch {
     if (finished && this.#begun) quirks.took(clock.monotonic() - job.createdAtMs, finished.statuses);
     this.#begun?.ends();
     this.#isSearching = false;
-    this.#start.onNews();
+    this.#tools.onProgress();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
     // Only searches for messages show the service's message limit. Aggregations have no such limit (section 8 of
@@ -274,7 +271,7 @@ export class IntervalSearch implements RunningSearch {
       pendingErrors: [...job.progress.errors.texts, ...errors],
       isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',
-      failedBefore: this.#start.failedBefore,
+      failedBefore: this.#tools.failedBefore(this.#order),
       ...reading.found,
     };
   }
@@ -336,7 +333,8 @@ export class IntervalSearch implements RunningSearch {
         return this.#commit(judged.job, outcome.files, outcome.record);
       case 'again': {
         const { isFailure, message } = outcome;
-        if (isFailure && this.#start.failedBefore >= searchesAgain) return this.#tooDense(judged, verdict, message);
+        if (isFailure && this.#tools.failedBefore(this.#order) >= searchesAgain)
+          return this.#tooDense(judged, verdict, message);
         return this.#again(isFailure, `${verdict.message}; ${message}`);
       }
       case 'tooDense':

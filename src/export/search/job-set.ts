@@ -17,7 +17,7 @@ export interface JobSetOptions {
   readonly clock: Clock;
   /** Signal that ends the creation of search jobs, also while they wait for a free job. */
   readonly signal: AbortSignal;
-  readonly onNews: () => void;
+  readonly onProgress: () => void;
 }
 
 export interface OpenWishes {
@@ -64,7 +64,7 @@ export class JobSet {
    * wait for a second one could otherwise block each other.
    */
   async open(order: JobOrder, purpose: JobView['purpose'], wishes: OpenWishes = {}): Promise<SearchJob> {
-    const { jobs, quirks, clock, signal, onNews } = this.#options;
+    const { jobs, quirks, clock, signal, onProgress } = this.#options;
     const { turnMs, expectedMs = purpose === 'Rows' ? quirks.searchMs : quirks.countMs } = wishes;
     const turn = new AbortController();
     const timer = turnMs === undefined ? undefined : clock.after(turnMs, () => turn.abort(noTurn()));
@@ -74,7 +74,7 @@ export class JobSet {
         expectedMs,
         onProgress: ({ dateMs }) => {
           if (dateMs !== undefined) quirks.showedDate(dateMs, clock.now());
-          onNews();
+          onProgress();
         },
       }),
     );
@@ -95,20 +95,20 @@ export class JobSet {
   /** Adds a search job that another owner opened. */
   add(job: SearchJob, purpose: JobView['purpose']): void {
     this.#open.set(job, purpose);
-    this.#options.onNews();
+    this.#options.onProgress();
   }
 
   /** Hands a search job over to another owner, without closing it. */
   release(job: SearchJob): void {
     this.#open.delete(job);
-    this.#options.onNews();
+    this.#options.onProgress();
   }
 
   /** Closes a search job. The promise never rejects; see `SearchJob.close`. */
   async close(job: SearchJob): Promise<void> {
     await job.close();
     if (this.#open.delete(job)) this.#scannedBytes += scannedBy(job);
-    this.#options.onNews();
+    this.#options.onProgress();
   }
 
   async closeAll(): Promise<void> {

@@ -58,35 +58,29 @@ export interface SearchTools {
   readonly log: Logger;
   /** The policy for incomplete intervals is a function, because users may change the policy while an export runs. */
   readonly incompletePolicy: () => 'Fail' | 'Keep';
+  /**
+   * Number of earlier searches of this interval that could not prove it complete. A user's request may reset the number
+   * during the search.
+   */
+  readonly failedBefore: (order: SearchOrder) => number;
   /** Age in ms that rows must have before they are searched (E11). */
   readonly settleDelayMs: () => number;
   /** Returns whether the limit of scanned bytes is reached, so that no further search may start. */
   readonly isScannedOut: () => boolean;
   /** Maximum number of search jobs that one search may run at the same time, so that the whole export keeps to `parallelism`. */
   readonly searchesAtOnce: () => number;
+  /** Called when the view of a search job may have changed. */
+  readonly onProgress: () => void;
 }
 
 /**
  * Search job that is already open. Its range ends where the interval to be searched ends, and starts where the interval
- * starts or earlier.
+ * starts or earlier. The search closes the job.
  */
 export interface OpenedJob {
   readonly job: SearchJob;
   /** Number of rows in the interval to be searched, counted by an aggregation (E6); undefined if not counted. */
   readonly countedRows: number | undefined;
-}
-
-/** Start conditions of a search. */
-export interface SearchStart {
-  /**
-   * Number of earlier searches of this interval that could not prove it complete. A user's request may reset the number
-   * during the search.
-   */
-  readonly failedBefore: number;
-  /** Search job that is already open, if any. The search closes it. */
-  readonly opened?: OpenedJob;
-  /** Called when the view of a search job may have changed. */
-  readonly onNews: () => void;
 }
 
 /** View of a search job that is alive. */

@@ -173,13 +173,12 @@ function refusalOf(
   const { limits, running } = input;
   if (strays.length > 0) return { kind: 'disorder', strays };
   if (remaining.length === 0 && !isUnproven) return undefined;
-  if (isOver(input.limits, input.now.wallMs)) return { kind: 'deadline' };
-  if (limits.isPaused) return { kind: 'paused' };
+  const halt = haltOf(limits, input.now.wallMs, scannedBytes(input));
+  if (halt) return halt;
   const written = writtenRows(intervals);
   const found = running.reduce((sum, { messageCount }) => sum + messageCount, 0);
   if (remaining.length > 0 && limits.maxMessages !== undefined && written + found >= limits.maxMessages)
     return { kind: 'maxMessages' };
-  if (isScannedOut(input.limits, scannedBytes(input))) return { kind: 'maxBytesScanned' };
   return isInTrouble(input) ? { kind: 'trouble' } : undefined;
 }
 
@@ -214,6 +213,13 @@ function writtenRows(records: readonly CommitRecord[]): number {
 
 function isInTrouble({ troubleUntilMs, now }: ExportDecideInput): boolean {
   return troubleUntilMs !== undefined && troubleUntilMs > now.monotonicMs;
+}
+
+/** Returns the reason why neither a search nor the planning may start, such as a pause; undefined if they may start. */
+export function haltOf(limits: Omit<ExportLimits, 'smallestLimit'>, wallMs: number, scanned: number): Wait | undefined {
+  if (isOver(limits, wallMs)) return { kind: 'deadline' };
+  if (limits.isPaused) return { kind: 'paused' };
+  return isScannedOut(limits, scanned) ? { kind: 'maxBytesScanned' } : undefined;
 }
 
 /** Returns whether the export's deadline has passed. */

@@ -51,6 +51,7 @@ const hastySearches = 2;
 
 export class ExportDelays {
   readonly #clock: Clock;
+  /** Delays that end by themselves. */
   readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
@@ -69,7 +70,10 @@ export class ExportDelays {
 
   /** Intervals that are currently delayed. */
   get intervals(): readonly IntervalDelay[] {
-    return [...this.#intervals.values()];
+    const forPeople = this.unproven.map(({ order: { segment, toMs }, message }) => ({
+      ...{ segment, toMs, untilMs: undefined, message },
+    }));
+    return [...this.#intervals.values(), ...forPeople];
   }
 
   get unproven(): readonly Unproven[] {
@@ -148,9 +152,7 @@ export class ExportDelays {
    * delayed until a user acts.
    */
   incomplete(unproven: Unproven): void {
-    const { order, message } = unproven;
-    this.#unproven.set(recordKey(order), unproven);
-    this.#intervals.set(recordKey(order), { segment: order.segment, toMs: order.toMs, untilMs: undefined, message });
+    this.#unproven.set(recordKey(unproven.order), unproven);
   }
 
   /** Records a success, and ends the delays after failures whose cause the success shows to be gone. */
@@ -176,7 +178,6 @@ export class ExportDelays {
 
   /** Ends the delays of unproven intervals, because the policy has changed. */
   liftUnproven(): void {
-    for (const key of this.#unproven.keys()) this.#intervals.delete(key);
     this.#unproven.clear();
   }
 

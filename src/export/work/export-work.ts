@@ -17,18 +17,15 @@ import type { Destination } from '../../destination/destination.ts';
 import type { PlanningWait, planExport } from '../plan/export-planning.ts';
 import { type DigestResult, prove, verdictOf } from '../proof/proving.ts';
 import { JobSet } from '../search/job-set.ts';
-import {
-  ChosenFields,
-  type OpenedJob,
-  type SearchOrder,
-  type SearchStart,
-  type SearchTools,
-} from '../search/search-tools.ts';
+import { ChosenFields, type OpenedJob, type SearchOrder, type SearchTools } from '../search/search-tools.ts';
+import { settlingMs } from '../search/settling.ts';
 import {
   decide,
   digestSegment,
   type ExportDecision,
   type ExportProgress,
+  haltOf,
+  isOver,
   isScannedOut,
   progressOf,
   type Wait,
@@ -36,7 +33,6 @@ import {
 import { ExportDelays } from './export-delays.ts';
 import { figuresText, rangeText, slicesText } from './figure-text.ts';
 import { nextTask, type Task } from './next-task.ts';
-import { delayBeforePlan, type UnplannedFacts, waitBeforePlan, waitBeforeSearch } from './planning-wait.ts';
 import { NewestTexts, RunningSearches, type Search, waitingSearches } from './running-searches.ts';
 import { StoredExport } from './stored-export.ts';
 import type { WorkLimits, WorkStage, WorkView } from './work-view.ts';
@@ -47,6 +43,7 @@ type ToolOfWork =
   | 'describedFields'
   | 'chosenFields'
   | 'incompletePolicy'
+  | 'failedBefore'
   | 'settleDelayMs'
   | 'isScannedOut'
   | 'searchesAtOnce';
@@ -55,13 +52,11 @@ export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
   /** Opens the destination without changing anything. */
   readonly openDestination: () => Promise<Destination>;
   readonly plan: typeof planExport;
-  readonly search: (order: SearchOrder, tools: SearchTools, start: SearchStart) => Search;
+  readonly search: (order: SearchOrder, tools: SearchTools, opened?: OpenedJob) => Search;
   /** Bytes that former processes scanned for this export, as far as this process knows. */
   readonly scannedBytes: number;
   /** Called when new work may be possible. The caller then calls `advance`. */
   readonly onChange: () => void;
-  /** Called when the view of the work may have changed. */
-  readonly onProgress: () => void;
 }
 
 /**
@@ -196,9 +191,7 @@ export class ExportWork {
   }
 
   #search(order: SearchOrder, opened?: OpenedJob): void {
-    const { search, onProgress } = this.#options;
-    const start = this.#searches.start(order, onProgress, opened);
-    this.#searches.add(order, search(order, this.#tools(), start));
+    this.#searches.add(order, this.#options.search(order, this.#tools(), opened));
   }
 
   #tools(): SearchTools {
@@ -209,6 +202,7 @@ export class ExportWork {
       describedFields: plan?.describedFields ?? [],
       chosenFields: this.#chosenFields,
       incompletePolicy: () => this.#limits.incompletePolicy,
+      failedBefore: (order) => this.#delays.failedBefore(order),
       settleDelayMs: () => this.#limits.settleDelayMs,
       isScannedOut: () => isScannedOut(this.#limits, this.#endedBytes + this.#searches.runningBytes),
       searchesAtOnce: () => Math.max(1, this.#parallelism - this.#searches.list.length + 1),
@@ -225,7 +219,7 @@ export class ExportWork {
     const { kind, abort, settleDelayMs } = this.#task ?? {};
     const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
     // With another settle delay, the range that can be searched is different (E11).
-    const isOutdated = settleDelayMs !== this.#limits.settleDelayMs || waitBeforePlan(this.#limits, this.#unplanned);
+    const isOutdated = settleDelayMs !== this.#limits.settleDelayMs || this.#halt;
     if ((kind === 'plan' && isOutdated) || (kind === 'prove' && isOver)) abort?.abort();
   }
 
@@ -235,7 +229,7 @@ export class ExportWork {
       isHeld: this.#delays.trouble !== undefined,
       needsProbe: this.#delays.needsProbe,
       isPaused: this.#limits.isPaused,
-      mayPlan: waitBeforePlan(this.#limits, this.#unplanned) === undefined,
+      mayPlan: !this.#halt,
       decision,
       searches: this.#searches.list.length,
     });
@@ -243,7 +237,7 @@ export class ExportWork {
 
   #begin(task: Task): void {
     const abort = new AbortController();
-    const jobs = new JobSet({ ...this.#options, signal: abort.signal, onNews: this.#options.onProgress });
+    const jobs = new JobSet({ ...this.#options, signal: abort.signal });
     const { settleDelayMs } = this.#limits;
     const running: RunningTask = { kind: task.kind, jobs, abort, settleDelayMs, settlesAtMs: undefined };
     this.#task = running;
@@ -309,8 +303,8 @@ export class ExportWork {
     };
     const { plan, first } = await this.#options.plan(this.#tools(), { settleDelayMs, jobs, onWait });
     this.#stored.adopt(plan);
-    if (first && this.#isClosed) await first.opened.job.close();
-    else if (first) this.#search(first.order, first.opened);
+    if (first && this.#isClosed) await first.job.close();
+    else if (first) this.#search(first.order, first);
   }
 
   async #readRecords(): Promise<void> {
@@ -337,17 +331,27 @@ export class ExportWork {
     }
   }
 
-  get #unplanned(): UnplannedFacts {
+  /** Limit or pause because of which neither a search nor the planning may start. */
+  get #halt(): Wait | undefined {
+    return haltOf(this.#limits, this.#options.clock.now(), this.#endedBytes);
+  }
+
+  /**
+   * Reason why an export without a plan may start no search. The deadline counts only when the destination cannot be
+   * read, because the destination may already be complete.
+   */
+  get #waitBeforePlan(): Wait | undefined {
     const { clock, quirks, task } = this.#options;
-    return {
-      wallMs: clock.now(),
-      fromMs: task.identity.fromMs,
-      clockBehindMs: quirks.clockBehindMs,
-      scannedBytes: this.#endedBytes,
-      isLoaded: this.#stored.stage !== 'loading',
-      hasFailed: this.#delays.lastError !== undefined,
-      settlesAtMs: this.#planning?.settlesAtMs,
-    };
+    const wallMs = clock.now();
+    const { stage } = this.#stored;
+    if (stage === 'complete') return undefined;
+    if (stage === 'loading') {
+      return this.#delays.lastError && isOver(this.#limits, wallMs) ? { kind: 'deadline' } : undefined;
+    }
+    const { settleDelayMs } = this.#limits;
+    const firstMs = task.identity.fromMs + settlingMs({ settleDelayMs, clockBehindMs: quirks.clockBehindMs });
+    const untilMs = this.#planning?.settlesAtMs ?? (wallMs < firstMs ? firstMs : undefined);
+    return this.#halt ?? (untilMs === undefined ? undefined : { kind: 'settling', untilMs });
   }
 
   #view(decision: ExportDecision | undefined): WorkView {
@@ -357,7 +361,7 @@ export class ExportWork {
     const { list, written } = this.#searches;
     const jobs = [...(this.#task?.jobs.views ?? []), ...list.flatMap((search) => search.jobs)];
     for (const text of jobs.flatMap(({ warnings }) => warnings)) this.#warnings.keep(text);
-    const waitsFor = decision || manifest ? decision?.waitsFor : waitBeforeSearch(this.#limits, this.#unplanned);
+    const waitsFor = decision ? decision.waitsFor : this.#waitBeforePlan;
     const waiting = waitingSearches(list, clock.monotonic());
     const intervals = manifest?.manifest.intervals ?? decision?.coverage.intervals ?? [];
     return {
@@ -396,10 +400,11 @@ export class ExportWork {
     if (trouble) delaysMs.push(trouble.untilMs - clock.monotonic());
     if (wait?.kind === 'settling') delaysMs.push(Math.max(minSettleWaitMs, wait.untilMs - clock.now()));
     if (wait?.kind === 'disorder') delaysMs.push(stallRetryMs);
-    if (this.#stored.stage !== 'complete') {
-      delaysMs.push(decision?.requeueAfterMs ?? delayBeforePlan(this.#limits, clock.now()));
+    if (decision) delaysMs.push(decision.requeueAfterMs);
+    else if (this.#stored.stage !== 'complete' && this.#limits.deadlineMs !== undefined) {
+      delaysMs.push(this.#limits.deadlineMs - clock.now());
     }
-    return Math.min(...delaysMs);
+    return Math.min(...delaysMs.filter((delayMs) => delayMs > 0), Number.POSITIVE_INFINITY);
   }
 }
 

@@ -7,15 +7,7 @@ import type { Logger } from '../../base/log.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';
 import type { Interval } from '../search/message-limit.ts';
-import type {
-  JobView,
-  OpenedJob,
-  RunningSearch,
-  SearchOrder,
-  SearchOutcome,
-  SearchStart,
-  StopReason,
-} from '../search/search-tools.ts';
+import type { JobView, RunningSearch, SearchOrder, SearchOutcome, StopReason } from '../search/search-tools.ts';
 import type { ExportDelays } from './export-delays.ts';
 import { rangeText } from './figure-text.ts';
 import { RowHistogram } from './row-histogram.ts';
@@ -92,18 +84,6 @@ export class RunningSearches {
   /** Number of rows in the given intervals, by slice of the export's range (`row-histogram.ts`). */
   histogramOf(intervals: readonly CommitRecord[]): readonly number[] {
     return this.#histogram.read(intervals);
-  }
-
-  /** Starts a search. Its `failedBefore` is read when it is needed, because a user's request may reset it. */
-  start(order: SearchOrder, onNews: () => void, opened: OpenedJob | undefined): SearchStart {
-    const { delays } = this.#options;
-    return {
-      get failedBefore() {
-        return delays.failedBefore(order);
-      },
-      onNews,
-      ...(opened && { opened }),
-    };
   }
 
   add(order: SearchOrder, search: Search): void {

@@ -77,7 +77,7 @@ export class ExportProcess implements HistoryProcess {
       writer: new Writer({ scope: 'simulation', pid: seed, processStart: name }, seededRandom(seed)),
       openDestination: async () => this.#destination,
       plan: planExport,
-      search: (order, tools, start) => new IntervalSearch(order, tools, start),
+      search: (order, tools, opened) => new IntervalSearch(order, tools, opened),
       onChange: () => this.#wake(),
       onProgress: () => this.#news(),
     });

@@ -283,7 +283,7 @@ export const exportMutants: readonly Mutant[] = [
     'a process that continues a plan ignores the clock of the service',
     'recentTaken',
     'export/search/interval-search.ts',
-    'if (!this.#start.opened && !this.#isSettled()) return this.#again(false, tooNew);',
+    'if (!this.#opened && !this.#isSettled()) return this.#again(false, tooNew);',
     '',
   ),
   mutant(

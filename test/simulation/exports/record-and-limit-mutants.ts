@@ -177,8 +177,8 @@ export const limitMutants: readonly Mutant[] = [
     'limits',
     'planning continues beyond the maximum of scanned bytes',
     'scannedEarly',
-    'export/work/planning-wait.ts',
-    'return isScannedOut(limits, scannedBytes) ?',
+    'export/work/export-decision.ts',
+    'return isScannedOut(limits, scanned) ?',
     'return isScannedOut(limits, -1) ?',
   ),
 ];

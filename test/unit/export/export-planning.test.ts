@@ -91,9 +91,11 @@ class PlanningWorld {
       settleDelayMs: () => 0,
       isScannedOut: () => false,
       searchesAtOnce: () => 4,
+      failedBefore: () => 0,
+      onProgress: () => {},
     };
-    const onNews = () => this.purposes.push(jobs.views.map(({ purpose }) => purpose).join(' and '));
-    const jobs = new JobSet({ ...tools, signal: this.stop.signal, onNews });
+    const onProgress = () => this.purposes.push(jobs.views.map(({ purpose }) => purpose).join(' and '));
+    const jobs = new JobSet({ ...tools, signal: this.stop.signal, onProgress });
     this.jobs = jobs;
     return planExport(tools, { settleDelayMs, jobs, onWait: (wait) => this.waits.push(wait) }).catch(
       async (error: unknown) => {
@@ -131,8 +133,8 @@ describe('a range with fewer rows than a search returns', () => {
     const { plan, first } = await world.plan();
     expect(plan).toEqual({ boundariesMs: [world.fromMs, world.toMs] });
     expect(first?.order).toEqual({ segment: 0, fromMs: world.fromMs, toMs: world.toMs });
-    expect(first?.opened).toMatchObject({ countedRows: undefined });
-    expect(first?.opened.job.progress).toMatchObject({ state: 'doneGatheringResults', messageCount: 200 });
+    expect(first).toMatchObject({ countedRows: undefined });
+    expect(first?.job.progress).toMatchObject({ state: 'doneGatheringResults', messageCount: 200 });
     expect(world.requests()).toEqual(['createJob', 'getJob']);
     expect(world.jobs?.scannedBytes).toBe(0);
     expect(await readPlan(world.destination, world.task.layout)).toEqual(plan);
@@ -157,7 +159,7 @@ describe('a range with more rows than a search returns', () => {
         fromMs: planned.plan.boundariesMs[10],
         toMs: world.toMs,
       });
-      expect(planned.first?.opened.countedRows).toBe(99);
+      expect(planned.first?.countedRows).toBe(99);
       expect(world.requests()).toEqual(['createJob', 'getJob', 'createJob', 'getJob', 'listRecords', 'deleteJob']);
       expect(world.simulated.counters().jobsActive).toBe(1);
       expect(world.jobs?.scannedBytes).toBeGreaterThan(0);
@@ -200,7 +202,7 @@ describe('a range with more rows than a search returns', () => {
     const rows = world.rowsOf(planned);
     expect(rows.length).toBeGreaterThan(8);
     expect(rows.every((count) => count < 120)).toBe(true);
-    expect(planned.first?.opened.countedRows).toBeUndefined();
+    expect(planned.first?.countedRows).toBeUndefined();
     expect(planned.first?.order.fromMs).toBe(planned.plan.boundariesMs.at(-2));
     // The search job that planning leaves open for the export contains all rows of its segment.
     expect(rows.at(-1)).toBeLessThan(100);
@@ -235,7 +237,7 @@ describe('a range with more rows than a search returns', () => {
     const planned = await world.plan();
     expect(world.rowsOf(planned)).toEqual([21, ...Array(11).fill(89)]);
     // A truncated search by receipt time proves nothing about the total, because the service counts by message time.
-    expect(planned.first?.opened.countedRows).toBeUndefined();
+    expect(planned.first?.countedRows).toBeUndefined();
   });
 
   test('is divided into equal parts when no second search job can be created', async () => {
@@ -403,7 +405,7 @@ describe('search jobs of the planning', () => {
     const world = new PlanningWorld(evenly(100), { search: { duration: '5h', messageLimit: 80 } });
     const planned = await world.plan();
     expect(world.rowsOf(planned)).toEqual([100]);
-    expect(planned.first?.opened.job.progress.state).toBe('gatheringResults');
+    expect(planned.first?.job.progress.state).toBe('gatheringResults');
     expect(world.simulated.clock.monotonic()).toBeLessThan(hourMs);
   });
 });

@@ -83,8 +83,8 @@ class WorkWorld {
       writer: new Writer({ scope: 'test', pid: 1, processStart: '1' }, seededRandom(1)),
       openDestination: async () => this.#open(),
       plan: (tools, options) => this.planning(tools, options),
-      search: (searched, _, start) => {
-        const search = new ScriptedSearch(searched, start);
+      search: (searched, tools, opened) => {
+        const search = new ScriptedSearch(searched, tools, opened);
         this.searches.push(search);
         return search;
       },
@@ -444,18 +444,18 @@ describe('an export', () => {
 
   test('uses the job of its planning as its first search', async () => {
     const world = new WorkWorld();
-    const opened = { job: { close: async () => {} } as never, countedRows: undefined };
+    const first = { order: order(2), job: { close: async () => {} } as never, countedRows: undefined };
     const planned = world.planning;
     world.planning = async (tools, options) => {
       const counted = openJob();
       counted.progress.scannedBytes = 7;
       options.jobs.add(counted, 'Count');
       await options.jobs.close(counted);
-      return { ...(await planned(tools, options)), first: { order: order(2), opened } };
+      return { ...(await planned(tools, options)), first };
     };
     await world.advance();
     expect(world.searches[0]?.order).toEqual(order(2));
-    expect(world.searches[0]?.start.opened).toBe(opened);
+    expect(world.searches[0]?.opened).toBe(first);
     expect(world.work.advance(limits).progress?.scannedBytes).toBe(7);
   });
 });
@@ -477,13 +477,13 @@ describe('a search', () => {
     await world.advance({ parallelism: 1 });
     world.search(0).end({ kind: 'again', isFailure: false, message: 'a status was lost' });
     await world.advance();
-    expect(world.search(0).start.failedBefore).toBe(0);
+    expect(world.search(0).failedBefore).toBe(0);
     world
       .search(0)
       .end({ kind: 'again', isFailure: true, message: 'the service counts 3 rows, but the search found 2' });
     const message = `${rangeText(order(0))} the service counts 3 rows, but the search found 2`;
     expect(await world.advance()).toMatchObject({ messages: [message] });
-    expect(world.search(0).start.failedBefore).toBe(1);
+    expect(world.search(0).failedBefore).toBe(1);
     expect(await world.commit(0)).toMatchObject({ messages: [] });
   });
 
@@ -508,9 +508,9 @@ describe('a search', () => {
       .search(0)
       .end({ kind: 'again', isFailure: true, message: 'the service counts 3 rows, but the search found 2' });
     await world.advance();
-    expect(world.search(0).start.failedBefore).toBe(1);
+    expect(world.search(0).failedBefore).toBe(1);
     world.work.tryAgain();
-    expect(world.search(0).start.failedBefore).toBe(0);
+    expect(world.search(0).failedBefore).toBe(0);
   });
 
   test('that cannot be proven is repeated after the policy became Keep', async () => {

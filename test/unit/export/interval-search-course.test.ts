@@ -153,7 +153,7 @@ test('the view of a search shows its jobs', async () => {
   const search = world.begin(
     {},
     {
-      onNews: () => {
+      onProgress: () => {
         for (const { purpose, state } of search?.jobs ?? []) seen.add(`${purpose} ${String(state)}`);
       },
     },

@@ -2,9 +2,10 @@
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type {
   JobView,
+  OpenedJob,
   SearchOrder,
   SearchOutcome,
-  SearchStart,
+  SearchTools,
   StopReason,
 } from '../../../src/export/search/search-tools.ts';
 import type { Search } from '../../../src/export/work/running-searches.ts';
@@ -13,7 +14,8 @@ export class ScriptedSearch implements Search {
   readonly segment: number;
   readonly fromMs: number;
   readonly toMs: number;
-  readonly start: SearchStart;
+  readonly tools: SearchTools;
+  readonly opened: OpenedJob | undefined;
   readonly done: Promise<SearchOutcome>;
   readonly begunAtMs = 0;
   createdAtMs: number | undefined = 0;
@@ -24,17 +26,22 @@ export class ScriptedSearch implements Search {
   isEndedAsCut = false;
   readonly #done = Promise.withResolvers<SearchOutcome>();
 
-  constructor({ segment, fromMs, toMs }: SearchOrder, start: SearchStart) {
+  constructor({ segment, fromMs, toMs }: SearchOrder, tools: SearchTools, opened?: OpenedJob) {
     this.segment = segment;
     this.fromMs = fromMs;
     this.toMs = toMs;
-    this.start = start;
+    this.tools = tools;
+    this.opened = opened;
     this.done = this.#done.promise;
   }
 
   get order(): SearchOrder {
     const { segment, fromMs, toMs } = this;
     return { segment, fromMs, toMs };
+  }
+
+  get failedBefore(): number {
+    return this.tools.failedBefore(this.order);
   }
 
   histogram() {

@@ -14,9 +14,9 @@ import { type ExportRequest, type ExportTask, exportTask } from '../../../src/ex
 import { IntervalSearch } from '../../../src/export/search/interval-search.ts';
 import {
   ChosenFields,
+  type OpenedJob,
   type SearchOrder,
   type SearchOutcome,
-  type SearchStart,
   type SearchTools,
 } from '../../../src/export/search/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
@@ -58,6 +58,12 @@ export function taskOf(more: Partial<ExportRequest> = {}): ExportTask {
 }
 
 const identity = { pid: 1, processStart: '1', scope: 'test' };
+
+/** Tools of one search that differ from those of its world. */
+type StartOfSearch = Partial<Pick<SearchTools, 'onProgress'>> & {
+  readonly opened?: OpenedJob;
+  readonly failedBefore?: number;
+};
 
 export interface SearchWorldOptions {
   readonly scenario?: Scenario;
@@ -113,20 +119,22 @@ export class SearchWorld {
       settleDelayMs: () => 0,
       isScannedOut: () => this.isScannedOut,
       searchesAtOnce: () => this.searchesAtOnce,
+      failedBefore: () => 0,
+      onProgress: () => void this.news++,
     };
   }
 
-  begin(order: Partial<SearchOrder> = {}, start: Partial<SearchStart> = {}): IntervalSearch {
-    const onNews = () => void this.news++;
-    return new IntervalSearch({ segment: 0, ...hour, ...order }, this.tools, { failedBefore: 0, onNews, ...start });
+  begin(order: Partial<SearchOrder> = {}, { opened, failedBefore = 0, ...tools }: StartOfSearch = {}): IntervalSearch {
+    const changed = { ...this.tools, failedBefore: () => failedBefore, ...tools };
+    return new IntervalSearch({ segment: 0, ...hour, ...order }, changed, opened);
   }
 
-  async search(order: Partial<SearchOrder> = {}, start: Partial<SearchStart> = {}): Promise<SearchOutcome> {
+  async search(order: Partial<SearchOrder> = {}, start: StartOfSearch = {}): Promise<SearchOutcome> {
     return this.simulated.run(this.begin(order, start).done);
   }
 
   /** Runs a search that commits its interval, and returns the commit record. */
-  async committed(order: Partial<SearchOrder> = {}, start: Partial<SearchStart> = {}): Promise<CommitRecord> {
+  async committed(order: Partial<SearchOrder> = {}, start: StartOfSearch = {}): Promise<CommitRecord> {
     return recordOf(await this.search(order, start));
   }
 
