@@ -12,7 +12,6 @@ import { inParallel } from '../../base/parallel.ts';
 import { sumOfFigures } from '../../destination/commit-record.ts';
 import { joinSlices, summaryOf } from '../../destination/slice-figures.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
-import type { RowReceiver } from '../../service/jobs/search-service.ts';
 import { AnyOrder } from './duplicates.ts';
 import { withOperators } from './export-task.ts';
 import { IntervalFiles } from './interval-files.ts';
@@ -233,7 +232,7 @@ class DenseSearch {
   async #readJob(job: SearchJob, tally: RunTally, isEndMoved: boolean): Promise<ClassResult> {
     const { messageCount, isTainted } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
-    await readAll(pages, messageCount, tally, this.files.receiver(tally));
+    await pages.readTo(messageCount, tally, this.files.receiver(tally));
     // Answers to keep-alive requests that arrived during reading may also have reported errors (E5).
     if (job.progress.errors.texts.length > 0) return broughtErrors(job);
     const figures = tally.figures();
@@ -261,7 +260,7 @@ class DenseSearch {
   async #comeAgain(pages: JobPages, messageCount: number, figures: RunFigures): Promise<boolean> {
     const tally = this.#newTally();
     pages.beginAgain();
-    await readAll(pages, messageCount, tally, { row: (row) => void tally.take(row) });
+    await pages.readTo(messageCount, tally, { row: (row) => void tally.take(row) });
     const { received, duplicates, overlapping } = tally.figures();
     return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
   }
@@ -288,10 +287,6 @@ class DenseSearch {
  */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
-}
-
-async function readAll(pages: JobPages, messageCount: number, tally: RunTally, rows: RowReceiver): Promise<void> {
-  while (pages.offset < messageCount) if (!(await pages.read(tally, rows))) return;
 }
 
 function broughtErrors(job: SearchJob): ClassFailure {

@@ -44,11 +44,16 @@ export class JobPages {
     this.#shortEnd = undefined;
   }
 
+  /** Reads pages until the row with the index `end` is reached, or until the service returns no more rows. */
+  async readTo(end: number, tally: PageTally, rows: RowReceiver): Promise<void> {
+    while (this.#offset < end) if (!(await this.#readPage(tally, rows))) return;
+  }
+
   /**
    * Reads one page. The receiver `rows` passes each row to `tally`, which counts the row. Resolves to false if the
    * service returns no more rows, although it counted more rows.
    */
-  async read(tally: PageTally, rows: RowReceiver): Promise<boolean> {
+  async #readPage(tally: PageTally, rows: RowReceiver): Promise<boolean> {
     const { job, signal, tools } = this.#options;
     const onPage = (page: MessagePage) => {
       if (page.rows > 0) tools.chosenFields.saw(page.fields);
@@ -71,27 +76,22 @@ export class JobPages {
 
   /** Message time of the last of `count` rows. It is the oldest time, because pages come newest first (4.3). */
   async lastMs(count: number): Promise<number> {
-    const { job, signal } = this.#options;
-    let lastMs = Number.NaN;
-    const receiver: RowReceiver = {
-      row: ({ messageTimeMs }) => {
-        lastMs = messageTimeMs;
-      },
-    };
-    const reading = { offset: count - 1, total: count, limit: 1, receiver, signal };
-    await crossing('export.readPage', () => job.readMessages(reading));
-    return lastMs;
+    return (await this.#rowAt(count - 1)).timeMs;
   }
 
   /** Returns whether the row before `offset` is no longer the last row of a short page, which shows that the page lacked rows. */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;
-    if (!end) return false;
+    return end !== undefined && !(await this.#rowAt(offset - 1)).bytes.equals(end);
+  }
+
+  async #rowAt(offset: number): Promise<LastRow> {
     const { job, signal } = this.#options;
-    const lastRow = new LastRow({ row() {} });
-    const reading = { offset: offset - 1, total: offset, limit: 1, receiver: lastRow.receiver, signal };
-    await crossing('export.readPage', () => job.readMessages(reading));
-    return !lastRow.bytes.equals(end);
+    const row = new LastRow({ row() {} });
+    await crossing('export.readPage', () =>
+      job.readMessages({ offset, total: offset + 1, limit: 1, receiver: row.receiver, signal }),
+    );
+    return row;
   }
 
   /**
@@ -107,6 +107,8 @@ export class JobPages {
 /** Passes rows on to a receiver and keeps a copy of the last one. */
 class LastRow {
   readonly receiver: RowReceiver;
+  /** Message time of the last row; not a number until the first row arrives. */
+  timeMs = Number.NaN;
   #memory = Buffer.alloc(0);
   #length = 0;
 
@@ -114,6 +116,7 @@ class LastRow {
     this.receiver = {
       row: (row) => {
         receiver.row(row);
+        this.timeMs = row.messageTimeMs;
         this.#keep(row.bytes);
       },
       drained: () => receiver.drained?.(),

@@ -6,21 +6,22 @@
  */
 import { LogfleetError } from '../../base/errors.ts';
 import type { CommittedFile } from '../../destination/commit-record.ts';
-import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
 import { IntervalFiles } from './interval-files.ts';
 import { JobPages } from './job-pages.ts';
 import { type Interval, wholeBuckets } from './message-limit.ts';
-import type { Findings, IndependentCount, ReadingOrder, ResultReader, SearchEnd } from './result-reader.ts';
+import type {
+  Findings,
+  IndependentCount,
+  ReaderOptions,
+  ReadingOrder,
+  ResultReader,
+  SearchEnd,
+} from './result-reader.ts';
 import { type RunFigures, RunTally } from './run-tally.ts';
-import type { SearchOrder, SearchTools } from './search-tools.ts';
 import { sliceMsOf } from './slice-length.ts';
 
-export interface MessageReaderOptions {
-  readonly job: SearchJob;
-  readonly order: SearchOrder;
-  readonly tools: SearchTools;
-  readonly signal: AbortSignal;
+export interface MessageReaderOptions extends ReaderOptions {
   /** Number of rows in the interval to be searched, counted by an aggregation; undefined if none counted them. */
   readonly countedRows: number | undefined;
 }
@@ -142,11 +143,10 @@ export class MessageReader implements ResultReader {
 
   async #readPages(tally: RunTally, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    const receiver = files.receiver(tally);
     // The request asks for one row more than counted, because the count may be outdated or too small. The additional
     // row shows whether rows are missing.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
-    while (this.#pages.offset < wanted) if (!(await this.#pages.read(tally, receiver))) return;
+    await this.#pages.readTo(wanted, tally, files.receiver(tally));
   }
 }
 

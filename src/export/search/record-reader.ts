@@ -7,34 +7,24 @@ import { LogfleetError } from '../../base/errors.ts';
 import type { CommittedFile } from '../../destination/commit-record.ts';
 import { recordRow } from '../../output/record-row.ts';
 import { uncountedError } from '../../service/jobs/job-end.ts';
-import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { RecordPage } from '../../service/jobs/search-service.ts';
 import { IntervalFiles } from './interval-files.ts';
-import type { Findings, ReadingOrder, ResultReader, SearchEnd } from './result-reader.ts';
-import type { SearchOrder, SearchTools } from './search-tools.ts';
-
-export interface RecordReaderOptions {
-  readonly job: SearchJob;
-  readonly order: SearchOrder;
-  readonly tools: SearchTools;
-  readonly signal: AbortSignal;
-}
+import type { Findings, ReaderOptions, ReadingOrder, ResultReader, SearchEnd } from './result-reader.ts';
+import { noRows } from './run-tally.ts';
 
 export class RecordReader implements ResultReader {
-  readonly #options: RecordReaderOptions;
+  readonly #options: ReaderOptions;
   #files: IntervalFiles | undefined;
   #received: number | undefined;
 
-  constructor(options: RecordReaderOptions) {
+  constructor(options: ReaderOptions) {
     this.#options = options;
   }
 
   get found(): Findings {
     const received = this.#received;
-    const none = { overlapping: 0, outside: 0, duplicates: 0, duplicatesOfWritten: 0, left: 0, atEnd: 0 };
-    const order = { strayMs: undefined, oldestMs: undefined, isDisordered: false, areDuplicatesSure: true };
-    const sums = { messages: {}, slices: undefined, repeated: [] };
-    const figures = received === undefined ? undefined : { received, written: received, ...none, ...order, ...sums };
+    const sums = { areDuplicatesSure: true, messages: {}, slices: undefined, repeated: [] };
+    const figures = received === undefined ? undefined : { ...noRows, received, written: received, ...sums };
     return { figures, isReadInPart: false, isReadAgain: false, isReadTwice: false };
   }
 

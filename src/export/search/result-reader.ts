@@ -4,7 +4,9 @@
  */
 import type { CommittedFile } from '../../destination/commit-record.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
+import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { CutSign } from './message-limit.ts';
+import type { SearchOrder, SearchTools } from './search-tools.ts';
 import type { SearchFacts, Verdict } from './search-verdict.ts';
 
 /** Facts that reading a job's rows has shown, and from which the verdict is derived. */
@@ -22,6 +24,13 @@ export interface SearchEnd {
   readonly sign: CutSign | undefined;
   /** True if the job finds no further rows, so that its count matches its pages. */
   readonly isDone: boolean;
+}
+
+export interface ReaderOptions {
+  readonly job: SearchJob;
+  readonly order: SearchOrder;
+  readonly tools: SearchTools;
+  readonly signal: AbortSignal;
 }
 
 export interface ResultReader {

@@ -67,23 +67,17 @@ export interface RunTallyOptions {
   readonly sliceMs: number | undefined;
 }
 
+/** Figures of a search without rows that are counted row by row. */
+export const noRows = {
+  ...{ received: 0, overlapping: 0, written: 0, outside: 0, duplicates: 0, duplicatesOfWritten: 0, left: 0, atEnd: 0 },
+  strayMs: undefined as number | undefined,
+  oldestMs: undefined as number | undefined,
+  isDisordered: false,
+};
+
 export class RunTally {
   readonly #options: RunTallyOptions;
-  readonly #figures = {
-    ...{
-      received: 0,
-      overlapping: 0,
-      written: 0,
-      outside: 0,
-      duplicates: 0,
-      duplicatesOfWritten: 0,
-      left: 0,
-      atEnd: 0,
-    },
-    strayMs: undefined as number | undefined,
-    oldestMs: undefined as number | undefined,
-    isDisordered: false,
-  };
+  readonly #figures = { ...noRows };
   /** True while every row of the current page had already been received from an earlier page. */
   #isPageRepeated = true;
   #repeatedAtStart = 0;

@@ -6,22 +6,26 @@ import type { ResourceKey } from '../../host/host.ts';
 
 const labelNames = ['namespace', 'export'] as const;
 
+type Status = NonNullable<SearchExport['status']>;
+
+/** Name, description and value of each metric. A value is undefined until the status contains it. */
+const figures: readonly (readonly [string, string, (status: Status) => number | undefined])[] = [
+  [
+    'logfleet_export_covered_ratio',
+    'Ratio of the time range of an export that is done, 0 to 1.',
+    ({ progress }) => progress && progress.coveredPercent / 100,
+  ],
+  ['logfleet_export_written_rows', 'Rows in the files of an export.', ({ progress }) => progress?.rowsWritten],
+  ['logfleet_export_written_bytes', 'Length of the files of an export.', ({ progress }) => progress?.bytesWritten],
+  ['logfleet_export_jobs', 'Search jobs of an export that are alive.', ({ jobs }) => jobs?.length ?? 0],
+];
+
 export class ExportMetrics {
-  readonly #covered: Gauge;
-  readonly #rows: Gauge;
-  readonly #bytes: Gauge;
-  readonly #jobs: Gauge;
+  readonly #gauges: readonly { readonly gauge: Gauge; readonly read: (status: Status) => number | undefined }[];
   readonly #states: StateSeries;
 
   constructor(metrics: Metrics) {
-    this.#covered = metrics.gauge(
-      'logfleet_export_covered_ratio',
-      'Ratio of the time range of an export that is done, 0 to 1.',
-      labelNames,
-    );
-    this.#rows = metrics.gauge('logfleet_export_written_rows', 'Rows in the files of an export.', labelNames);
-    this.#bytes = metrics.gauge('logfleet_export_written_bytes', 'Length of the files of an export.', labelNames);
-    this.#jobs = metrics.gauge('logfleet_export_jobs', 'Search jobs of an export that are alive.', labelNames);
+    this.#gauges = figures.map(([name, help, read]) => ({ gauge: metrics.gauge(name, help, labelNames), read }));
     const onHidden = (key: ResourceKey) => this.#hide(key);
     this.#states = new StateSeries({ metrics, kind: 'export', plural: 'exports', onHidden });
   }
@@ -29,13 +33,10 @@ export class ExportMetrics {
   /** Updates the metrics of an export. Does nothing if the export has no status yet. */
   measure({ metadata: { namespace, name }, status }: SearchExport): void {
     if (!status || !this.#states.measure({ namespace, name }, status.conditions)) return;
-    const labels = { namespace, export: name };
-    this.#jobs.set(labels, status.jobs?.length ?? 0);
-    if (!status.progress) return;
-    const { coveredPercent, rowsWritten, bytesWritten } = status.progress;
-    this.#covered.set(labels, coveredPercent / 100);
-    this.#rows.set(labels, rowsWritten);
-    this.#bytes.set(labels, bytesWritten);
+    for (const { gauge, read } of this.#gauges) {
+      const value = read(status);
+      if (value !== undefined) gauge.set({ namespace, export: name }, value);
+    }
   }
 
   /** Removes all series when another process leads. The same series from two processes would cause two alerts. */
@@ -49,6 +50,6 @@ export class ExportMetrics {
   }
 
   #hide({ namespace, name }: ResourceKey): void {
-    for (const gauge of [this.#covered, this.#rows, this.#bytes, this.#jobs]) gauge.remove({ namespace, export: name });
+    for (const { gauge } of this.#gauges) gauge.remove({ namespace, export: name });
   }
 }

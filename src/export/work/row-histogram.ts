@@ -3,7 +3,7 @@
  * coarse counts, and histograms of this process's searches give finer ones. The result is only shown to users.
  *
  * Invariant: every row of a commit record is counted once. Rows of a bucket, or of a record without buckets, are spread
- * evenly over the slices that it overlaps.
+ * evenly over the slices that it overlaps. A slice is known as soon as a record overlaps it.
  */
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';
@@ -30,65 +30,46 @@ export class RowHistogram {
   /** Stores the histogram of the search job whose rows a commit record lists. */
   learn(record: CommitRecord, found: MessageHistogram | undefined): void {
     const spans = found && spansOf(record, found);
-    if (spans) this.#fine.set(recordKey(record), this.#spread(spans));
+    if (spans) this.#fine.set(recordKey(record), this.#spread([spanOf(record, 0), ...spans]));
   }
 
   /** Returns the number of rows in each slice, in order of time; empty without commit records. */
   read(records: readonly CommitRecord[]): readonly number[] {
     if (records.length === 0) return [];
     const counts = Array.from({ length: rowSlices }, () => unknownRows);
-    const add = (slice: number, rows: number) => {
-      counts[slice] = Math.max(0, counts[slice] ?? 0) + rows;
-    };
     for (const record of records) {
-      const rows = this.#fine.get(recordKey(record)) ?? this.#spread([{ ...intervalOf(record), rows: record.written }]);
-      for (const [slice, count] of rows) add(slice, count);
-      for (const slice of this.#within(record)) add(slice, 0);
+      const rows = this.#fine.get(recordKey(record)) ?? this.#spread([spanOf(record, record.written)]);
+      for (const [slice, count] of rows) counts[slice] = Math.max(0, counts[slice] ?? 0) + count;
     }
     return counts;
   }
 
+  /** Number of rows in each slice that the spans overlap. */
   #spread(spans: readonly RowSpan[]): ReadonlyMap<number, number> {
     const counts = new Map<number, number>();
     for (const { fromMs, toMs, rows } of spans) {
-      const rowsUntil = (timeMs: number) =>
-        Math.round((rows * (Math.min(timeMs, toMs) - fromMs)) / Math.max(1, toMs - fromMs));
-      const last = this.#sliceOf(Math.max(fromMs, toMs - 1));
+      const first = Math.floor(this.#sliceAt(fromMs));
+      const last = Math.max(first, Math.min(rowSlices, Math.ceil(this.#sliceAt(toMs))) - 1);
       let counted = 0;
-      for (let slice = this.#sliceOf(fromMs); slice <= last; slice++) {
-        const until = slice === last ? rows : rowsUntil(this.#startOf(slice + 1));
-        if (until > counted) counts.set(slice, (counts.get(slice) ?? 0) + until - counted);
+      for (let slice = first; slice <= last; slice++) {
+        const ratio = (slice + 1 - this.#sliceAt(fromMs)) / (this.#sliceAt(toMs) - this.#sliceAt(fromMs));
+        const until = slice === last ? rows : Math.round(rows * ratio);
+        counts.set(slice, (counts.get(slice) ?? 0) + until - counted);
         counted = until;
       }
     }
     return counts;
   }
 
-  /** Slices whose middle lies in an interval. */
-  *#within({ fromMs, toMs }: Interval): Iterable<number> {
-    for (let slice = this.#sliceOf(fromMs); slice < rowSlices; slice++) {
-      const middleMs = this.#startOf(slice + 0.5);
-      if (middleMs >= toMs) return;
-      if (middleMs >= fromMs) yield slice;
-    }
-  }
-
-  /** Start of a slice, possibly between milliseconds. */
-  #startOf(slice: number): number {
-    return this.#range.fromMs + slice * this.#sliceMs;
-  }
-
-  get #sliceMs(): number {
-    return (this.#range.toMs - this.#range.fromMs) / rowSlices;
-  }
-
-  #sliceOf(timeMs: number): number {
-    return Math.min(rowSlices - 1, Math.max(0, Math.floor((timeMs - this.#range.fromMs) / this.#sliceMs)));
+  /** Number of slices before a time, with fractions. */
+  #sliceAt(timeMs: number): number {
+    const { fromMs, toMs } = this.#range;
+    return ((timeMs - fromMs) * rowSlices) / (toMs - fromMs);
   }
 }
 
-function intervalOf({ fromMs, toMs }: CommitRecord): Interval {
-  return { fromMs, toMs };
+function spanOf({ fromMs, toMs }: Interval, rows: number): RowSpan {
+  return { fromMs, toMs, rows };
 }
 
 /**
