@@ -3,7 +3,7 @@
  * the job yet, a cookie is missing, the job was cancelled because of silence or age, or the job was deleted. The facts
  * that logfleet has recorded about the job show which cause applies.
  */
-import type { JobMissing } from './outcome.ts';
+import type { jobMissings } from './outcome.ts';
 
 /**
  * Time in ms after a job's creation during which some replicas of the service may not know the job
@@ -52,7 +52,7 @@ export interface JobFacts extends NoSuchJob {
 }
 
 export interface MissingJob {
-  readonly outcome: JobMissing;
+  readonly outcome: (typeof jobMissings)[number];
   /** Detail about the missing search job, for the error message. */
   readonly detail: string;
 }

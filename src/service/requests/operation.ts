@@ -7,14 +7,6 @@ import type { RequestClass } from '../budget/request-slot.ts';
 /** Operations on a search job that already exists (4.2 to 4.5). */
 export const jobOperations = ['getJob', 'listMessages', 'listRecords', 'deleteJob'] as const;
 
-export type Operation =
-  | 'createJob'
-  | (typeof jobOperations)[number]
-  | 'listCollectors'
-  | 'listBuilds'
-  | 'getTask'
-  | 'createTask';
-
 export interface OperationInfo {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Class of the operation's requests (B3), unless the call sets another class. */
@@ -30,7 +22,7 @@ export interface OperationInfo {
 
 const mebibyte = 1024 * 1024;
 
-export const operations: { readonly [O in Operation]: OperationInfo } = {
+export const operations = {
   createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
   // Another status request may be sent before this one is answered (B4), but a lost answer may lose
   // an error of the job (E5).
@@ -43,4 +35,6 @@ export const operations: { readonly [O in Operation]: OperationInfo } = {
   listBuilds: { method: 'GET', requestClass: 'listing', deadlineMs: 15_000, maxBodyBytes: 4 * mebibyte },
   getTask: { method: 'GET', requestClass: 'taskStatus', deadlineMs: 15_000, maxBodyBytes: mebibyte },
   createTask: { method: 'POST', requestClass: 'taskCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
-};
+} as const satisfies Readonly<Record<string, OperationInfo>>;
+
+export type Operation = keyof typeof operations;

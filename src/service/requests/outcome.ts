@@ -15,16 +15,7 @@ import { DeadlineError } from '../transport/deadline.ts';
 import { TransportError, type TransportFailure } from '../transport/transport.ts';
 import { HeldUpError } from './answer-stream.ts';
 import { jobOperations, type Operation } from './operation.ts';
-import {
-  type JobRefusal,
-  jobRefusals,
-  type PageRefusal,
-  pageRefusals,
-  rangeRefusals,
-  type TaskRefusal,
-  taskRefusals,
-  unknownJobCode,
-} from './service-code.ts';
+import { jobRefusals, pageRefusals, rangeRefusals, taskRefusals, unknownJobCode } from './service-code.ts';
 
 /**
  * Possible effect of a request.
@@ -32,45 +23,6 @@ import {
  * - `unknown`: sent, but without a reliable answer: 5xx, broken connection, timeout, or an unreadable answer.
  */
 export type Effect = 'none' | 'unknown';
-
-export type Outcome =
-  // No usable connection existed, so the request was not sent.
-  | Exclude<TransportFailure, 'connectionLost' | 'answerTooLarge' | 'answerMalformed'>
-  | 'connectTimeout'
-  | 'withdrawn'
-  | 'notLeading'
-  | 'budgetFull'
-  // The request was sent, but no complete answer arrived.
-  | 'connectionLost'
-  | 'timeout'
-  | 'abandoned'
-  | 'heldUp'
-  | 'answerTooLarge'
-  | 'answerMalformed'
-  | 'answerInvalid'
-  // The answer redirects the request to another address.
-  | 'redirectNotAllowed'
-  | 'redirectInCircles'
-  // The answer rejects the request (7.1).
-  | 'badRequest'
-  | 'unauthorized'
-  | 'forbidden'
-  | 'notFound'
-  | 'methodUnsupported'
-  | 'contentTypeInvalid'
-  | 'rateLimited'
-  | 'clientError'
-  | 'requestTimeout'
-  // The answer has no clear meaning.
-  | 'internalError'
-  | 'unavailable'
-  | 'serverError'
-  | 'unexpectedStatus'
-  | TaskRefusal
-  | JobRefusal
-  | PageRefusal
-  // The job does not exist (7.3). The cause is found in `missing-job.ts`.
-  | JobMissing;
 
 export const jobMissings = [
   /** The search job was just created, and this replica of the service does not know it yet (10.2). */
@@ -86,8 +38,6 @@ export const jobMissings = [
   /** The search job is missing for any other reason: another client deleted it, or the service lost it. */
   'jobGone',
 ] as const;
-
-export type JobMissing = (typeof jobMissings)[number];
 
 /**
  * Handling of an error in the outcome table. `retryAfter` means: wait as long as `Retry-After` says, or use `backoff`
@@ -138,29 +88,33 @@ const queryRefused = { ...needsPerson, reason: 'QueryRefused' } as const;
 const rangeRefused = { ...needsPerson, reason: 'RangeRefused' } as const;
 const jobLost = { ...passing, reason: 'JobLost' } as const;
 
-const rows: { readonly [O in Outcome]: TreatmentRow } = {
+const rows = {
+  // No usable connection existed, so the request was not sent.
   ...rowsOf(['nameNotFound', 'refused', 'notReachable', 'connectTimeout', 'proxyFailed', 'tlsFailed'], unreachable),
+  ...rowsOf(['certificateUnknown', 'certificateExpired', 'certificateForAnother'], untrusted),
   closed: { ...passing, reason: 'ClientClosed' },
   withdrawn: { ...passing, reason: 'CallAborted' },
   notLeading: { ...passing, reason: 'NotLeading' },
   budgetFull: { ...passing, reason: 'RequestBudgetFull' },
-  ...rowsOf(['certificateUnknown', 'certificateExpired', 'certificateForAnother'], untrusted),
 
-  // Some rows of a page may have been passed on before the connection was lost. The reader of the page requests the
-  // missing rows.
+  // The request was sent, but no complete answer arrived.
   connectionLost: {
     ...unsure,
     again: 2,
     reason: 'ServiceUnreachable',
+    // Some rows of a page may have been passed on before the connection was lost. The reader of the page requests the
+    // missing rows.
     of: { ...unsure.of, listMessages: { again: 0 } },
   },
   timeout: { ...unsure, reason: 'ServiceUnreachable' },
   abandoned: { ...unsure, reason: 'CallAborted' },
   heldUp: { ...passing, reason: 'DestinationSlow' },
-  ...rowsOf(['answerTooLarge', 'answerMalformed', 'answerInvalid', 'unexpectedStatus'], unreadable),
+  ...rowsOf(['answerTooLarge', 'answerMalformed', 'answerInvalid'], unreadable),
 
+  // The answer redirects the request to another address.
   ...rowsOf(['redirectNotAllowed', 'redirectInCircles'], { ...needsPerson, reason: 'RedirectNotAllowed' }),
 
+  // The answer rejects the request (7.1).
   // An answer with 401 can be wrong when many clients log in at the same time (10.1), so the request is repeated once.
   unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
   forbidden: { ...needsPerson, reason: 'Forbidden' },
@@ -168,10 +122,6 @@ const rows: { readonly [O in Outcome]: TreatmentRow } = {
   methodUnsupported: { ...needsPerson, reason: 'AddressInvalid' },
   contentTypeInvalid: { ...needsPerson, reason: 'RequestRefused' },
   rateLimited: { ...passing, handling: 'retryAfter', reason: 'RateLimited' },
-
-  ...rowsOf(['requestTimeout', 'internalError', 'serverError'], unavailable),
-  unavailable: { ...unavailable, handling: 'retryAfter' },
-
   ...rowsOf(taskRefusals, taskRefused),
   ...rowsOf(jobRefusals, queryRefused),
   ...rowsOf(rangeRefusals, rangeRefused),
@@ -179,23 +129,31 @@ const rows: { readonly [O in Outcome]: TreatmentRow } = {
   'no.records.not.an.aggregation.query': { ...needsPerson, reason: 'NotAnAggregation' },
   'raw.messages.not.available': { ...needsPerson, reason: 'RawMessagesNotAvailable' },
 
+  // The answer has no clear meaning.
+  ...rowsOf(['requestTimeout', 'internalError', 'serverError'], unavailable),
+  unavailable: { ...unavailable, handling: 'retryAfter' },
+  unexpectedStatus: unreadable,
+
+  // The job does not exist (7.3). The cause is found in `missing-job.ts`.
   jobNotKnownYet: { ...jobLost, reason: 'JobNotKnownYet' },
   jobDeleted: { ...jobLost, handling: 'wait', reason: 'JobDeleted' },
   jobCookieMissing: { ...jobLost, reason: 'JobCookieMissing' },
   jobSilenced: { ...jobLost, reason: 'JobSilenced' },
   jobTimedOut: { ...jobLost, reason: 'JobTimedOut' },
   jobGone: jobLost,
-};
+} as const;
+
+export type Outcome = keyof typeof rows;
 
 /** Uses the same row of the outcome table for several outcomes. */
-function rowsOf<O extends Outcome>(outcomes: readonly O[], row: TreatmentRow): Record<O, TreatmentRow> {
+function rowsOf<O extends string>(outcomes: readonly O[], row: TreatmentRow): Record<O, TreatmentRow> {
   return Object.fromEntries(outcomes.map((outcome) => [outcome, row])) as Record<O, TreatmentRow>;
 }
 
 export const outcomes = Object.keys(rows) as readonly Outcome[];
 
 export function treatmentOf(operation: Operation, outcome: Outcome): Treatment {
-  const { of, ...row } = rows[outcome];
+  const { of, ...row }: TreatmentRow = rows[outcome];
   return { ...row, ...of?.[operation] };
 }
 

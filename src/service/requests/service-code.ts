@@ -58,10 +58,6 @@ const genericCodes = [
   'service.unavailable',
 ] as const;
 
-export type TaskRefusal = (typeof taskRefusals)[number];
-export type JobRefusal = (typeof jobRefusals)[number];
-export type PageRefusal = (typeof pageRefusals)[number];
-
 const knownCodes: readonly string[] = [
   ...taskRefusals,
   ...jobRefusals,

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { type JobFacts, missingJob } from '../../../../src/service/requests/missing-job.ts';
-import type { JobMissing } from '../../../../src/service/requests/outcome.ts';
+import type { Outcome } from '../../../../src/service/requests/outcome.ts';
 
 const hour = 3_600_000;
 
@@ -22,7 +22,7 @@ type Case = Partial<JobFacts>;
 const heard = (heardAtMs: number): Case => ({ heardAtMs });
 const noCookie: Case = { hadCookie: false, hasCookie: false };
 
-const cases: readonly [string, Case, number, JobMissing][] = [
+const cases: readonly [string, Case, number, Outcome][] = [
   ['right after its creation', {}, 300, 'jobNotKnownYet'],
   ['within the grace period for replicas', {}, 9_999, 'jobNotKnownYet'],
   ['right after another replica knew it', heard(2_000), 3_999, 'jobNotKnownYet'],

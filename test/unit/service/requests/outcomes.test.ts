@@ -5,14 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Operation, operations } from '../../../../src/service/requests/operation.ts';
 import { jobMissings, type Outcome, outcomes, treatmentOf } from '../../../../src/service/requests/outcome.ts';
-import {
-  type JobRefusal,
-  jobRefusals,
-  type PageRefusal,
-  pageRefusals,
-  type TaskRefusal,
-  taskRefusals,
-} from '../../../../src/service/requests/service-code.ts';
+import { jobRefusals, pageRefusals, taskRefusals } from '../../../../src/service/requests/service-code.ts';
 import { toServiceError } from '../../../../src/service/requests/service-failure.ts';
 import {
   accessKey,
@@ -35,10 +28,9 @@ const refusal = (code: string): Step => ({
   body: `{"status":400,"id":"AAAAA-BBBBB-CCCCC","code":"searchjob.${code}","message":"no ${accessKey}"}`,
 });
 
-type Refusal = TaskRefusal | JobRefusal | PageRefusal;
-
-const refusals = {} as Record<Refusal, readonly Step[]>;
-for (const code of [...taskRefusals, ...jobRefusals, ...pageRefusals]) refusals[code] = [refusal(code)];
+const refusalCodes = [...taskRefusals, ...jobRefusals, ...pageRefusals];
+const refusals = {} as Record<(typeof refusalCodes)[number], readonly Step[]>;
+for (const code of refusalCodes) refusals[code] = [refusal(code)];
 
 const noJob: Step = { kind: 'answer', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
 
