@@ -66,35 +66,26 @@ export class ServiceClient implements UpgradeService, SearchService {
     parameters.set('offset', String(query.offset));
     parameters.set('limit', String(query.limit));
     const path = `${upgradesPath}/collectors?${parameters}`;
-    return this.#ofUpgrades({ operation: 'listCollectors', path, signal: options?.signal }, (body) =>
+    return this.#ofUpgrades({ ...options, operation: 'listCollectors', path }, (body) =>
       decodeCollectors(body, this.#pool),
     );
   }
 
   listBuilds(options?: CallOptions): Promise<Answer<readonly Build[]>> {
-    const path = `${upgradesPath}/targets`;
-    return this.#ofUpgrades({ operation: 'listBuilds', path, signal: options?.signal }, decodeBuilds);
+    return this.#ofUpgrades({ ...options, operation: 'listBuilds', path: `${upgradesPath}/targets` }, decodeBuilds);
   }
 
   getTask(taskId: string, options?: CallOptions): Promise<Answer<UpgradeTask>> {
     const path = `${upgradesPath}/${encodeURIComponent(taskId)}`;
-    return this.#ofUpgrades({ operation: 'getTask', path, signal: options?.signal }, decodeTask);
+    return this.#ofUpgrades({ ...options, operation: 'getTask', path }, decodeTask);
   }
 
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },
     options?: CreateTaskOptions,
   ): Promise<Answer<{ readonly taskId: string }>> {
-    return this.#ofUpgrades(
-      {
-        operation: 'createTask',
-        path: upgradesPath,
-        body: renderTask(task.collectorId, task.toVersion),
-        signal: options?.signal,
-        beforeSend: options?.beforeSend,
-      },
-      decodeCreatedTask,
-    );
+    const body = renderTask(task.collectorId, task.toVersion);
+    return this.#ofUpgrades({ ...options, operation: 'createTask', path: upgradesPath, body }, decodeCreatedTask);
   }
 
   #ofUpgrades<T>(call: Call, decode: Decode<T>): Promise<Answer<T>> {

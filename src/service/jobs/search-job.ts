@@ -99,7 +99,7 @@ export class SearchJob {
   /** Time at which a status of the job first showed that the search had ended. */
   #doneAtMs: number | undefined;
   #end: LogfleetError | undefined;
-  /** Deletion of the job, which has ended or was never needed if this promise is resolved. */
+  /** Deletion of the job; a resolved promise until the deletion begins. */
   #deletion: Promise<void> = Promise.resolve();
 
   constructor(options: SearchJobOptions) {
@@ -118,7 +118,7 @@ export class SearchJob {
       onAnswer: (answer) => this.#take(answer),
       onFailure: (error) => this.#failed(error),
     });
-    // The error also reaches all callers that come later, so it is not unhandled if nobody waits now.
+    // Later calls also reject with the error that ends the job, so the error is not lost if no caller waits for it.
     this.#finished.promise.catch(() => {});
   }
 
