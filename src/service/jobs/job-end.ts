@@ -1,5 +1,5 @@
 /** Errors that end a search job, including errors without a failed request. */
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import { jobMissings, type Outcome } from '../requests/outcome.ts';
 import { endedIn, ServiceError } from '../requests/service-error.ts';
 
@@ -25,12 +25,8 @@ const cancelledCode = 'job.cancelled';
 
 /** Error for a job that was cancelled by the service (3.1) or by another client. */
 export function cancelledError(id: string): LogfleetError {
-  return new LogfleetError({
-    code: cancelledCode,
-    message: `The search job ${id} was cancelled, but not by logfleet. A new search replaces it.`,
-    handling: { kind: 'backoff' },
-    reason: 'JobCancelled',
-  });
+  const message = `The search job ${id} was cancelled, but not by logfleet. A new search replaces it.`;
+  return failure('backoff', cancelledCode, message, { reason: 'JobCancelled' });
 }
 
 /**
@@ -51,12 +47,7 @@ export function silencedError(id: string, silentMs: number, cause: LogfleetError
 
 /** Error for a search job that logfleet has closed. */
 export function closedError(id: string): LogfleetError {
-  return new LogfleetError({
-    code: 'job.closed',
-    message: `The search job ${id} has been closed.`,
-    handling: { kind: 'wait' },
-    reason: 'JobClosed',
-  });
+  return failure('wait', 'job.closed', `The search job ${id} has been closed.`, { reason: 'JobClosed' });
 }
 
 /**
@@ -64,10 +55,6 @@ export function closedError(id: string): LogfleetError {
  * report their number.
  */
 export function uncountedError(id: string): LogfleetError {
-  return new LogfleetError({
-    code: 'job.recordsUncounted',
-    message: `The service does not say how many records the search job ${id} has.`,
-    handling: { kind: 'backoff' },
-    reason: 'AnswerInvalid',
-  });
+  const message = `The service does not say how many records the search job ${id} has.`;
+  return failure('backoff', 'job.recordsUncounted', message, { reason: 'AnswerInvalid' });
 }

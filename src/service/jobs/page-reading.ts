@@ -10,7 +10,7 @@
 
 import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import { LogfleetError, mayPass } from '../../base/errors.ts';
+import { failure, type LogfleetError, mayPass } from '../../base/errors.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
 import { ServiceError } from '../requests/service-error.ts';
 import { isFinal } from './job-end.ts';
@@ -105,10 +105,6 @@ function delayAfter(error: unknown, tries: number): number {
 }
 
 function nothingCame(offset: number, total: number): LogfleetError {
-  return new LogfleetError({
-    code: 'job.pagesEmpty',
-    message: `The service counts ${total} results of a search job, but returns none from row ${offset} on.`,
-    handling: { kind: 'backoff' },
-    reason: 'ResultsMissing',
-  });
+  const message = `The service counts ${total} results of a search job, but returns none from row ${offset} on.`;
+  return failure('backoff', 'job.pagesEmpty', message, { reason: 'ResultsMissing' });
 }
