@@ -12,7 +12,7 @@ import type { S3Spec, SearchExportSpec, VolumeSpec } from '../api/generated/sear
 import type { ObjectMeta } from '../api/kinds.ts';
 import { requiredStoreMembers, sessionTokenMember } from '../api/secret-manifest.ts';
 import type { Clock } from '../base/clock.ts';
-import { LogfleetError } from '../base/errors.ts';
+import { failure, type LogfleetError } from '../base/errors.ts';
 import { SecretText } from '../base/secret-text.ts';
 import { bucketRoot, volumeRoot } from '../destination/export-layout.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
@@ -134,5 +134,5 @@ function withFingerprint(settings: DestinationSettings): ChosenDestination {
 }
 
 function mendable(reason: string, message: string): LogfleetError {
-  return new LogfleetError({ code: 'export.destination', reason, message, handling: { kind: 'stall' } });
+  return failure('stall', 'export.destination', message, { reason });
 }

@@ -13,7 +13,7 @@ import { type Condition, findCondition, reasons } from '../api/conditions.ts';
 import { renderExplanation } from '../api/finding.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import type { Clock, Timer } from '../base/clock.ts';
-import { LogfleetError } from '../base/errors.ts';
+import { failure, LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import { pausedByOf, pausedForAll } from '../controller/pauses.ts';
@@ -232,7 +232,10 @@ export class ExportRuntime {
     try {
       const account = await this.#options.accounts.resolve(secretOf(resource));
       const task = exportTask(requestOf(resource), new URL(account.serviceId).host);
-      if ('problem' in task) return unreadable(`spec.${task.member}: ${renderExplanation(task)}`);
+      if ('problem' in task) {
+        const message = `spec.${task.member}: ${renderExplanation(task)}`;
+        return failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
+      }
       this.#means = { account, task, chosen: await this.#destination.current(resource) };
       return undefined;
     } catch (error) {
@@ -424,11 +427,4 @@ function recheckMs(problem: LogfleetError): number {
   // refused as unauthorized is retried after a delay, because only the service can tell whether it accepts the key
   // again.
   return handling.kind === 'stall' && reason !== reasons.unauthorized ? Number.POSITIVE_INFINITY : stallRetryMs;
-}
-
-function unreadable(message: string): LogfleetError {
-  return new LogfleetError({
-    ...{ code: 'export.spec', reason: reasons.invalidSpec, message },
-    handling: { kind: 'stall' },
-  });
 }

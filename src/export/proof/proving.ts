@@ -5,7 +5,7 @@
  *
  * Invariant: the digest of a range starts after the last search of that range has ended. Proving writes nothing.
  */
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
 import type { DifferingRange, DigestVerdict, ProvenRange, TimeRange } from '../../destination/digest-verdict.ts';
 import { joinProven } from '../../destination/proof-range.ts';
@@ -164,21 +164,13 @@ function runsOf(intervals: readonly CommitRecord[]): readonly (readonly CommitRe
 }
 
 function digestRefused(cause: ServiceError): LogfleetError {
-  const { serviceCode = 'no code', handling } = cause;
+  const { serviceCode = 'no code' } = cause;
   const what = `The service refuses the aggregation that proves the rows (${serviceCode})`;
   const advice = 'set spec.proof to Count, so that logfleet proves the rows only by the counts of their searches';
-  return new LogfleetError({
-    ...{ code: 'export.digestRefused', message: `${what}: ${advice}.`, handling, cause },
-    reason: 'CountMissing',
-  });
+  return failure('stall', 'export.digestRefused', `${what}: ${advice}.`, { reason: 'CountMissing', cause });
 }
 
 function digestErrors(errors: readonly string[]): LogfleetError {
-  const found = errors.slice(0, 3).join('; ');
-  return new LogfleetError({
-    code: 'export.digestErrors',
-    message: `The aggregation that proves the rows reported errors: ${found}.`,
-    handling: { kind: 'backoff' },
-    reason: 'CountMissing',
-  });
+  const message = `The aggregation that proves the rows reported errors: ${errors.slice(0, 3).join('; ')}.`;
+  return failure('backoff', 'export.digestErrors', message, { reason: 'CountMissing' });
 }

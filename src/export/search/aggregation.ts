@@ -1,7 +1,7 @@
 /** Aggregates the rows of an interval, and repeats an aggregation that gave no reliable result. */
 
 import { sleep } from '../../base/clock.ts';
-import { asLogfleetError, LogfleetError, mayPass } from '../../base/errors.ts';
+import { asLogfleetError, failure, type LogfleetError, mayPass } from '../../base/errors.ts';
 import { type Aggregated, aggregateOnce, figureOf } from '../../service/jobs/aggregation.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { JobOrder } from '../../service/jobs/search-service.ts';
@@ -48,12 +48,8 @@ export async function aggregate(
 }
 
 export function notCounted(): LogfleetError {
-  return new LogfleetError({
-    code: 'export.notCounted',
-    message: 'The service gave no reliable count of an interval: answers were lost or contained no count.',
-    handling: { kind: 'backoff' },
-    reason: 'CountMissing',
-  });
+  const message = 'The service gave no reliable count of an interval: answers were lost or contained no count.';
+  return failure('backoff', 'export.notCounted', message, { reason: 'CountMissing' });
 }
 
 export type IntervalCount =
@@ -82,11 +78,8 @@ export function isRefused(thrown: unknown): thrown is ServiceError {
 }
 
 function countRefused(cause: ServiceError): LogfleetError {
-  const { serviceCode = 'no code', handling } = cause;
+  const { serviceCode = 'no code' } = cause;
   const what = `The service refuses the query with "| count" appended (${serviceCode}), although it accepts the query itself. An interval whose search was cut, or lost an answer, needs this count`;
-  const advice = 'export with a query that can be counted';
-  return new LogfleetError({
-    ...{ code: 'export.countRefused', message: `${what}: ${advice}.`, handling, cause },
-    reason: 'CountMissing',
-  });
+  const message = `${what}: export with a query that can be counted.`;
+  return failure('stall', 'export.countRefused', message, { reason: 'CountMissing', cause });
 }

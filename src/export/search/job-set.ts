@@ -4,7 +4,7 @@
  */
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { SearchJobs } from '../../service/jobs/search-jobs.ts';
 import type { JobOrder } from '../../service/jobs/search-service.ts';
@@ -123,10 +123,6 @@ function scannedBy(job: SearchJob): number {
 export const noTurnCode = 'export.noTurn';
 
 function noTurn(): LogfleetError {
-  return new LogfleetError({
-    code: noTurnCode,
-    message: 'The maximum number of search jobs is active, and none of them ends.',
-    handling: { kind: 'wait' },
-    reason: 'JobsExhausted',
-  });
+  const message = 'The maximum number of search jobs is active, and none of them ends.';
+  return failure('wait', noTurnCode, message, { reason: 'JobsExhausted' });
 }

@@ -4,7 +4,7 @@
  *
  * Invariant: `found` always describes the pages that the current files contain.
  */
-import { LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommittedFile } from '../../destination/commit-record.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
 import { IntervalFiles } from './interval-files.ts';
@@ -162,10 +162,6 @@ function haveSameRows(figures: RunFigures, before: RunFigures | undefined): bool
 }
 
 function unsteady(): LogfleetError {
-  return new LogfleetError({
-    code: 'export.pagesUnsteady',
-    message: `The pages of a finished search job were read ${mostReadings} times, and the rows were different each time.`,
-    handling: { kind: 'backoff' },
-    reason: 'ResultsMissing',
-  });
+  const message = `The pages of a finished search job were read ${mostReadings} times, and the rows were different each time.`;
+  return failure('backoff', 'export.pagesUnsteady', message, { reason: 'ResultsMissing' });
 }

@@ -3,7 +3,7 @@
  * judges (E6).
  */
 import { assert } from '../../base/assert.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { failure } from '../../base/errors.ts';
 import {
   type MessageFigures,
   maxRepeatedMessages,
@@ -186,10 +186,6 @@ export function sumOfRepeated(all: readonly Pick<RunFigures, 'repeated'>[]): rea
 
 function receiptTimeOf({ receiptTimeMs, messageId }: PageRow): number {
   if (receiptTimeMs !== undefined) return receiptTimeMs;
-  throw new LogfleetError({
-    code: 'export.receiptTimeMissing',
-    message: `Message ${messageId} has no _receipttime, but the export searches by receipt time: keep the field in the query, or search by message time.`,
-    handling: { kind: 'stall' },
-    reason: 'ReceiptTimeMissing',
-  });
+  const message = `Message ${messageId} has no _receipttime, but the export searches by receipt time: keep the field in the query, or search by message time.`;
+  throw failure('stall', 'export.receiptTimeMissing', message, { reason: 'ReceiptTimeMissing' });
 }

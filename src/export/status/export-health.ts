@@ -47,8 +47,7 @@ const checks: readonly HealthCheck[] = [
   complete,
   deadlineExceeded,
   paused,
-  stalledByProblem,
-  waitingForProblem,
+  hindered,
   stalledByTrouble,
   inDisorder,
   limitReached,
@@ -163,13 +162,12 @@ function paused({ pausedBy, view }: ExportHealthInput): ExportHealth | undefined
   return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
 }
 
-function stalledByProblem({ problem }: ExportHealthInput): ExportHealth | undefined {
-  if (problem?.handling.kind !== 'stall') return undefined;
+/** Reports a problem in the spec, Secrets or destination settings, or a failure to read them. */
+function hindered({ problem }: ExportHealthInput): ExportHealth | undefined {
+  if (problem?.handling.kind !== 'stall') {
+    return problem && { ...outage, reason: problem.reason, message: triedAgain(problem) };
+  }
   return { ...stalled, reason: problem.reason, message: problem.message };
-}
-
-function waitingForProblem({ problem }: ExportHealthInput): ExportHealth | undefined {
-  return problem && { ...outage, reason: problem.reason, message: triedAgain(problem) };
 }
 
 /**
