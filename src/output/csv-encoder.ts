@@ -159,8 +159,18 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
  */
 function isFormula(bytes: Buffer, start: number, end: number): boolean {
   if (start === end || isSuspicious[bytes[start] as number] === 0) return false;
+  // Negative ids are frequent. They are recognized without creating a text.
+  if (bytes[start] === char.minus && end > start + 1 && areDigits(bytes, start + 1, end)) return false;
   const text = bytes.toString('utf8', start, end);
   return formulaStart.test(text) && !signedNumber.test(text);
+}
+
+function areDigits(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] as number;
+    if (byte < char.zero || byte > char.nine) return false;
+  }
+  return true;
 }
 
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
