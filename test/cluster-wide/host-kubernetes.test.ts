@@ -1,6 +1,6 @@
 /** Tests the operator's Kubernetes side against a real API server, with exactly the rights that `manifests/` grants. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { CollectorVersionPolicy, SearchExport } from '../../src/api/kinds.ts';
+import type { CollectorVersionPolicy, SearchExport, SearchExportSchedule } from '../../src/api/kinds.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { type Metrics, noMetrics } from '../../src/base/metrics.ts';
@@ -66,6 +66,7 @@ async function operate(installation: Installation, identity = 'operator-0'): Pro
   running.push(host);
   host.resources(kind);
   host.resources('SearchExport');
+  host.resources('SearchExportSchedule');
   host.start();
   return { host, outcomes };
 }
@@ -85,20 +86,38 @@ async function cached(host: KubernetesHost, key: OwnerRef): Promise<CollectorVer
   return vi.waitUntil(() => host.resources(kind).get(key), { timeout: 20_000, interval: 5 });
 }
 
-/** Creates a new finished export, which the operator removes. */
-async function createExport(host: KubernetesHost, namespace: string): Promise<SearchExport> {
-  const name = 'audit';
-  await callApi('POST', resourcePath('SearchExport', namespace), {
+const runSpec = {
+  credentialsSecretRef: { name: 'log-service' },
+  query: '*',
+  destination: { volume: { name: 'exports' } },
+};
+
+async function createSchedule(host: KubernetesHost, namespace: string): Promise<SearchExportSchedule> {
+  const name = 'hourly';
+  await callApi('POST', resourcePath('SearchExportSchedule', namespace), {
     apiVersion: 'logfleet.dev/v1alpha1',
-    kind: 'SearchExport',
+    kind: 'SearchExportSchedule',
     metadata: { name },
-    spec: {
-      credentialsSecretRef: { name: 'log-service' },
-      query: '*',
-      timeRange: { from: '2026-10-01T00:00:00Z', to: '2026-10-02T00:00:00Z' },
-      destination: { volume: { name: 'exports' } },
-    },
+    spec: { schedule: '0 * * * *', template: { spec: runSpec } },
   });
+  return vi.waitUntil(() => host.resources('SearchExportSchedule').get({ namespace, name }), {
+    timeout: 20_000,
+    interval: 5,
+  });
+}
+
+/** Creates a run of a schedule, as the operator does. */
+async function createRun(host: KubernetesHost, { metadata }: SearchExportSchedule): Promise<SearchExport> {
+  const { namespace, uid } = metadata;
+  const name = 'hourly-20261001t000000z-010000z';
+  const timeRange = { from: '2026-10-01T00:00:00Z', to: '2026-10-01T01:00:00Z' };
+  const created = await host.create({
+    kind: 'SearchExport',
+    metadata: { namespace, name, labels: {}, annotations: {} },
+    spec: { ...runSpec, timeRange },
+    owner: { kind: 'SearchExportSchedule', namespace, name: metadata.name, uid },
+  });
+  expect(created).toBe('created');
   return vi.waitUntil(() => host.resources('SearchExport').get({ namespace, name }), { timeout: 20_000, interval: 5 });
 }
 
@@ -117,11 +136,14 @@ async function doEverything({ host, outcomes }: Operator, owner: OwnerRef): Prom
     if (outcomes.refusals.length > 0) throw new Error(outcomes.refusals.join());
   };
   await allowed(() => host.leadership.isLeader() && host.ready());
-  const followed = [plural, 'searchexports', 'configmaps'];
+  const followed = [plural, 'searchexports', 'searchexportschedules', 'configmaps'];
   await allowed(() => followed.every((resource) => outcomes.seen.has(`WATCH ${resource} 200`)));
   await host.writeStatus(kind, withTarget(await cached(host, owner), '19.500-1'));
-  const over = await createExport(host, owner.namespace);
-  await host.remove(await host.writeStatus('SearchExport', { ...over, status: {} }));
+  const schedule = await createSchedule(host, owner.namespace);
+  await host.writeStatus('SearchExportSchedule', { ...schedule, status: {} });
+  const run = await createRun(host, schedule);
+  expect(run.metadata.owner).toEqual({ kind: 'SearchExportSchedule', name: 'hourly', uid: schedule.metadata.uid });
+  await host.remove(await host.writeStatus('SearchExport', { ...run, status: {} }));
   await host.ledgers.read(owner, 'head');
   const version = await host.ledgers.write(owner, 'head', 'one', undefined);
   await host.ledgers.write(owner, 'head', 'two', version);
@@ -332,6 +354,7 @@ async function setRules(role: Role, rules: readonly Rule[]): Promise<void> {
  */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
   await callApi('DELETE', ledgerPath(namespace));
+  await callApi('DELETE', resourcePath('SearchExport', namespace));
   await callApi('DELETE', leasePath(namespace));
   if (hasLease) await callApi('POST', leasePath(namespace), releasedLease(namespace));
 }
