@@ -108,8 +108,8 @@ function renderTask(collectorId: string, toVersion: string): string {
  */
 function renderOrder(order: JobOrder): string {
   const { query, fromMs, toMs, timeZone = 'UTC', byReceiptTime = false } = order;
-  assert(Number.isSafeInteger(fromMs) && Number.isSafeInteger(toMs), 'a range is one of whole milliseconds');
-  assert(fromMs <= toMs, 'a range does not end before it begins');
+  assert(Number.isSafeInteger(fromMs) && Number.isSafeInteger(toMs), 'the times of a range must be whole milliseconds');
+  assert(fromMs <= toMs, 'a range must not end before it begins');
   return JSON.stringify({
     query,
     from: String(fromMs),

@@ -1,7 +1,4 @@
-/**
- * Creates a client of the service from the settings in a Secret, so that accounts need no network
- * code.
- */
+/** Creates a client of the service from the settings in a Secret, so that the code for accounts needs no network code. */
 
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';

@@ -1,4 +1,7 @@
-/** Slot of one request, from its grant to its end. The states are described at `Slot`. */
+/**
+ * Slot of one request: its permission to be sent, from the grant of the slot to its end. `Slot` in `request-slot.ts` describes
+ * the states.
+ */
 import type { Clock } from '../../base/clock.ts';
 import type { KeyQueue, Occupant } from './key-queue.ts';
 import type { RateLimiter, Reservation } from './rate-limiter.ts';
@@ -13,8 +16,9 @@ export type Answered = Extract<SlotOutcome, { kind: 'answered' }>;
  */
 const abandonedHoldMs = 10_000;
 /**
- * The same time for a status request of a search job. It is shorter, because a status costs the service little work, and
- * keep-alives may need the slot (B2, B4).
+ * Time in ms for which a status request of a search job keeps its slot after it reached the service and was cancelled. The time
+ * is shorter than for other requests, because a status costs the service little work, and keep-alives may need the slot (B2,
+ * B4).
  */
 const abandonedPollHoldMs = 2_000;
 

@@ -1,11 +1,10 @@
 /**
- * Limits the number of active search jobs of one user (B4, B5). The limit is the number of jobs
- * that the user's request rate can keep alive, because each job needs regular status requests. When
- * the service rejects a job because its organisation has too many, the limit is lowered: the
- * organisation's own limit is unknown (8).
+ * Limits the number of active search jobs of one user (B4, B5). The limit is the number of jobs that the user's request rate
+ * can keep alive, because each job needs regular status requests. When the service rejects a job because the user's
+ * organisation has too many, logfleet lowers the limit, because the service does not tell the limit of the organisation (8).
  *
- * Invariant: no job is admitted while `limit` jobs are active. Running jobs are never cancelled.
- * Jobs are admitted in order of arrival. `refusals.ts` decides what a rejection means.
+ * Invariant: no job is admitted while `limit` jobs are active. Running jobs are never cancelled. Jobs are admitted in order of
+ * arrival. `refusals.ts` decides what a rejection means.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { stepsSince } from './rate-pace.ts';

@@ -40,7 +40,7 @@ export interface Occupant {
   readonly class: RequestClass;
   /** Time at which the service has certainly finished a cancelled request; undefined for other requests. */
   readonly heldUntilMs: number | undefined;
-  /** Whether the request is being cancelled, and its slot becomes free soon. */
+  /** Whether the request is being cancelled, so that its slot becomes free soon. */
   readonly endsSoon: boolean;
   /** Cancels the request in favour of a keep-alive; undefined if the request may not be cancelled. */
   readonly giveUp: (() => void) | undefined;
@@ -59,7 +59,10 @@ export class KeyQueue {
    * access key of a user has waited longest.
    */
   readonly #turns = new Map<RequestClass, number>();
-  /** Returns the time until which only half of the concurrent requests may be used, after a takeover by force (B6). */
+  /**
+   * Returns the time until which only half of the concurrent requests may be used. After a takeover by force, the other half is
+   * left for requests that the former leader may still have in flight (B6).
+   */
   readonly #halfUntilMs: () => number;
   #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -114,8 +117,8 @@ export class KeyQueue {
   }
 
   /**
-   * Frees slots for waiting keep-alives by cancelling other requests, the longest running ones first. No request is
-   * cancelled if a slot becomes free soon without that.
+   * Frees slots for waiting keep-alives by cancelling other requests, the longest running ones first. No request is cancelled
+   * if a slot becomes free soon anyway.
    */
   freeSlots(nowMs: number): void {
     if (this.hasSlot('keepAlive', nowMs)) return;
@@ -132,7 +135,7 @@ export class KeyQueue {
     }
   }
 
-  /** Times at which `hasSlot` may change without an answer from the service. */
+  /** Times at which a slot may become free without an answer from the service. */
   changesMs(): readonly number[] {
     const heldMs = [...this.#occupants].map(({ heldUntilMs = Number.POSITIVE_INFINITY }) => heldUntilMs);
     return [this.#halfUntilMs(), this.#pollExpectedUntilMs, ...heldMs];

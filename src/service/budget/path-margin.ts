@@ -53,7 +53,7 @@ const cautionDecay = 0.98;
  */
 const baselineWindowMs = 60_000;
 
-/** Group in which round trips are compared: requests of one class, or handshakes. */
+/** Group of round trips that are compared with each other: requests of one class, or handshakes. */
 type Kind = RequestClass | 'handshake';
 
 interface Baseline {
@@ -103,8 +103,8 @@ export class PathMargin {
   }
 
   /**
-   * Stores a round trip, and returns by how many ms it exceeds the fastest recent round trip of its
-   * kind.
+   * Stores a round trip, and returns by how many ms it exceeds the fastest recent round trip of its kind (a class of requests,
+   * or handshakes).
    */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
@@ -145,7 +145,7 @@ export class PathMargin {
     if (this.#cautionMs < 0.5) this.#cautionMs = 0;
   }
 
-  /** Compares a round trip with the fastest recent one of its kind, and keeps the faster one. */
+  /** Compares a round trip with the fastest recent round trip of its kind, and keeps the faster of the two. */
   #renew(kind: Kind, roundTripMs: number, answeredAtMs: number): void {
     const baseline = this.#baselines.get(kind) ?? {
       answers: 0,

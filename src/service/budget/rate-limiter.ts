@@ -1,17 +1,18 @@
 /**
- * Limits the start times of requests, so that the server never sees more than the share in any second (B1), and less after a 429
- * (B5). Keep-alives are not reduced after a 429: their number is limited by the number of jobs, and a job without them is lost with
- * its results.
+ * Limits the start times of requests, so that the server never receives more than this process's share of requests in any
+ * second (B1), and fewer after an answer with 429 (B5). Keep-alives are not reduced after a 429: their number is limited by the
+ * number of jobs, and a job without keep-alives is lost with its results.
  *
- * A request counts until one period after the latest time at which it can have arrived. The arrival is bounded by evidence:
+ * A request counts until one period after the latest time at which it can have arrived. Evidence shows that a request has
+ * arrived:
  * - its own answer, or the end of its connection;
- * - the answer to a request to the same origin that was sent at least a quarter of a second later (`marginBounds.mostMs`), since
- *   two requests can overtake each other;
- * - a handshake that began at least as much later (`Path.probe`).
- * Until then the request may arrive at any time, together with others, for example when a server stalls and then reads everything
- * at once. So the number of these requests never exceeds the limit of one period.
+ * - the answer to a request to the same origin that was sent at least a quarter of a second later (`marginBounds.mostMs`),
+ *   since two requests can overtake each other;
+ * - a handshake that began at least as much later (`Path.probe`). A request without evidence may arrive at any time, together
+ *   with others, for example when a server stalls and then reads everything at once. So the number of requests without evidence
+ *   never exceeds the limit of one period.
  *
- * Invariant: a reservation that is not yet started counts as starting now.
+ * Invariant: a reserved request that is not sent yet counts as sent now.
  */
 import { marginBounds, type PathMargin } from './path-margin.ts';
 import type { RatePace, RequestPace } from './rate-pace.ts';
@@ -146,7 +147,7 @@ export class RateLimiter {
     return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);
   }
 
-  /** Time at which the arrival of the next request becomes doubtful; Infinity if there is none. */
+  /** Next time at which a connection probe could show that one of the sent requests has arrived; Infinity if there is none. */
   nextDoubtMs(nowMs: number): number {
     const timesMs = this.#live.map((reservation) => this.#doubtAtMs(reservation));
     return Math.min(...timesMs.filter((atMs) => atMs > nowMs), Number.POSITIVE_INFINITY);
@@ -177,8 +178,8 @@ export class RateLimiter {
   }
 
   /**
-   * Time from which a connection probe could show that the request has arrived; Infinity if its arrival is known. An
-   * answer that usually takes longer than a period would come too late to be useful, so the probe does not wait for it.
+   * Time from which a connection probe could show that the request has arrived; Infinity if its arrival is known. The probe
+   * waits for the answer if answers usually take less than a period. A later answer would come too late to be useful.
    */
   #doubtAtMs(reservation: Reservation): number {
     const { sentAtMs, roundTripMs, arrivedByMs } = reservation;
@@ -188,7 +189,7 @@ export class RateLimiter {
     return Math.max(latestMs(reservation), usualMs < this.#pace.whole.periodMs ? sentAtMs + usualMs : 0);
   }
 
-  /** Earliest time at which so few requests count against the rate that one more may start. */
+  /** Earliest time at which one more request may start, because few enough of the earlier ones still count against the rate. */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
     const excess = times.length - starts;

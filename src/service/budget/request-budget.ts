@@ -1,13 +1,13 @@
 /**
- * Request budget of one user of a service host: decides which waiting request may be sent, and when (B).
+ * Request budget of one user of a service host: decides which waiting request may be sent, and when (B1 to B7).
  *
- * The service limits the request rate per user and the concurrency per access key. A `RequestBudget` therefore covers all requests of a
- * user, and has a `KeyBudget` for each access key.
+ * The service limits the request rate per user and the concurrency per access key. A `RequestBudget` therefore covers all
+ * requests of a user, and has a `KeyBudget` for each access key.
  *
  * Invariants:
  * - Each request checks the right to send in the turn of the event loop in which it is written (L1).
- * - Within any second the service receives no more requests than this process's share of the rate (`rate-limiter.ts`). The concurrent
- *   requests of a key never exceed this process's share either (`key-queue.ts`).
+ * - Within any second the service receives no more requests than this process's share of the rate (`rate-limiter.ts`). The
+ *   concurrent requests of a key never exceed this process's share either (`key-queue.ts`).
  * - Exactly one timer is set while a request waits, otherwise none.
  *
  * Callers handle deadlines, retries and the meaning of answers.
@@ -59,7 +59,7 @@ export class BudgetFullError extends LogfleetError {
   }
 }
 
-/** First waiting request of a class, with its access key and the time since it was due. */
+/** First waiting request of a class, with its access key and the time by which it is late. */
 interface NextRequest extends ClassHead {
   readonly waiter: Waiter;
 }
@@ -78,7 +78,7 @@ export class RequestBudget {
   /** Queue of each access key that the user has used. Queues are never removed, because a user has few keys. */
   readonly #queues = new Map<string, KeyQueue>();
   #turn = 0;
-  /** Term of leadership in which requests were last granted. */
+  /** Term of leadership in which a request slot was last granted. */
   #term: Term | undefined;
   /**
    * Time until which each access key may use only half of its concurrent requests, after a takeover
@@ -122,7 +122,7 @@ export class RequestBudget {
    * change still count.
    */
   setRequestsPerSecond(requestsPerSecond: number): void {
-    assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'a share of the rate is a number above 0');
+    assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'the share of the request rate must be a number above 0');
     this.#pace.requestsPerSecond = requestsPerSecond;
     this.#pump();
   }

@@ -6,8 +6,8 @@ import type { JobAdmission } from './job-admission.ts';
 import type { Departure } from './send-right.ts';
 
 /**
- * Purpose of a request, which decides its priority (B3). `jobCreation` creates a search job (4.1). `jobCare` deletes a job (4.5),
- * or asks for its status when no keep-alive is due (4.2).
+ * Purpose of a request to the service, which decides its priority (B3). `jobCreation` creates a search job (4.1). `jobCare`
+ * deletes a job (4.5), or asks for its status when no keep-alive is due (4.2).
  */
 export type RequestClass =
   | 'keepAlive'
@@ -83,9 +83,9 @@ export type SlotOutcome =
  */
 export interface Slot {
   /**
-   * Starts the request, right before its write: asks for the right to send (L1), calls `lastCheck`, and records the start. Call
-   * either this exactly once, or `release`. If it throws a `NotLeadingError` or an error of `lastCheck`, nothing may be written,
-   * and `release` must follow.
+   * Starts the request, right before its write: asks for the right to send (L1), calls `lastCheck`, and records the start. Each
+   * slot needs exactly one call of `started` or `release`. If `started` throws a `NotLeadingError` or an error of `lastCheck`,
+   * nothing may be written, and `release` must follow.
    */
   started(lastCheck?: () => void): Departure;
   /**
@@ -94,8 +94,8 @@ export interface Slot {
    */
   release(): void;
   /**
-   * Reports that the first bytes of the answer arrived at `headAtMs` (monotonic ms), so that the
-   * delay of the path is known before a long body ends. The call is optional.
+   * Reports that the first bytes of the answer arrived at `headAtMs` (monotonic ms), so that the delay of the network path is
+   * known before a long body ends. The call is optional.
    */
   heard(headAtMs: number): void;
   /**

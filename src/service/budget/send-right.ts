@@ -1,9 +1,9 @@
 /**
- * Right to send requests to the log service (L1): the interface through which the request budget learns whether this
- * process is the leader.
+ * Right to send requests to the log service (L1): the interface through which the request budget learns whether this process is
+ * the leader.
  *
- * Invariant: only `depart` creates a `Departure`, after asking this interface. A transport writes no request without
- * one, so nothing can be sent without the right.
+ * Invariant: only `depart` creates a `Departure`, after asking this interface. A transport writes no request without a
+ * `Departure`, so nothing can be sent without the right.
  */
 import { LogfleetError } from '../../base/errors.ts';
 

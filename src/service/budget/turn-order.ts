@@ -2,13 +2,13 @@
  * Chooses the class of the next request (B3). Order: keep-alives, then page reads and task creation, then task status and the
  * creation and care of jobs, then listings.
  *
- * A keep-alive is due long before its job is in danger. Until then keep-alives leave slightly more than half of the requests to
- * pages, if both wait: keeping the maximum number of jobs alive takes half of the rate (`request-budget.ts`), and the other half
- * reads them.
+ * A keep-alive is due long before its search job is in danger of being cancelled. Until then keep-alives leave slightly more
+ * than half of the requests to pages, if both wait: keeping the maximum number of jobs alive takes half of the rate
+ * (`request-budget.ts`), and the other half reads them.
  *
  * No class starves: a class whose first request is late by `patienceMs` gets every second request, regardless of its rank, and
- * several late classes alternate. Only keep-alives that are in danger reduce this to every fourth request. So a class waits for at
- * most `patienceMs` and 24 requests.
+ * several late classes alternate. While jobs are in danger, their keep-alives get more, and late classes get every fourth
+ * request. So a class waits for at most `patienceMs` and 24 requests.
  *
  * `request-budget.ts` chooses the key within a class, and `key-queue.ts` decides which classes may send.
  */
@@ -53,8 +53,8 @@ export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
   /**
-   * Number of requests that were chosen by the rank of their class since a class that had waited too long was last
-   * preferred.
+   * Number of requests chosen by the rank of their class since the last request that was chosen because its class had waited
+   * too long.
    */
   #inRank = 0;
   /** Number of keep-alives that may precede the waiting page requests. */

@@ -1,6 +1,6 @@
 /**
- * Runs an aggregation and reads all its records. Aggregations have no message limit (8). A job with errors, or with possibly lost
- * errors (E5), gives no records.
+ * Runs an aggregation and reads all its records. Aggregations have no message limit (8). If the search job has errors, or may
+ * have lost errors (E5), its records are not returned.
  */
 import { crossing } from '../../base/boundary.ts';
 import type { SearchJob } from './search-job.ts';
@@ -27,8 +27,9 @@ export interface AggregationJobs {
 }
 
 /**
- * Runs an aggregation once. Returns undefined if its search job gave no reliable result, because it was cut or a status was lost.
- * Rejects with the signal's reason, or with the error of the service.
+ * Runs an aggregation once. Returns undefined if its search job gave no reliable result: the search did not end normally,
+ * stopped at the message limit, or the answer to a status request was lost. Rejects with the signal's reason, or with the error
+ * of the service.
  */
 export async function aggregateOnce(order: JobOrder, jobs: AggregationJobs): Promise<Aggregated | undefined> {
   const { signal } = jobs;
@@ -41,7 +42,7 @@ export async function aggregateOnce(order: JobOrder, jobs: AggregationJobs): Pro
     const pages: RecordPage[] = [];
     const take = (page: RecordPage) => void pages.push(page);
     await crossing('aggregation.readRecords', () => job.readRecords({ offset: 0, take, signal }));
-    // Answers to keep-alive requests may also have reported errors (E5).
+    // Keep-alive requests that were answered while the records were read may have returned errors, too (E5).
     if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
     return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
   } finally {
@@ -53,14 +54,17 @@ function errorsOf({ progress }: SearchJob): readonly string[] {
   return progress.errors.texts;
 }
 
-/** Value of a record as a whole number; the case of the name is ignored. Undefined if it is not a whole number. */
+/**
+ * Value of a record's field as a whole number. Upper and lower case in the field's name are equal. Undefined if the value is
+ * not a whole number.
+ */
 export function figureOf(record: ReadonlyMap<string, string>, name: string): number | undefined {
   const value = textOf(record, name);
   const figure = value === '' ? Number.NaN : Number(value);
   return Number.isSafeInteger(figure) && figure >= 0 ? figure : undefined;
 }
 
-/** Value of a record; the case of the name is ignored. Empty if the record has no such field. */
+/** Value of a record's field. Upper and lower case in the field's name are equal. Empty if the record has no such field. */
 export function textOf(record: ReadonlyMap<string, string>, name: string): string {
   const value = record.get(name);
   if (value !== undefined) return value;

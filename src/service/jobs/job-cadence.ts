@@ -89,8 +89,8 @@ function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
 export const secondTryMs = 16_000;
 
 /**
- * Time in ms after which an unanswered status request, the `tries`th since the last answer, is
- * repeated in parallel.
+ * Time in ms after which an unanswered status request is repeated in parallel. `tries` is the number of status requests that
+ * were sent since the last answer.
  */
 export function patienceMs(tries: number): number {
   return patiences[Math.max(1, tries) - 1] ?? lastPatienceMs;

@@ -141,10 +141,7 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
  */
 const shortestNotice = 16;
 
-/**
- * Returns the part of a later warning that is new, compared with the warning in the answer to the
- * job's creation (`known`).
- */
+/** Returns the part of a later warning that is new. `known` is the warning in the answer that created the job. */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();
   return withoutCookieNotice(said.length < shortestNotice ? warning : warning?.replaceAll(said, ' '));

@@ -1,6 +1,7 @@
 /**
- * Collects the contents of a search job's statuses: errors, warnings and histogram buckets, in limited numbers. The service returns each of
- * them only once (2.3). Also records whether the answer to a status request was lost, because an error may have been lost with it (E5).
+ * Collects the contents of a search job's statuses: errors, warnings and histogram buckets, in limited numbers. The service
+ * returns each error, warning and bucket only once (2.3). Also records whether the answer to a status request was lost, because
+ * an error may have been lost with the answer (E5).
  */
 
 import type { Answer } from '../requests/call.ts';
@@ -75,7 +76,7 @@ export class JobGathering {
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #idleAtMs: number | undefined;
 
-  /** @param dateMs service time of the job's creation */
+  /** `dateMs` is the time by the service's clock at which the job was created. */
   constructor(dateMs?: number) {
     const counts = { messageCount: 0, recordCount: undefined, scannedBytes: undefined, statuses: 0 };
     this.#progress = { state: 'notStarted', ...counts, isTainted: false, dateMs };
@@ -105,9 +106,8 @@ export class JobGathering {
   }
 
   /**
-   * Adds an answered status of the job. If a newer status was added before, only the errors,
-   * warnings and histogram buckets of this one are added. Returns whether this status is the
-   * newest.
+   * Adds an answered status of the job, and returns whether it is the newest. Of an older status only the errors, warnings and
+   * histogram buckets are added, because the rest is out of date.
    */
   take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
     const isNewest = sentAtMs >= this.#askedAtMs;

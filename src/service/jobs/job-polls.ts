@@ -1,13 +1,13 @@
 /**
- * Status requests of one search job: decides when the next one is sent, and passes on the answers (B4).
- * `job-cadence.ts` defines the times.
+ * Status requests of one search job: decides when the next one is sent, and passes on the answers (B4). `job-cadence.ts`
+ * defines the times.
  *
- * A request without a timely answer is repeated. The first answer is still awaited, because it may contain errors that
- * no other answer contains (E5). Answers can therefore arrive in another order than their requests, and each has the
- * sending time of its request.
+ * A request without a timely answer is repeated. The first answer is still awaited, because it may contain errors that no other
+ * answer contains (E5). So answers can arrive in another order than their requests, and each answer has the send time of its
+ * request.
  *
- * Invariant: at most one request waits for a request slot. Another one is sent only after the previous one has had
- * enough time for an answer. No request is sent after `stop`.
+ * Invariant: at most one request waits for a request slot. Another request is sent only after the previous one has had enough
+ * time for an answer. No request is sent after `stop`.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
@@ -85,7 +85,7 @@ export class JobPolls {
   stop(): void {
     this.#isStopped = true;
     this.#timer?.cancel();
-    this.#queued?.withdrawal.abort(new Error('no longer wanted'));
+    this.#queued?.withdrawal.abort(new Error('the search job needs no further status requests'));
   }
 
   get #dueMs(): number {
@@ -93,8 +93,8 @@ export class JobPolls {
   }
 
   /**
-   * Sends the next status request if it is due, or sets the timer for it. A page of results that
-   * was answered postpones the next keep-alive.
+   * Sends the next status request if it is due, or sets the timer for it. An answered request for a page of results postpones
+   * the next keep-alive.
    */
   #plan(): void {
     this.#timer?.cancel();
@@ -103,7 +103,7 @@ export class JobPolls {
     const waitMs = this.#nextMs() - clock.monotonic();
     if (waitMs === Number.POSITIVE_INFINITY) return;
     if (waitMs > 0) this.#timer = clock.after(waitMs, () => this.#plan());
-    else if (this.#queued) this.#queued.withdrawal.abort(new Error('makes way for a poll'));
+    else if (this.#queued) this.#queued.withdrawal.abort(new Error('a keep-alive replaces this progress check'));
     else void this.#ask();
   }
 
@@ -148,8 +148,8 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // An older status request may be sent again after a spurious 401 while a newer one waits in the
-    // queue.
+    // After a spurious 401, an older status request may be sent again while a newer one waits in the queue. Then the newer one
+    // must stay there.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

@@ -61,8 +61,9 @@ export interface PageReadingOptions extends PageRange {
 }
 
 /**
- * Reads all rows. Resolves to the offset after the last row, which is at least `total`. Rejects with an error of the sink, with the
- * signal's reason, or with the `ServiceError` of a page that cannot be read. Rows that were passed on stay valid.
+ * Reads all rows of a search job's results. Resolves to the offset after the last row, which is at least `total`. Rejects with
+ * an error of the sink, with the signal's reason, or with the `ServiceError` of a page that cannot be read. Rows that were
+ * passed to the sink before the error stay valid.
  */
 export async function readPages(source: PageSource, options: PageReadingOptions): Promise<number> {
   const { clock, signal, total, limit = maxPageRows } = options;
@@ -91,10 +92,7 @@ export async function readPages(source: PageSource, options: PageReadingOptions)
   return offset;
 }
 
-/**
- * Whether another attempt to read the page can succeed: after a network failure, a busy service, or
- * a damaged answer.
- */
+/** Whether another attempt to read the page can succeed: true after a network failure, a busy service, or a damaged answer. */
 function passes(error: unknown): boolean {
   return error instanceof ServiceError && !isFinal(error) && mayPass(error);
 }

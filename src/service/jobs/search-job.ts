@@ -85,7 +85,7 @@ export class SearchJob {
    * eight hours later (3.1, E13).
    */
   readonly createdAtMs: number;
-  /** Order with which the search job was created. */
+  /** Query and time range with which the search job was created. */
   readonly order: JobOrder;
   readonly #job: OpenJob;
   readonly #permit: JobPermit;
@@ -142,8 +142,8 @@ export class SearchJob {
   }
 
   /**
-   * Resolves when the service has finished the search (DONE GATHERING RESULTS or FORCE PAUSED) and every earlier status request is
-   * answered or lost. Rejects with `end` if the job is lost, or with the signal's reason.
+   * Resolves when the service has finished the search (DONE GATHERING RESULTS or FORCE PAUSED) and every earlier status request
+   * is answered or lost. Rejects with the signal's reason, or with the error that ended the search job.
    */
   whenFinished(signal?: AbortSignal): Promise<JobProgress> {
     const { promise } = this.#finished;

@@ -72,8 +72,7 @@ export class SearchJobs {
       throw error;
     }
     if (!signal?.aborted) return job;
-    // The job owns the permit from here on, and the permit ends with the job. A job that cannot be deleted still counts as active for a
-    // while.
+    // From here on, closing the job releases the permit. A job that cannot be deleted still counts as active for a while.
     await job.close();
     throw signal.reason;
   }

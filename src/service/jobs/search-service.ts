@@ -83,8 +83,8 @@ export interface StatusOptions extends CallOptions {
   /** Monotonic time in ms at which the job's keep-alive is due (B4); now by default. */
   readonly dueMs?: number;
   /**
-   * Whether the request only checks progress. It is not needed to keep the job alive, so other
-   * requests may precede it.
+   * Whether the status request only checks progress. A progress check is not needed to keep the job alive, so other requests
+   * may precede it.
    */
   readonly isProgressCheck?: boolean;
   /**
@@ -116,7 +116,7 @@ export interface RowReceiver extends RowSink {
   drained?(): Promise<void> | undefined;
 }
 
-/** Complete page of messages (2.5), whose rows the receiver has got already. */
+/** Complete page of messages (2.5). The receiver has already got the rows of the page. */
 export interface MessagePage {
   readonly rows: number;
   readonly bytes: number;
@@ -151,9 +151,8 @@ export interface OpenJob {
    */
   getStatus(options?: StatusOptions): Promise<Answer<JobStatus>>;
   /**
-   * Reads a page of messages and keeps the job alive (4.3). A page may have fewer rows than
-   * requested, even none, without being the last (10.3). After a failure the rows already passed on
-   * stay valid, and the next read continues behind them.
+   * Reads a page of messages and keeps the job alive (4.3). A page may have fewer rows than requested, even none, without being
+   * the last (10.3). After a failure the rows that were already passed on stay valid, and the next read continues after them.
    */
   listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>>;
   /**

@@ -72,7 +72,7 @@ function required<T>(expected: string, convert: (value: unknown) => T | undefine
   };
 }
 
-/** Reader of the same member if it may be absent. */
+/** Converts the reader of a required member of a JSON object to a reader of a member that may be absent. */
 function optional<T>(read: Read<T>): Read<T | undefined> {
   return (members, name, path) =>
     members[name] === undefined || members[name] === null ? undefined : read(members, name, path);

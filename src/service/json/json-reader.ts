@@ -206,8 +206,8 @@ export class JsonReader {
   }
 
   /**
-   * Closes an object or array of the document. `ifEmpty` is the expected state if the object or
-   * array is empty.
+   * Closes an object or array of the document. `ifEmpty` is the set of tokens that may come next if the object or array is
+   * still empty.
    */
   #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
     const fits =

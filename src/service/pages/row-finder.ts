@@ -25,7 +25,7 @@ export class RowFinder {
   readonly #nameView = new DataView(this.#names.buffer);
   /** Length in bytes of each text in `#names`; 0 if the earlier row had no such member. */
   readonly #nameLengths = new Uint8Array(maxMembers);
-  /** Field with the name of each member. */
+  /** Known field to which each member of the earlier row belongs; undefined for other members. */
   readonly #named: (FieldValue | undefined)[] = [];
 
   constructor(fields: RowFields) {

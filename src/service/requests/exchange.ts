@@ -38,7 +38,7 @@ import { type Failure, type SettingNames, toServiceError } from './service-failu
  * A status request may wait long for its answer, but must not block others.
  */
 const pollPatienceMs = 2_000;
-/** Outcomes of unsent requests that do not show that the service is unreachable. */
+/** Outcomes of requests that logfleet itself did not send, so they do not show whether the service is reachable. */
 const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
 
 /** Settings of the service for one set of credentials. */

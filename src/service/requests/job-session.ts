@@ -1,10 +1,10 @@
 /**
- * What logfleet knows about one search job: its address, its cookies (5.3), and the times that explain an answer that the job
- * does not exist. All requests of the job go to the address that answered its creation, since most cookies are valid only for
- * the host that set them.
+ * What logfleet knows about one search job: its address, its cookies (5.3), and the times that explain why the service may
+ * answer that the job does not exist. All requests of the job go to the address that answered its creation, since most cookies
+ * are valid only for the host that set them.
  *
- * A redirect of a single request is followed for that request. The job moves only if a permanent redirect leads to a successful
- * answer, which shows that the job is known there.
+ * A redirect of a single request is followed for that request. Later requests go to the new address only if a permanent
+ * redirect to it led to a successful answer, which shows that the service knows the job at the new address.
  */
 import { Cookie, CookieJar } from 'tough-cookie';
 import type { Clock } from '../../base/clock.ts';

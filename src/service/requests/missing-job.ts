@@ -36,7 +36,10 @@ export interface NoSuchJob {
   readonly isAstray: boolean;
 }
 
-/** The same request, with the facts that logfleet has recorded about the job. All times are monotonic, in ms. */
+/**
+ * Request to which the service answered that the search job does not exist, with the facts that logfleet has recorded about the
+ * job. All times are monotonic, in ms.
+ */
 export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the search job. */
   readonly createdAtMs: number;

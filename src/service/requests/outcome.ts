@@ -145,7 +145,7 @@ const rows = {
 
 export type Outcome = keyof typeof rows;
 
-/** Uses the same row of the outcome table for several outcomes. */
+/** Returns a table that gives each of these outcomes the same treatment. */
 function rowsOf<O extends string>(outcomes: readonly O[], row: TreatmentRow): Record<O, TreatmentRow> {
   return Object.fromEntries(outcomes.map((outcome) => [outcome, row])) as Record<O, TreatmentRow>;
 }

@@ -13,8 +13,8 @@ export function isRedirect(status: number): boolean {
 
 export type Redirect =
   /**
-   * Redirect that may be followed. `address` is the new address of the service, unless the path
-   * differs as well. `forGood` means that later requests use this address, too.
+   * Redirect that may be followed. `address` is the new address of the service; undefined if the new URL does not end in the
+   * path of the request. `forGood` means that later requests use this address, too.
    */
   | {
       readonly kind: 'follow';
@@ -25,7 +25,10 @@ export type Redirect =
   | {
       readonly kind: 'refused';
       readonly outcome: 'redirectNotAllowed' | 'redirectInCircles';
-      /** For a host that is not allowed: the base address that a person can write into the settings. */
+      /**
+       * Base address that a person can write into the settings if the host is not allowed; for other causes a description of
+       * the cause.
+       */
       readonly detail: string;
     };
 

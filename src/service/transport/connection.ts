@@ -1,7 +1,7 @@
 /**
- * TLS connection with undici's HTTP/1.1 client: one request at a time, and never a second socket. undici's own Pool would open a
- * connection after the request is handed over, when its slot is already taken. Here the connection is opened first (B1), and a
- * request whose connection is lost before the write fails as unsent instead of waiting.
+ * TLS connection that sends one request at a time with undici's HTTP/1.1 client, and never opens a second socket. undici's own
+ * Pool would open a connection only after it gets a request, whose slot is then already taken. Here the connection is opened
+ * first (B1). If the connection is lost before the request is written, the request fails as unsent instead of waiting.
  *
  * Invariant: a request is written at most once. undici calls `onRequestStart` in the same turn as the write.
  */
@@ -72,7 +72,8 @@ export class Connection {
   };
 
   /**
-   * Passes the socket to undici, which asks for a socket before its first request. If undici asks again, that fails.
+   * Passes the socket to undici, which asks for one before its first request. If undici asks again, the function fails, because
+   * the connection has no other socket.
    */
   readonly #handOver: NonNullable<Client.Options['connect']> & ((...options: never[]) => void) = (
     _options: unknown,

@@ -90,8 +90,8 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #receive(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // undici's parser also reports an empty chunk each time it resumes. If an empty chunk paused the answer, the answer
-    // would never continue.
+    // undici's parser also reports an empty chunk each time it resumes. An empty chunk that paused the answer would pause it
+    // forever.
     if (chunk.length === 0) return;
     try {
       const drained = this.#request.receiver?.write(chunk);

@@ -25,8 +25,8 @@ export interface TransportRequest {
    */
   readonly signal: AbortSignal;
   /**
-   * Asks the budget for the proof that the request may be written now (L1). If it throws, the request is not sent, and `send`
-   * rejects with the error. Called at most once.
+   * Asks the budget for the proof that the request may be written now (L1). If `beforeWrite` throws, the request is not sent,
+   * and `send` rejects with the error. Called at most once.
    */
   readonly beforeWrite: () => Departure;
   /** Maximum size of an answer, beyond which it fails with `answerTooLarge`. Bodies read by a receiver are not limited. */
@@ -55,7 +55,7 @@ export interface TransportResponse extends ResponseHead {
   readonly body: Uint8Array;
 }
 
-/** Receives the body of one answer in chunks. An error that it throws cancels the request and rejects `send`. */
+/** Receives the body of one answer in chunks. An error that the receiver throws cancels the request and rejects `send`. */
 export interface BodyReceiver {
   /**
    * Called with the head of the answer. Returns false to leave the body in the response, for errors

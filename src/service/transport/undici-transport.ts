@@ -7,7 +7,7 @@ import { ConnectionPool } from './connection-pool.ts';
 import { Dialer, type DialerOptions } from './dialer.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
-/** Maximum number of consecutive connections that may be lost before a request is written. */
+/** Maximum number of connections that one request may lose, one after the other, before it is written. */
 const maxDeadConnections = 3;
 
 export class UndiciTransport implements Transport {
