@@ -89,7 +89,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
       at = copyBytes(buffer, at, head, 0, head.length);
       at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
     }
-    // The comma before the first value of the row is replaced by the opening brace.
+    // The first value of the row has a comma before it, which is replaced by the opening brace.
     if (at === start) at++;
     buffer[start] = char.objectStart;
     buffer[at++] = char.objectEnd;

@@ -67,8 +67,8 @@ export function textColumn(name: string): ParquetColumn & { readonly store: Text
 }
 
 /**
- * Returns the function that adds the values of a column of integers or times. Nearly all values have at most `mostPlainDigits` digits, and
- * need no check whether they fit into the type.
+ * Returns the function that adds the values of a column of integers or times. Nearly all values have at most `mostPlainDigits`
+ * digits. They fit into the type without a check.
  */
 function integerAdder(store: WordStore, mostPlainDigits: number, read: (text: string) => TypedValue<bigint>) {
   return (row: RowColumns, column: number) => {
@@ -79,7 +79,10 @@ function integerAdder(store: WordStore, mostPlainDigits: number, read: (text: st
   };
 }
 
-/** Adds the value of a row. Returns false if it does not have the type of the column. */
+/**
+ * Adds a row's value to a column of numbers, times or booleans. Returns false if the value does not have the type of the
+ * column.
+ */
 function addTyped<T>(
   store: { addNull(): void; add(value: T): void },
   row: RowColumns,

@@ -26,7 +26,7 @@ export type ValueType = 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY';
 /** Pages of one column in one row group. */
 export interface ColumnChunk extends PageTotals {
   readonly element: SchemaElement;
-  /** Smallest and largest value. Absent if they would not help readers to skip the row group. */
+  /** Smallest and largest value of the column in the row group. Absent if readers could not use them to skip the row group. */
   readonly bounds: Bounds | undefined;
 }
 
@@ -81,7 +81,7 @@ export class ParquetFooter {
       field_2: [{ field_4: 'root', field_5: this.#elements.length }, ...this.#elements.map(columnOf)],
       field_3: BigInt(this.#rows),
     });
-    // The writer has just added an end marker. It is removed, because more fields follow.
+    // Removes the end marker that the writer has just added, because more fields follow.
     out.index--;
     out.offset--;
     out.appendUint8(listOfStructs.fieldHeader);

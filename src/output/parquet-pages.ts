@@ -36,7 +36,10 @@ export interface PageTotals {
   readonly dictionaryAt: number | undefined;
   readonly dataAt: number;
   readonly rows: number;
-  /** Size of the column's pages in the file, in bytes. The next field is their size before compression. Both include the page headers. */
+  /**
+   * Size of the column's pages in the file, in bytes. `unpackedBytes` is their size before compression. Both include the page
+   * headers.
+   */
   readonly bytes: number;
   readonly unpackedBytes: number;
   readonly encoding: PageEncoding;
@@ -141,7 +144,10 @@ export class PageWriter {
     this.#dataPages++;
   }
 
-  /** Ends a page. Its bytes pass to the spool immediately, because a row group in memory would take it a second time. */
+  /**
+   * Ends a page and passes its bytes to the spool immediately. Keeping the pages until the end of the row group would take the
+   * memory of the row group a second time.
+   */
   #pass(packed: Uint8Array): void {
     this.#spool.append(this.#out.getBytes());
     this.#spool.append(packed);
@@ -160,7 +166,7 @@ export class PageWriter {
     }
   }
 
-  /** Writes a page of eight-byte values, which are already in the layout of the format. */
+  /** Writes a page of eight-byte values (integers or doubles), which already have the byte layout of the Parquet format. */
   words(present: Uint8Array, words: Uint8Array): void {
     for (const page of evenPages(present, bytesPerWord)) {
       this.data({

@@ -13,7 +13,7 @@ import { ByteSpool, usualChunkBytes } from './byte-spool.ts';
 import { type Compression, compressorOf } from './compression.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
-/** Destination of the bytes of one part. */
+/** Destination of the bytes of one part (data file), such as an upload. */
 export interface PartSink {
   /** Writes a chunk. Calls do not overlap. The memory of the chunk is reused after the promise is fulfilled. */
   write(chunk: Uint8Array): Promise<void>;
@@ -57,12 +57,12 @@ export class PartWriter {
   readonly #written: Promise<void>;
   #sink: PartSink | undefined;
   #rows = 0;
-  /** Number of bytes that the compressor has already taken from the encoder. */
+  /** Number of the encoder's bytes that the compressor has already taken. */
   #takenBytes = 0;
   #bytes = 0;
   #hasEnded = false;
   #failure: { readonly error: unknown } | undefined;
-  /** Callback that tells the waiting compressor of a new chunk. Undefined if the compressor does not wait. */
+  /** Callback that tells the waiting compressor that a new chunk is available. Undefined if the compressor does not wait. */
   #endWait: (() => void) | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
 
@@ -132,7 +132,7 @@ export class PartWriter {
    * it (E15).
    */
   async abort(): Promise<void> {
-    this.#fail(new DOMException('The part was given up.', 'AbortError'));
+    this.#fail(new DOMException('The data file was aborted.', 'AbortError'));
     await this.#written.catch(() => {});
   }
 
@@ -192,8 +192,8 @@ export class PartWriter {
   /** Wakes the compressor if it waits for a chunk. Called when a chunk may be available or the last chunk was written. */
   #wake(): void {
     const endWait = this.#endWait;
-    // The callback is called only once for each wait. Hundreds of thousands of rows arrive per second, and resolving a promise a second
-    // time costs more than handling a row.
+    // The callback must be called only once for each wait. Hundreds of thousands of rows arrive per second, and resolving an
+    // already resolved promise costs more than handling a row.
     this.#endWait = undefined;
     endWait?.();
   }

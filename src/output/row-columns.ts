@@ -1,9 +1,9 @@
 /**
- * Finds the values of the columns in a row, and the members of the row that have no column. The row is not parsed. Most rows have the same
- * names in the same order, so each name is first compared with the name at this position in the row before.
+ * Finds the values of the columns in a row, and the members of the row that have no column. The row is not parsed. Most rows
+ * have the same names in the same order, so each name is first compared with the name at the same position in the previous row.
  *
- * If a name occurs twice in a row, the last value counts, as with JSON.parse. If two names that differ only in case mean the same column,
- * the second member counts as a member without a column.
+ * If a name occurs twice in a row, the last value counts, as with JSON.parse. If two names that differ only in case mean the
+ * same column, the second member counts as a member without a column.
  */
 import { char, plainEnd } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
@@ -18,7 +18,7 @@ export type ValueKind = (typeof valueKind)[keyof typeof valueKind];
 interface KnownName {
   /** The name as written in the row, with quotes. */
   readonly bytes: Uint8Array;
-  /** Returns the index of the column with this name, or -1 if there is none. */
+  /** Index of the column with this name, or -1 if the files have no such column. */
   readonly column: number;
 }
 
@@ -158,7 +158,7 @@ function startsWith(bytes: Uint8Array, at: number, expected: Uint8Array): boolea
   return true;
 }
 
-/** Maximum number of bytes by which the result of `writeRest` can be longer than the row. */
+/** Maximum number of bytes by which the JSON object that `writeRest` writes can be longer than the row. */
 export const restBytes = 2;
 
 /**

@@ -32,7 +32,7 @@ export class TextStore {
   /** Flag for each row of the row group: 1 if the row has a text. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
-  /** Size in bytes of the texts of all rows with their lengths, as if equal texts were stored once for each row. */
+  /** Size in bytes of all rows' texts with their lengths, if equal texts were not shared but stored for each row. */
   #plainBytes = 0;
   /** Hash table of the texts that are compared with new ones. A slot contains the index of a text plus 1, or 0 if it is free. */
   #slots = new Int32Array(initialSlots);
@@ -61,8 +61,8 @@ export class TextStore {
   }
 
   /**
-   * Writes the texts of all rows. Returns the smallest and largest text. Returns none if the texts hardly repeat, as in whole messages: the
-   * bounds would not help readers then.
+   * Writes the texts of all rows. Returns the smallest and largest text. Returns no bounds if the texts hardly repeat, as with
+   * whole messages, because readers could not use the bounds to skip rows.
    */
   write(pages: PageWriter): Bounds | undefined {
     const present = this.#present.subarray(0, this.#rows);
@@ -183,7 +183,9 @@ export class TextStore {
     return this.#kept++;
   }
 
-  /** Index of the text that was added last, or of an equal earlier text. */
+  /**
+   * Index of the text that was added last. If an equal text was stored earlier, returns the index of the earlier text instead.
+   */
   #shared(start: number, end: number): number {
     const mask = this.#slots.length - 1;
     let slot = this.#hash(start, end) & mask;

@@ -6,8 +6,8 @@
  */
 
 /**
- * Parsed value of a text. `misfit` is true if the text is not exactly a value of the column's type. In that case the value may be the
- * nearest one.
+ * Parsed value of a text. `fits` is false if the text is not exactly a value of the column's type. Then `value` is null or the
+ * nearest value of that type.
  */
 export interface TypedValue<T> {
   readonly value: T | null;

@@ -15,7 +15,7 @@ const minus = 0x2d;
 const initialRows = 256;
 
 export class WordStore {
-  /** Values of the rows that have one, as 64-bit integers or doubles. */
+  /** Integers or doubles of the rows that have a value, 64 bits each. */
   #integers = new BigInt64Array(initialRows);
   #doubles = new Float64Array(this.#integers.buffer);
   /** The same memory as `#integers`, as two halves of 32 bits for each value. The low half comes first. */
@@ -169,8 +169,8 @@ export class WordDictionary {
   #slots = new Int32Array(0);
 
   /**
-   * Builds the dictionary of the values of a column. Returns false if the dictionary would take more than half of their size. It must not
-   * be used then.
+   * Builds the dictionary of the values of a column. Returns false if the dictionary would take more than half of the memory of
+   * the values. The dictionary must not be used then.
    */
   take(halves: Int32Array): boolean {
     const count = halves.length / 2;
