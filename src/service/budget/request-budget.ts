@@ -122,7 +122,10 @@ export class RequestBudget {
    * change still count.
    */
   setRequestsPerSecond(requestsPerSecond: number): void {
-    assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'the share of the request rate must be a number above 0');
+    assert(
+      requestsPerSecond > 0 && Number.isFinite(requestsPerSecond),
+      'the share of the request rate must be a number above 0',
+    );
     this.#pace.requestsPerSecond = requestsPerSecond;
     this.#pump();
   }

@@ -689,7 +689,9 @@ describe('B7: a share of its own', () => {
   });
 
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('refuses a rate of %d', (requestsPerSecond) => {
-    expect(() => budget.setRequestsPerSecond(requestsPerSecond)).toThrow('the share of the request rate must be a number above 0');
+    expect(() => budget.setRequestsPerSecond(requestsPerSecond)).toThrow(
+      'the share of the request rate must be a number above 0',
+    );
   });
 
   it.each([0, 1.5])('refuses %d at once', (maxConcurrent) => {
