@@ -53,7 +53,8 @@ const countSource = choice(['Job', 'Aggregate', 'Histogram']);
 export type CountSource = Stored<typeof countSource>;
 
 /**
- * Sizes and times of the written messages. The service computes the same values in an aggregation, so that logfleet can compare them (E6).
+ * Sums of sizes, and smallest and largest times, of the written messages. The service computes the same values in an aggregation, so that
+ * logfleet can compare them (E6).
  */
 export const messageFigures = {
   /** Sum of the messages' sizes (`_size`) in bytes. Absent if a message has no size. */
@@ -108,19 +109,19 @@ const recordForm = object({
   /** Number of received rows that repeat an earlier row (E9). These rows are not written again. */
   duplicates: integer(),
   /**
-   * Number of received rows in the millisecond at which the service ended the search. This millisecond is incomplete, so its rows are not
-   * written; the next search finds all of them (E4).
+   * Number of received rows in the oldest millisecond that a search reached before the service ended it. The rows of this millisecond are
+   * incomplete, so they are not written; the next search finds all of them (E4).
    */
   left: integer(),
   count: object({ rows: integer(), source: countSource }),
   files: list(checked(committedFile, fileProblem)),
   /** Sizes and times of the written messages. Absent if the rows are records of an aggregation. */
   figures: optional(figures),
-  /** Figures of the written messages for each slice of time. Absent for searches by receipt time, because slices use message time. */
+  /** Sizes and times of the written messages for each slice of time. Absent for searches by receipt time, because slices use message time. */
   slices: optional(sliceSummary),
   /** Messages that were received more than once, each written once. Absent if there are none, or more than a record can list. */
   repeated: optional(list(repeatedMessage)),
-  /** True if a received row showed that the service includes the end of a requested range (E10). Absent if no row showed it. */
+  /** True if a received row showed that the service includes the end of a requested range (E10). Absent if no row showed that. */
   endInclusive: trueOrAbsent,
   /** Reason why the interval is not proven to be complete. Present only if `incompletePolicy` is `Keep`. */
   incomplete: optional(object({ reason: text() })),
@@ -169,9 +170,9 @@ export async function commit(
 }
 
 /**
- * Reads all commit records, in no particular order. Records in `known` are not read again, because records never change. A known record is
- * also returned if the destination does not list it, because stores may list new objects late. An invalid record is passed to `onDamaged`;
- * without `onDamaged`, the function throws `destination.damaged`.
+ * Reads all commit records of an export, in no particular order. Records in `known` are not read again, because records never change. A
+ * known record is returned even if the destination does not list it, because stores may list new objects late. An invalid record is passed
+ * to `onDamaged`; without `onDamaged`, the function throws `destination.damaged`.
  */
 export async function readRecords(
   destination: Destination,

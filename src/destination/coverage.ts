@@ -9,7 +9,7 @@ import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
 export interface Coverage {
   /** Committed intervals in order of time. Within a segment, they follow each other without gaps. */
   readonly intervals: readonly CommitRecord[];
-  /** Remaining part of each unfinished segment, in order of time. The end of the part is the end of the segment's next interval. */
+  /** Part of each unfinished segment that remains to be searched, in order of time. The next search of the segment ends where this part ends. */
   readonly remaining: readonly Segment[];
   /** Commit records that contradict other records. They exist only if a user has changed files in the export's folder. */
   readonly strays: readonly CommitRecord[];

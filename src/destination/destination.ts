@@ -25,7 +25,7 @@ export interface ListedObject {
 }
 
 /**
- * Unfinished uploads to remove.
+ * Choice of the unfinished uploads to remove.
  * - `ofTheDead`: uploads of processes that have ended, and uploads of this process that could not be removed before.
  * - `all`: also uploads of running processes, for a folder that receives no more files.
  */

@@ -1,6 +1,6 @@
 /**
- * Verdict of a digest. A digest is an aggregation by the service, whose numbers, sizes and times of rows are compared with the written rows
- * (E6). The verdict is the result of one such comparison (a round), and is stored at the destination.
+ * Verdict of a digest: the stored result of one comparison of the written rows with an aggregation by the service (E6). The aggregation
+ * computes numbers, sizes and times of rows. Each comparison is one round.
  *
  * Invariants: the verdicts of an export are numbered from 1 without gaps. A verdict contains new segments for the ranges that differ; they
  * are numbered after the segments of the plan and of earlier verdicts. These ranges are searched again, so all older commit records in them
@@ -51,7 +51,7 @@ export type ComparableFigure = (typeof comparableFigures)[number];
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/** Values that differ in slices of a range, although they are equal or unknown for the whole range. Absent if there are none. */
+/** Names of the values that differ in slices of a range, although they are equal or unknown for the whole range. Absent if there are none. */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
 /** Members of a range in which the aggregation agrees with the written rows. The range consists of whole intervals. */
@@ -60,8 +60,8 @@ export const provenMembers = {
   /** Number, sizes and times of the rows that were written for this range. */
   figures: rangeFigures,
   /**
-   * Values that the aggregation returned exactly. The service rounded the others or did not return them. The number of rows is always
-   * exact.
+   * Names of the values that the service's aggregation returned exactly. The service rounded all other values, or did not return them. The
+   * number of rows is always exact.
    */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores several times; absent if there are none. */

@@ -27,7 +27,7 @@ export function bucketRoot(prefix: string, namespace: string): string {
   return joined(trimmed(prefix), namespace);
 }
 
-/** Removes the trailing slash that users write at the end of folders. */
+/** Removes the slash that users may write at the end of a folder's name. */
 function trimmed(folder: string): string {
   return folder.replace(/\/$/, '');
 }

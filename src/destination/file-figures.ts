@@ -3,7 +3,7 @@ import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 
 export interface FileFigures extends MessageFigures {
-  /** Figures of the file's messages for each slice of time. Absent if a message has no time. */
+  /** Sizes and times of the file's messages for each slice of time. Absent if a message has no time. */
   readonly slices?: readonly SliceFigures[];
 }
 

@@ -9,8 +9,8 @@ import type { ExportOutput } from './fingerprint.ts';
 import { readParquet } from './parquet-file.ts';
 
 /**
- * Reads a data file. Rejects with a short sentence if its bytes are invalid. Sizes and times are added up for each slice of `sliceMs` ms.
- * Without `sliceMs`, all messages are added up together.
+ * Reads a data file. Rejects with a short sentence if the bytes of the file are invalid. Sizes and times of messages are added up for each
+ * slice of `sliceMs` ms; without `sliceMs`, for the whole file.
  */
 export async function readContent(
   { format, compression }: Pick<ExportOutput, 'format' | 'compression'>,
@@ -28,7 +28,7 @@ export async function readContent(
   return { rows: reader.end(), figures: async () => sum.figures };
 }
 
-/** Options of a decompressor. It gets the next chunk only when it has consumed the former one, because chunks share their memory. */
+/** Options of a decompressor. The decompressor gets a chunk only when it has consumed the previous chunk, because chunks share their memory. */
 const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
 /** Reader that finds the rows in the uncompressed text of a file. */

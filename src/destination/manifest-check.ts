@@ -15,7 +15,7 @@ export type DifferenceKind =
   | 'overlap'
   /** A total in the manifest differs from the sum over its intervals. */
   | 'total'
-  /** The `complete` flag of the manifest is wrong: the manifest marks some interval as incomplete, or none. */
+  /** The `complete` flag of the manifest is wrong: it must be true exactly if the manifest marks no interval as incomplete. */
   | 'completeness'
   /** A commit record in the export's folder contradicts the manifest. */
   | 'record'
@@ -23,7 +23,7 @@ export type DifferenceKind =
   | 'bytes'
   | 'sha256'
   | 'rows'
-  /** A file cannot be read: its bytes are invalid, it is not a regular file, or it has the name of a commit record but is none. */
+  /** A file cannot be read: its bytes are invalid, it is not a regular file, or it has the name of a commit record but different content. */
   | 'unreadable'
   /** A file in the export's folder that the manifest does not list. */
   | 'strayFile'
@@ -42,7 +42,7 @@ export interface Difference {
   readonly found?: string | number;
 }
 
-/** Throws if the manifest belongs to another export or contradicts itself. In both cases a user has changed the file. */
+/** Throws if the manifest belongs to another export or contradicts itself. In both cases a user has changed the manifest. */
 export function checkManifest(manifest: Manifest, identity: ExportIdentity, { manifest: name }: ExportLayout): void {
   const { fingerprint, proof, intervals } = manifest;
   if (fingerprint !== fingerprintOf(identity))
@@ -82,7 +82,7 @@ export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   return differences;
 }
 
-/** Returns whether the ranges of the proof cover the intervals without gaps, and contain the sums of their commit records. */
+/** Returns whether the ranges of the manifest's proof cover the intervals without gaps, and contain the sums of the intervals' commit records. */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;
   for (const { fromMs, toMs, level, figures } of proof) {

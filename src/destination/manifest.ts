@@ -44,14 +44,14 @@ const exportManifest = object({
   /** True if no interval of the export is flagged as incomplete. */
   complete: boolean,
   totals: manifestTotals,
-  /** Ranges of the export with their levels of proof (E6), ordered by time, without gaps. */
+  /** Ranges of the export, each with the strongest evidence for its completeness (E6), ordered by time, without gaps. */
   proof: list(proofRange),
   /** Committed intervals in order of time. They cover the export's range without gaps. */
   intervals: list(commitRecord),
 });
 export type Manifest = Stored<typeof exportManifest>;
 
-/** Remedy for a damaged manifest. It can be removed safely, because the commit records contain the same data. */
+/** Remedy for a damaged manifest. A user can safely remove the manifest, because the commit records contain the same data. */
 export const manifestAdvice = 'restore the original manifest, or remove it to have it written again from the records';
 
 export const manifestKind: StoredKind<Manifest> = new StoredKind({
@@ -105,9 +105,9 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 }
 
 /**
- * Writes the manifest if the destination has none. Otherwise returns the existing manifest if it is valid: it must have the same commit
- * records, but may lack the latest digest verdicts, if its writer did not know them (see `possibleProofs`). Throws `destination.damaged`
- * for any other manifest.
+ * Writes the manifest if the destination has none. Otherwise returns the existing manifest if it is valid. A valid manifest has the same
+ * commit records, but may lack the latest digest verdicts, if the process that wrote it did not know them (see `possibleProofs`). Throws
+ * `destination.damaged` for any other manifest.
  */
 export async function writeManifest(
   destination: Destination,
@@ -154,10 +154,7 @@ export async function removeStrays(
   return strays.length;
 }
 
-/**
- * Checks that the manifest lists all files of valid commit records. Files are missing in it if a user has replaced the manifest by an older
- * one.
- */
+/** Checks that the manifest lists all files of valid commit records. A user who replaces the manifest by an older one makes it lack files. */
 async function checkUnnamed(
   destination: Destination,
   layout: ExportLayout,

@@ -1,12 +1,15 @@
 /**
  * Validation of object names for all destinations. Names are relative, with `/` between their segments.
  *
- * Invariant: a valid name stays below the root, because no segment is `..`. It never names a file of logfleet itself, because those begin
- * with a dot. No character has a special meaning for a shell, a URL or a file system.
+ * Invariant: a valid name stays below the root, because no segment is `..`. A valid name never names a temporary file of logfleet, because
+ * the names of temporary files begin with a dot. No character has a special meaning for a shell, a URL or a file system.
  */
 import { destinationError } from './destination-error.ts';
 
-/** Maximum length of a segment in file systems, and of a whole name in stores, in bytes of UTF-8. */
+/**
+ * Maximum length in bytes of a part of an object name between slashes, as file systems limit it, and of a whole name, as object stores
+ * limit it. Both count bytes of UTF-8.
+ */
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 

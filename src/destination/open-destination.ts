@@ -16,7 +16,10 @@ export type DestinationSettings =
 
 export interface DestinationPorts {
   readonly clock: Clock;
-  /** Identity of this process. It is shared, so that uploads which one destination cannot remove are removed by the next one (E15). */
+  /**
+   * Identity of this process, shared by all its destinations. If one destination cannot remove an upload, the next one recognizes the
+   * upload by this identity and removes it (E15).
+   */
   readonly writer: Writer;
   /** Environment variables, of which the proxy settings `HTTPS_PROXY` and `NO_PROXY` are used. */
   readonly environment: Readonly<Record<string, string | undefined>>;

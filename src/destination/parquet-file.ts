@@ -6,7 +6,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { FileMetaData } from 'hyparquet';
 import { type FigureSum, type FileContent, type FileFigures, figureColumns } from './file-figures.ts';
 
-/** Maximum size of a Parquet footer in bytes. A footer has some bytes for each column of each row group. */
+/** Maximum size of a Parquet footer in bytes. A footer takes some bytes for each column of each row group. */
 const maxFooterBytes = 8 * 1024 * 1024;
 /** Length in bytes of the end of a Parquet file: the size of the footer in four bytes, and the four bytes `PAR1`. */
 const trailerBytes = 8;
@@ -44,7 +44,7 @@ async function figuresOf(
 ): Promise<FileFigures> {
   const columns = columnsOf(metadata);
   const names = [...columns.values()];
-  // The file has no columns with sizes or times, so it is not read a second time.
+  // A file without columns for sizes and times is not read a second time.
   if (names.length === 0 && metadata.num_rows > 0) return {};
   const { parquetReadObjects } = await import('hyparquet');
   const file = await readRanges(again(), bytes, chunksOf(metadata, names));

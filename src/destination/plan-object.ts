@@ -1,7 +1,7 @@
 /**
- * The plan of an export: the first segments into which its time range is divided. It is written only if the destination has no plan (E2).
- * All processes read the existing plan, so that they use the same segments and columns. If a user removes the plan during the export, it is
- * written again.
+ * The plan of an export: the first segments into which its time range is divided. A process writes the plan only if the destination has
+ * none (E2). All processes read the existing plan, so that they use the same segments and columns. If a user removes the plan during the
+ * export, it is written again.
  */
 import { assert } from '../base/assert.ts';
 import type { Destination } from './destination.ts';

@@ -20,7 +20,7 @@ import {
 } from './digest-verdict.ts';
 import { choice, object, optional, type Stored } from './stored-json.ts';
 
-/** Levels of proof that a range contains all its rows, from the strongest to the weakest. */
+/** Levels of proof: kinds of evidence that a range contains all its rows, from the strongest to the weakest. */
 export const proofLevels = [
   /** After the last search, the service computed number, sizes and times of the rows, and they equal those of the written rows. */
   'Digest',
@@ -55,8 +55,9 @@ export function proofRangesOf(
 }
 
 /**
- * Returns all proofs that a valid manifest of these intervals may contain. The first proof uses all digest verdicts. The others omit the
- * last verdicts if these found no difference: a process with another `spec.proof` may have written the manifest without them.
+ * Returns all variants of the `proof` field that a valid manifest of these intervals may contain. The first variant uses all digest
+ * verdicts. The others omit the last verdicts if these found no difference: a process with another `spec.proof` may have written the
+ * manifest without them.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -82,7 +83,7 @@ export function unprovenOf(
   return intervals.filter((interval) => !judged.has(interval) && interval.incomplete === undefined);
 }
 
-/** Returns the weakest level of proof among all ranges of an export. */
+/** Returns the weakest level of proof (`Digest`, `Count`, `Search` or `None`) among all ranges of an export. */
 export function lowestLevel(ranges: readonly ProofRange[]): ProofLevel {
   const lowest = ranges.reduce((most, { level }) => Math.max(most, proofLevels.indexOf(level)), 0);
   return proofLevels[lowest] as ProofLevel;
@@ -148,7 +149,7 @@ function byItself(interval: CommitRecord): ProofRange {
   return { fromMs, toMs, level, figures: figuresOf([interval]), compared: [] };
 }
 
-/** Joins neighbouring ranges that have the same level of proof, if they have one, and for which digests compared the same values. */
+/** Joins neighbouring ranges with the same level of proof, if they have one, for which digests compared the same values. */
 export function joinProven<R extends ProvenRange & { readonly level?: ProofLevel }>(
   ranges: readonly R[],
 ): readonly R[] {

@@ -41,7 +41,7 @@ export async function checkFiles(
       const name = layout.within(file.name);
       const problem = await problemOf(destination, name, file, listed.get(name));
       if (problem !== undefined) broken.push({ interval, problem });
-      // The check ends after a few damaged files, because a check of ten thousand missing files in a store would take long.
+      // The check ends after a few damaged files, because checking ten thousand missing files in a store would take long.
       if (broken.length === mostNamed) throw brokenFiles(layout, intervals, broken, manifest);
     }
   }
@@ -59,7 +59,7 @@ async function problemOf(
   return (await exists(destination, name)) ? undefined : `${name} is missing`;
 }
 
-/** Returns whether a file exists. The store is asked for this file alone, because new objects may be missing in its list. */
+/** Returns whether a file exists. The function asks the store for this file alone, because new objects may be missing in the store's list. */
 async function exists(destination: Destination, name: string): Promise<boolean> {
   try {
     for await (const _ of destination.stream(name)) break;
@@ -87,7 +87,7 @@ function brokenFiles(
 }
 
 /**
- * Returns an advice for users: which objects to remove, so that the intervals of damaged files are searched again. Earlier records of the
+ * Returns advice for users: which objects to remove, so that logfleet searches the intervals of damaged files again. Earlier records of the
  * same segment must be removed as well, because logfleet finds them only through the later records.
  */
 export function searchAgainAdvice(

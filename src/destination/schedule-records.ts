@@ -61,7 +61,7 @@ export class ScheduleLayout {
   }
 }
 
-/** Writes the first time of a schedule, or returns the time that was written before. */
+/** Writes the first time that a schedule exports, or returns the time that was written before. */
 export async function settleStart(destination: Destination, layout: ScheduleLayout, fromMs: number): Promise<number> {
   return (await startKind.settle(destination, layout.start, { fromMs })).fromMs;
 }
@@ -83,7 +83,7 @@ export async function* listRecordedRuns(destination: Destination, layout: Schedu
   }
 }
 
-/** Reads the record of a run; undefined if there is none. Throws `destination.damaged` if it has another form. */
+/** Reads the record of a run; undefined if there is none. Throws `destination.damaged` if the record has an invalid form. */
 export function readRunRecord(
   destination: Destination,
   layout: ScheduleLayout,

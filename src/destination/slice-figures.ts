@@ -1,6 +1,6 @@
 /**
- * Figures of messages for each slice of message time, and their short form for commit records (E6). The service computes the same figures
- * in an aggregation, so that logfleet can compare them.
+ * Numbers, sizes and times of messages for each slice of message time, and their short form for commit records (E6). The service computes
+ * the same figures in an aggregation, so that logfleet can compare them.
  *
  * Slices start at multiples of their length since the epoch, and all intervals of an export use the same slices. So if a slice belongs to
  * two intervals, the figures of both can be added.
@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { instant, integer, list, object, optional, type Stored, text } from './stored-json.ts';
 
-/** Figures of the messages in one slice of time. Slices without messages are omitted in lists. */
+/** Number, sizes and times of the messages in one slice of time. Lists omit slices without messages. */
 const sliceFigures = object({
   /** Start of the slice in milliseconds since the epoch. */
   fromMs: instant,
@@ -26,7 +26,7 @@ export type SliceFigures = Stored<typeof sliceFigures>;
 export const sliceFigureNames = ['rows', 'bytes', 'oldestMs', 'newestMs', 'offsetsMs'] as const;
 export type SliceFigureName = (typeof sliceFigureNames)[number];
 
-/** Figures of messages for each slice of time that contains messages. */
+/** Numbers, sizes and times of messages for each slice of time that contains messages. */
 export interface SlicedFigures {
   readonly lengthMs: number;
   /** Slices that contain messages, ordered by time. */
@@ -42,7 +42,10 @@ export const sliceSummary = object({
    * Slices that are partly outside the interval. Neighbouring intervals may contain other messages of these slices. There are at most two.
    */
   shared: list(sliceFigures),
-  /** One hash for each figure, over the slices that are completely inside the interval (`hashOfSlices`). Absent for unknown figures. */
+  /**
+   * One hash for each kind of figure (such as the number of messages), over the slices that are completely inside the interval
+   * (`hashOfSlices`). Absent for unknown figures.
+   */
   whole: object({
     rows: hash,
     bytes: optional(hash),
@@ -172,8 +175,8 @@ export function isInside(slice: Range, interval: Range): boolean {
 const pairBytes = 16;
 
 /**
- * Returns the hash of one figure over slices in order of time: the first 32 hexadecimal digits of a SHA-256. The input is the start and the
- * value of each slice, as little-endian doubles.
+ * Returns the hash of one kind of figure, such as the number of messages, over slices in order of time: the first 32 hexadecimal digits of
+ * a SHA-256. The input is the start and the value of each slice, as little-endian doubles.
  */
 export function hashOfSlices(values: readonly (readonly [fromMs: number, value: number])[]): string {
   const pairs = Buffer.allocUnsafe(values.length * pairBytes);

@@ -1,6 +1,6 @@
 /**
- * Encoding and decoding of the small JSON objects that logfleet stores. Equal values have equal bytes. Decoding returns exactly the
- * expected form, or throws an error that says what is wrong and where.
+ * Encoding and decoding of the small JSON objects that logfleet stores. Equal values have equal bytes. Decoding accepts only the expected
+ * members and types. For any other object it throws an error that says what is wrong and where.
  *
  * Decoding is strict, since other programs can write to a destination, and a proof must not depend on an object that logfleet understands
  * only partly. A form is declared once, with a decoder for each member; `Stored` derives its type. The library ajv would take 17 MB of

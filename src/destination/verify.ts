@@ -33,8 +33,8 @@ export interface Verification {
   readonly rows: number;
   readonly bytes: number;
   /**
-   * Figures of the messages that were computed again from the files. A figure is missing if the files lack its column, or if the column is
-   * not read.
+   * Kinds of figures (sizes, times) that were computed again from the files. A kind is missing if the files lack its column, or if the
+   * column is not read.
    */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];
@@ -108,7 +108,10 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
   return { differences, recomputed: inOrder(recomputed), notRecomputed: inOrder(missing) };
 }
 
-/** Compares the slices of time of an interval with the rows in its files. Figures that cannot be computed from the files are skipped. */
+/**
+ * Compares the figures that a commit record stores for slices of time with the rows in the interval's files. Figures that cannot be
+ * computed from the files are skipped.
+ */
 function sliceDifferences(
   { fromMs, toMs, slices: expected }: CommitRecord,
   own: readonly (FileFigures | undefined)[],

@@ -42,7 +42,7 @@ export class Writer {
     return `w${digest(scope)}-${pid}-${processStart}-${digits()}${digits()}`;
   }
 
-  /** Remembers a file of this process that could not be removed. It counts as written by a process that has ended. */
+  /** Remembers a file of this process that could not be removed. From then on, the file counts as written by a process that has ended. */
   abandon(name: string): void {
     this.#abandoned.add(name);
   }

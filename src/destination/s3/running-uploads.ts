@@ -1,9 +1,9 @@
 /**
- * Finds and aborts unfinished multipart uploads, which object lists do not show, but which stores bill (E15).
+ * Finds and aborts unfinished multipart uploads (E15). Object lists do not show these uploads, but stores bill them.
  *
  * The name of a data file contains the process that writes it (`writer.ts`). If logfleet cannot check that process, an upload counts as
  * abandoned when no part has arrived for 15 minutes by the clock of this machine. Stores reject clients whose clocks differ by more than 15
- * minutes. A running upload that has to wait longer than that for rows is started again by its writer.
+ * minutes. If a running upload waits longer than that for rows and is removed, its process starts the upload again.
  */
 import {
   ListMultipartUploadsCommand,

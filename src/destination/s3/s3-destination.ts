@@ -1,8 +1,8 @@
 /**
  * Destination in an object store: Amazon S3, or a compatible store that supports the header `If-None-Match`.
  *
- * A store without that support may ignore the header and overwrite objects. As a test, the first object is therefore created a second time,
- * without content. If the store accepts the second object, nothing more is written.
+ * A store without support for this header may ignore it and overwrite objects. As a test, logfleet therefore creates the first object a
+ * second time, without content. If the store accepts the second object, nothing more is written.
  *
  * The SDK retries temporary failures within limits (`s3-client.ts`), and this module classifies the remaining errors. Import the module
  * lazily, because it loads the SDK.

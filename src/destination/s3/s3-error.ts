@@ -114,7 +114,7 @@ function reasonOf(cause: unknown): string {
   return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
 }
 
-/** Maximum length of a store's message in our errors. After a longer message, readers would hardly find the remedy. */
+/** Maximum length of a store's message in logfleet's errors. After a longer message, readers would hardly find the remedy. */
 const longestMessage = 300;
 
 function shortened(message: string): string {

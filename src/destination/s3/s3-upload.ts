@@ -42,7 +42,7 @@ export interface S3UploadOptions {
   /** Encryption and storage class of the object. */
   readonly objectOptions: Partial<PutObjectCommandInput>;
   readonly buffers: PartBuffers;
-  /** Unique value in the object's metadata that identifies this upload. */
+  /** Unique value in the object's metadata, by which this upload recognizes the object that it created. */
   readonly mark: string;
   readonly writer: Writer;
 }
@@ -141,8 +141,8 @@ export class S3Upload implements FileUpload {
     } catch (cause) {
       const { client, place, mark } = this.#options;
       const status = httpStatus(cause);
-      // The store may have created the object although its answer is missing or unclear. Reading the object costs far less than searching
-      // the interval again.
+      // The store may have created the object although its answer is missing or unclear. Checking the existing object costs far less than
+      // searching the interval again.
       const mayExist = isTaken(cause) || isAbsent(cause) || status === undefined || status >= 500;
       if (mayExist && (await hasMark(client, place, mark).catch(() => false))) return;
       if (isTaken(cause)) throw nameTaken(this.#shown);

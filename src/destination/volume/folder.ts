@@ -1,8 +1,8 @@
 /**
  * Folder that is held open, so that all operations happen in this folder, even if someone replaces it by a symbolic link.
  *
- * Node has no `openat`. On Linux, the path `/proc/self/fd/N/NAME` has the same effect, since it starts at the open folder. Other systems
- * use normal paths. Symbolic links are detected there as well, unless a folder is replaced at the same instant.
+ * Node has no `openat`. On Linux, the path `/proc/self/fd/N/NAME` has the same effect, since it starts at the open folder. On other
+ * systems, normal paths are used. There, too, symbolic links are detected, unless a folder is replaced at the same instant.
  *
  * Invariant: no call follows a symbolic link in a name that it was given.
  */

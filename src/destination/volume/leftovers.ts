@@ -17,12 +17,12 @@ const silenceMs = 60_000;
 const prefix = '.logfleet-';
 const suffix = '.part';
 
-/** Creates a temporary name. It begins with a dot, and valid object names do not. */
+/** Creates a temporary file name. The name begins with a dot, so no file of an export has this name. */
 export function temporaryName(writer: Writer): string {
   return `${prefix}${writer.newToken()}${suffix}`;
 }
 
-/** Removes temporary files in one folder, those of ended processes or all of them. Returns their number. */
+/** Removes the temporary files in one folder: of ended processes, or all. Returns the number of removed files. */
 export async function removeLeftovers(
   folder: Folder,
   entries: readonly FolderEntry[],

@@ -1,6 +1,6 @@
 /**
- * File that is written under a temporary name and then linked to its final name, so that it appears completely or not at all. Unlike a
- * rename, a link cannot overwrite another file.
+ * File that is written under a temporary name and then linked to its final name, so that the final name refers to a complete file or to
+ * none. Unlike a rename, a link cannot overwrite another file.
  *
  * Invariant: the content is durable before the link is created, and the link is durable before `place` resolves.
  */
