@@ -7,9 +7,7 @@
  * The caller limits the number of chunks that wait to be taken.
  */
 
-/**
- * Length of a chunk in bytes: small enough for the processor's cache, and large enough that the cost of handling a chunk hardly matters.
- */
+/** Length of a chunk in bytes: small enough for the processor's cache, and large enough that the cost of handling a chunk hardly matters. */
 export const usualChunkBytes: number = 512 * 1024;
 /** Maximum number of returned chunks that are kept for reuse. Further chunks are left to the garbage collector. */
 const maxSpare = 4;

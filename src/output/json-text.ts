@@ -36,10 +36,7 @@ export function validText(text: Uint8Array): Uint8Array {
   return isUtf8(text) ? text : Buffer.from(new TextDecoder().decode(text));
 }
 
-/**
- * Returns the index after the number, `true`, `false` or `null` that begins at `from`. The value must not be the end of the
- * text.
- */
+/** Returns the index after the number, `true`, `false` or `null` that begins at `from`. The value must not be the end of the text. */
 export function wordEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {

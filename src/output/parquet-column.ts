@@ -79,10 +79,7 @@ function integerAdder(store: WordStore, mostPlainDigits: number, read: (text: st
   };
 }
 
-/**
- * Adds a row's value to a column of numbers, times or booleans. Returns false if the value does not have the type of the
- * column.
- */
+/** Adds a row's value to a column of numbers, times or booleans. Returns false if the value does not have the type of the column. */
 function addTyped<T>(
   store: { addNull(): void; add(value: T): void },
   row: RowColumns,

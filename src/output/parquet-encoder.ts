@@ -39,10 +39,7 @@ export class ParquetEncoder implements RowEncoder {
   misfits = 0;
   readonly #row: RowColumns;
   readonly #columns: readonly ParquetColumn[];
-  /**
-   * Extra column for members without a column. Absent if the user chose only text fields, because a column of texts accepts
-   * every value.
-   */
+  /** Extra column for members without a column. Absent if the user chose only text fields, because a column of texts accepts every value. */
   readonly #rest: ReturnType<typeof textColumn> | undefined;
   /** All columns of the file, including the extra column for members without a column. */
   readonly #all: readonly ParquetColumn[];

@@ -36,10 +36,7 @@ export interface PageTotals {
   readonly dictionaryAt: number | undefined;
   readonly dataAt: number;
   readonly rows: number;
-  /**
-   * Size of the column's pages in the file, in bytes. `unpackedBytes` is their size before compression. Both include the page
-   * headers.
-   */
+  /** Size of the column's pages in the file, in bytes. `unpackedBytes` is their size before compression. Both include the page headers. */
   readonly bytes: number;
   readonly unpackedBytes: number;
   readonly encoding: PageEncoding;

@@ -12,9 +12,7 @@ export class PartSeries {
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
   #current: PartWriter | undefined;
-  /**
-   * Promise for the end of the part (data file) that became full last. The promise is pending while that part is being written.
-   */
+  /** Promise for the end of the part (data file) that became full last. The promise is pending while that part is being written. */
   #finishing: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 

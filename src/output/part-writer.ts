@@ -99,9 +99,7 @@ export class PartWriter {
     if (this.#spool.waitingBytes > 0) this.#wake();
   }
 
-  /**
-   * Returns a promise if too much data waits to be written. The promise is fulfilled when there is space, and rejected if writing fails.
-   */
+  /** Returns a promise if too much data waits to be written. The promise is fulfilled when there is space, and rejected if writing fails. */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     if (this.#spool.waitingBytes <= maxWaitingBytes) return undefined;

@@ -36,9 +36,7 @@ export class RowColumns {
   readonly ends: Int32Array;
   /** Start of the member name for each column, including quotes. */
   readonly nameStarts: Int32Array;
-  /**
-   * Ranges of the members without a column. Each member has a start and an end in the list: the start of its name and the end of its value.
-   */
+  /** Ranges of the members without a column. Each member has a start and an end in the list: the start of its name and the end of its value. */
   readonly others: number[] = [];
 
   readonly #columnOf: ReadonlyMap<string, number>;

@@ -3,9 +3,7 @@
  * `ByteSpool`; `part-writer.ts` compresses and stores them.
  */
 
-/**
- * One message as received: the bytes of its JSON object, from `{` to `}`. The bytes may be used only during the call. They are valid JSON.
- */
+/** One message as received: the bytes of its JSON object, from `{` to `}`. The bytes may be used only during the call. They are valid JSON. */
 export interface RawRow {
   readonly bytes: Uint8Array;
 }

@@ -183,9 +183,7 @@ export class TextStore {
     return this.#kept++;
   }
 
-  /**
-   * Index of the text that was added last. If an equal text was stored earlier, returns the index of the earlier text instead.
-   */
+  /** Index of the text that was added last. If an equal text was stored earlier, returns the index of the earlier text instead. */
   #shared(start: number, end: number): number {
     const mask = this.#slots.length - 1;
     let slot = this.#hash(start, end) & mask;

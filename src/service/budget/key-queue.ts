@@ -15,10 +15,7 @@ import { requestClasses } from './turn-order.ts';
  * would block keep-alives as well.
  */
 const workShare = 0.8;
-/**
- * Time in ms after the last request for a search job during which the job is expected to need
- * another keep-alive.
- */
+/** Time in ms after the last request for a search job during which the job is expected to need another keep-alive. */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
 

@@ -5,10 +5,7 @@
  */
 import type { jobMissings } from './outcome.ts';
 
-/**
- * Time in ms after a job's creation during which some replicas of the service may not know the job
- * yet (10.2).
- */
+/** Time in ms after a job's creation during which some replicas of the service may not know the job yet (10.2). */
 const replicaGraceMs = 10_000;
 /**
  * Time in ms after a job's creation during which some replicas of the service may not know the job, although another
@@ -16,10 +13,7 @@ const replicaGraceMs = 10_000;
  * the job soon after the first one.
  */
 const heardReplicaGraceMs = 4_000;
-/**
- * Minimum time in ms without requests after which the service cancels a search job: 20 to 30
- * seconds (3.1).
- */
+/** Minimum time in ms without requests after which the service cancels a search job: 20 to 30 seconds (3.1). */
 const silenceMs = 20_000;
 /** Maximum duration of a search job in ms: the service ends it after eight hours (3.1). */
 export const longestQueryMs = 8 * 3_600_000;
