@@ -42,7 +42,7 @@ export interface DestinationChoiceOptions {
 export class DestinationChoice {
   readonly #options: DestinationChoiceOptions;
   #known: { readonly chosen: ChosenDestination; readonly atMs: number } | undefined;
-  /** Monotonic time of the last call of `forget`. Content of a Secret that was read before this time is not used. */
+  /** Monotonic time of the last call of `forget`. A Secret's content that was read before this time is not used. */
   #forgottenAtMs: number | undefined;
 
   constructor(options: DestinationChoiceOptions) {
@@ -50,8 +50,8 @@ export class DestinationChoice {
   }
 
   /**
-   * Returns the current destination. The content of its Secret is at most `secretMaxAgeMs` old; an older one is read
-   * again. Throws errors of reading the Secret, and errors that a user must fix.
+   * Returns the current destination. The content of its Secret is at most `secretMaxAgeMs` old; older content is read again. Throws errors
+   * of reading the Secret, and errors that a user must fix.
    */
   async current(resource: NeedsDestination): Promise<ChosenDestination> {
     const { clock, secretMaxAgeMs } = this.#options;
@@ -126,7 +126,7 @@ export class DestinationChoice {
 }
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
-  // The settings as JSON contain no secrets, so the secrets are added.
+  // Hash input: the settings and the credentials. The JSON of the settings leaves secrets out, and a changed secret must change the hash.
   const credentials = settings.kind === 's3' ? settings.settings.credentials : 'ambient';
   const { secretAccessKey, sessionToken } = credentials === 'ambient' ? {} : credentials;
   const text = JSON.stringify([settings, secretAccessKey?.reveal(), sessionToken?.reveal()]);

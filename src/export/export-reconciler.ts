@@ -38,7 +38,7 @@ export interface ExportReconcilerOptions {
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
   /** Wording of messages; by default the wording for a SearchExport. */
   readonly wording?: ExportWording;
-  /** Called after each reconcile of an export, when the cache has its status. */
+  /** Called after each reconcile of an export, when the cache of resources contains the export's new status. */
   readonly onReconciled?: (key: ResourceKey) => void;
   /** Requests another reconcile of this key. */
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;

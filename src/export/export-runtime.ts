@@ -2,9 +2,10 @@
  * Runtime of one export resource (identified by its uid) during one term of leadership. It connects the resource to the work on its export
  * (`export-work.ts`), passes limits to the work, and publishes the status.
  *
- * Invariant: this class never waits for the service or the destination. On each reconcile it compares the account, destination and task of
- * the running work with the current ones. When they differ, running searches are read to the end, planning continues if its result stays
- * the same, and then new work starts with the current values. A value that cannot be read at the moment counts as unchanged.
+ * Invariant: this class never waits for the service or the destination. On each reconcile it compares the account, destination and task
+ * with which the running work was started with the current ones. When they differ, running searches are read to the end, planning continues
+ * if its result stays the same, and then new work starts with the current values. A value that cannot be read at the moment counts as
+ * unchanged.
  */
 
 import type { Account, Accounts } from '../account/accounts.ts';
@@ -77,14 +78,14 @@ export class ExportRuntime {
   readonly #publisher: StatusWriter<'SearchExport'>;
   readonly #pace = new ExportPace();
   #hasPace = false;
-  /** Latest means that could be read; undefined until then. */
+  /** Latest account, destination and task that could be read; undefined until then. */
   #means: Means | undefined;
   #begun: Begun | undefined;
   /** True once the export has a manifest, so that its work is done. */
   #isOver = false;
   /** Bytes scanned by all search jobs of the export, as far as this process knows. */
   #scannedBytes = 0;
-  /** Resolves when replaced work on the export has ended; undefined if no replaced work is still ending. */
+  /** Resolves when work that was replaced by new work on the export has ended; undefined if no replaced work is still ending. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
@@ -133,7 +134,10 @@ export class ExportRuntime {
     return health ? this.#untilRemoval(resource, await this.#publish(resource, health), true) : this.#goOn(resource);
   }
 
-  /** True if the export's resource contains everything that this runtime knows. The runtime can then be dropped and created again later. */
+  /**
+   * True if the export's resource and its status contain everything that this runtime knows. The runtime can then be dropped and created
+   * again later.
+   */
   get isDormant(): boolean {
     const { heldBack } = this.#publisher;
     return !this.#begun && !this.#ending && !this.#newsTimer && !heldBack && !this.#isClosed;
@@ -166,11 +170,11 @@ export class ExportRuntime {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
     this.#handledRequest = asked;
-    // A user's request makes the conditions that a former process wrote outdated, so they are no longer kept.
+    // After a user's request for a retry, the conditions that a former process wrote are no longer kept.
     this.#hasVerdict = true;
     this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
     this.#destination.forget();
-    // A user may have moved the manifest away, so finished work starts anew.
+    // A user may have moved the manifest away, so a request for a retry starts finished work anew.
     if (this.#isOver) this.#end();
     this.#begun?.work.tryAgain();
     return true;
@@ -211,7 +215,7 @@ export class ExportRuntime {
     if (view) this.#rereadCredentials(resource, view);
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
-    // A complete export stays complete after a user's request until the check finds a problem.
+    // While an export is checked because of a user's request, a complete export stays complete until the check finds a problem.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
     const complete = isUnread ? shownComplete(resource) : undefined;
     const health = complete
@@ -315,7 +319,10 @@ export class ExportRuntime {
     return this.#publisher.publish(resource, describeEssentials(input), figures, health);
   }
 
-  /** Current pace of the export. Until this process has estimated the end of the export, the estimate of a former process is shown (H1). */
+  /**
+   * Current pace of the export: its rates and estimated end. Until this process has estimated the end, the estimate of a former process is
+   * shown (H1).
+   */
   #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
     const pace = this.#pace.read();
     this.#hasPace ||= pace.leftMs !== undefined;

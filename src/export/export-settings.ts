@@ -5,10 +5,7 @@ export interface ExportSettings {
   readonly statusIntervalMs: number;
   /** Maximum age in ms of a store's Secret before use. */
   readonly secretMaxAgeMs: number;
-  /**
-   * Delay in ms between a change in a running search and the update of the export's view, so that one update covers
-   * several changes.
-   */
+  /** Delay in ms between a change in a running search and the next status, so that one update covers several changes. */
   readonly newsDelayMs: number;
 }
 

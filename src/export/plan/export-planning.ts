@@ -1,13 +1,15 @@
 /**
- * Plans an export: cuts its range into segments, writes the plan at the destination (E2), and hands over the job used for planning as the
- * first search.
+ * Plans an export: cuts its range into segments, writes the plan at the destination (E2), and hands over the search job used for planning
+ * as the first search.
  *
- * The job searches the whole settled range (E11), so a small export needs no other job. If the message limit cuts it, and its histogram
- * shows that the rest needs more than one search, the service counts rows by slices of time (`slice-counts.ts`). The segments follow from
- * these counts (`first-segments.ts`). By receipt time they are a guess, since slices use message time. If nothing can be counted, segments
- * are equal pieces of time. A query that cannot be split (E8) gets one segment.
+ * The job searches the whole range that is old enough to be complete (E11), so a small export needs no other job. If the message limit cuts
+ * this search, and the job's histogram shows that the rest needs more than one search, the service counts rows by slices of time
+ * (`slice-counts.ts`). The segments follow from these counts (`first-segments.ts`). For an export by receipt time the segments are an
+ * estimate, since slices use message time. If nothing can be counted, segments are equal pieces of time. A query that cannot be split (E8)
+ * gets one segment.
  *
- * While an export waits for its range to settle, a small search tests credentials and query, so that users learn of mistakes immediately.
+ * While an export waits until its range is old enough, a small search tests credentials and query, so that users learn of mistakes
+ * immediately.
  *
  * Invariant: the segments always cover the range. Every opened job is closed or handed over.
  */
@@ -48,7 +50,7 @@ export interface PlanOptions {
 
 /** State of a planning that waits until the range is old enough to be searched (E11). */
 export interface PlanningWait {
-  /** Wall time at which enough of the range is old enough; undefined if planning does not wait. */
+  /** Wall time at which enough of the range is old enough to be searched; undefined if planning does not wait. */
   readonly settlesAtMs: number | undefined;
   /** True if a test search showed that the service accepts credentials and query. */
   readonly isTried: boolean;
@@ -67,7 +69,7 @@ export interface ProposedPlan {
 
 /** Expected effort of an export: its segments, rows and requests. */
 export interface ExportForecast {
-  /** Expected segments in order of time. The part of the range that is too recent to be searched is not included. */
+  /** Expected segments in order of time, without the part of the range that is too recent to be searched. */
   readonly segments: readonly SegmentCount[];
   /** True if an aggregation or a single complete search counted the rows of the segments; false if their numbers are estimates. */
   readonly areKnown: boolean;
@@ -164,8 +166,8 @@ class RangePlanning {
   }
 
   /**
-   * Opens the first search. If the first answer shows that the service's clock is behind ours, a smaller part of the
-   * range is settled (E11). The search is then opened again for this part.
+   * Opens the first search. If the first answer shows that the service's clock is behind the clock of logfleet, a smaller part of the range
+   * is old enough (E11). The search is then opened again for this part.
    */
   async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
     const { task, quirks } = this.#tools;
@@ -178,8 +180,8 @@ class RangePlanning {
   }
 
   /**
-   * Waits for a settled range: the whole range if it settles soon, otherwise the settled part once it is at least half of a splittable
-   * range.
+   * Waits until enough of the range is old enough to be searched, and returns that part: the whole range if the wait is short, otherwise at
+   * least half of a range that can be split.
    */
   async #settledRange(): Promise<Interval> {
     const { task, quirks } = this.#tools;
@@ -259,19 +261,18 @@ class RangePlanning {
     if (!isCut || !task.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = task.identity;
-    // A cut search by receipt time may lack rows anywhere in its range, so no part of it is known to be complete.
+    // If the message limit cut a search by receipt time, rows may be missing anywhere in its range, so no part is known to be complete.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) return guessed([{ ...range, rows: rest.rows + newest.rows }]);
     const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
-    // The counting query covers the whole range of the export. It is therefore expected to take at least as long as the search that was
-    // cut.
+    // The counting query covers the whole range of the export, so it is expected to take at least as long as the search that the message
+    // limit cut.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
-      // The count of rows found is reduced by one. The oldest row found then lies before the newest segment and proves that the segment is
-      // complete.
+      // One row less than found counts: the oldest row found then lies before the newest segment and proves that this segment is complete.
       const foundRows = progress.messageCount - 1;
       const most = Math.ceil(receiptRatio * limit);
       const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
@@ -290,7 +291,7 @@ class RangePlanning {
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
 
-  /** Message limit of the service. If the service cut the search without saying so, the number of rows found is the limit. */
+  /** Message limit of the service. If the service cut the search without reporting that, the number of rows found is the limit. */
   #limitOf(job: SearchJob): number {
     return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
   }
@@ -311,7 +312,10 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return guessed([{ ...range, rows: job.progress.messageCount }]);
 }
 
-/** The newest part of a cut search, which the histogram of its job proves complete; undefined if there is none. */
+/**
+ * The newest part of a search's range, which the histogram of its job proves complete although the message limit cut the search; undefined
+ * if there is none.
+ */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };

@@ -1,13 +1,11 @@
 /**
- * Cuts the range of an export into its first segments, using counts by slice of time. A segment has as many rows as one
- * search returns below the message limit, or slightly fewer: whole pages, so that no page is read for few rows.
+ * Cuts the range of an export into its first segments, using counts by slice of time. A segment has as many rows as one search returns
+ * below the message limit, or slightly fewer: whole pages, so that no page is read for few rows.
  *
- * Invariant: segments start and end at slice boundaries, are ordered by time, and cover the range without gaps,
- * whatever the counts are. A wrong count costs at most a job: a segment above the limit is cut when it is searched
- * (E4).
+ * Invariant: segments start and end at slice boundaries, are ordered by time, and cover the range without gaps, whatever the counts are. A
+ * wrong count costs at most a search job: if a segment has more rows than the limit, it is divided when it is searched (E4).
  *
- * All functions are pure. `slice-counts.ts` counts the rows, and `export-planning.ts` decides whether counting is
- * useful.
+ * All functions are pure. `slice-counts.ts` counts the rows, and `export-planning.ts` decides whether counting is useful.
  */
 import { maxSegments } from '../../destination/plan-object.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
@@ -58,8 +56,8 @@ export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
 const mostEvenSegments = 16;
 
 /**
- * Cuts an interval into this many equal pieces of time, in order, if it has so many milliseconds. The rows are assumed to be evenly
- * distributed.
+ * Cuts an interval into equal pieces of time, in order: `wanted` pieces, or one for each millisecond if it has fewer. The rows are assumed
+ * to be evenly distributed.
  */
 export function evenSegments({ fromMs, toMs, rows }: SegmentCount, wanted = mostEvenSegments): readonly SegmentCount[] {
   const count = Math.max(1, Math.min(mostEvenSegments, wanted, toMs - fromMs));
@@ -86,14 +84,12 @@ function requestsOf(rows: number): number {
   return requestsBesidesPages + Math.ceil(rows / maxPageRows);
 }
 
-/**
- * Minimum number of requests to search these segments, if each search has already ended at its first status request.
- */
+/** Minimum number of requests to search these segments: the search jobs are assumed to be done at their first status request. */
 export function requestsOfSegments(segments: readonly SegmentCount[], limit: number): number {
   return segments.reduce((sum, { rows }) => sum + requestsOfSegment(rows, limit), 0);
 }
 
-/** A segment above the limit is cut repeatedly. Each of its parts except the last needs a count. */
+/** A segment with more rows than the message limit is divided repeatedly. Each of its parts except the last needs a count. */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);
   return cuts * (requestsOf(limit) + requestsOfCount) + requestsOf(rows - cuts * limit);
@@ -110,8 +106,8 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // The newest segment is read from a search that is already known to be cut, so its number of rows may look like a
-    // message limit.
+    // The newest segment is read from a search that is already known to be cut at the message limit, so its number of rows may look like
+    // such a limit.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

@@ -59,7 +59,7 @@ export function slicesOf(
     const rows = figureOf(record, '_count');
     if (startMs === undefined || rows === undefined || seen.has(startMs)) return undefined;
     seen.add(startMs);
-    // A service with inclusive ends also counts rows at the exact end (E10).
+    // A service that includes the ends of ranges also counts rows at the exact end (E10).
     if (rows === 0 || startMs >= toMs) continue;
     // The first slice may start before the interval. For a search by receipt time, other slices may start before it as well.
     const atMs = Math.max(startMs, fromMs);

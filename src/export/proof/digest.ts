@@ -1,13 +1,15 @@
 /**
  * The digest of a range compares the written rows with an aggregation by the service, slice of time by slice of time (E6). Errors in pages
- * cannot affect the aggregation, because it transfers no rows. All functions are pure; `proving.ts` sends the requests.
+ * cannot affect the aggregation, because it transfers no rows. All functions are pure; `proving.ts` sends the requests. A figure is a
+ * number of rows, their size in bytes, or one of their times.
  *
- * A commit record stores one hash per figure, over all slices that lie completely inside its interval. If several intervals share a slice,
- * these intervals are compared together and their figures for that slice are added up. In two cases only the figures of whole intervals are
- * compared: if slices do not match intervals, as by receipt time, or if the service's slices do not start at multiples of their length.
+ * A commit record stores one hash per kind of figure, over all slices that lie completely inside its interval. If several intervals share a
+ * slice, these intervals are compared together and their figures for that slice are added up. In two cases only the figures of whole
+ * intervals are compared: if slices do not match intervals, as by receipt time, or if the service's slices do not start at multiples of
+ * their length.
  *
  * A service may round large figures, as in `1.788E12`. The true value of a rounded figure is known up to half a unit of its last digit. The
- * written figure agrees if it equals the rounded one, differs if it is out of this range, and is not compared otherwise.
+ * figure of the written rows agrees if it equals the rounded one, differs if it is out of this range, and is not compared otherwise.
  */
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
 import {
@@ -40,8 +42,8 @@ export interface Figure {
 }
 
 /**
- * Figures that the service computed for one slice of time, or for all slices of a group together. Figures that the service does not report
- * are undefined.
+ * Figures (number, size and times of rows) that the service computed for one slice of time, or for all slices of a group together. Figures
+ * that the service does not report are undefined.
  */
 interface CountedFigures {
   readonly rows: number;
@@ -151,8 +153,8 @@ export type Comparison =
 type Agreement = 'same' | 'differs' | 'unknown';
 
 /**
- * Compares the service's figures of a group of intervals with the written rows. `confirmed` lists messages that the service stores more
- * than once, according to the service.
+ * Compares the service's figures of a group of intervals with the written rows. `confirmed` lists messages that, as the service has
+ * confirmed, it stores more than once.
  */
 export function compare({ intervals, slices }: DigestGroup, confirmed: readonly ConfirmedMessage[] = []): Comparison {
   const repeated = sumOfConfirmed(confirmed);
@@ -297,7 +299,7 @@ function addUp(slices: readonly DigestSlice[]): CountedFigures {
   };
 }
 
-/** Joins figures to one; undefined if one of them is undefined. */
+/** Combines figures of several slices, which the service may have rounded, to one; undefined if one of them is undefined. */
 function joined(
   figures: readonly (Figure | undefined)[],
   join: (left: Figure, right: Figure) => Figure,
@@ -306,7 +308,7 @@ function joined(
   return figures.reduce((all, each) => all && each && join(all, each), first);
 }
 
-/** Figures of the written rows that the figures of the service should equal. */
+/** Figures of the written rows, which the figures of the service should equal. */
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
 /**
@@ -400,8 +402,8 @@ export interface ConfirmedMessage {
 }
 
 /**
- * Repeated messages with the numbers that the service confirmed. Undefined if the service reports an impossible number of rows for a
- * message.
+ * Messages that were received more than once, with the number of copies that the service confirmed. Undefined if the service reports an
+ * impossible number of rows for a message.
  */
 export function confirmedOf(
   records: RecordPage['records'],

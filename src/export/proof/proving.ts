@@ -102,8 +102,8 @@ async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTo
   const { text, lengthMs } = byReceiptTime ? receiptSlice : sliceLength(task.identity);
   for (;;) {
     const isMoved = quirks.isEndInclusive;
-    // The end of the requested range is not moved to exclude rows at an inclusive end. If only a row with a wrong time made the end look
-    // inclusive, an earlier end would hide the last millisecond from the digest (E10).
+    // The end of the requested range stays, and a condition in the query excludes rows at an inclusive end. If a row with a wrong time had
+    // made the end look inclusive, an earlier end would hide the last millisecond from the digest (E10).
     const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
     const { records, messageCount } = await request(task.order(range, false), before + digestOperators(text), jobs);
     const slices = digestSlices(records, lengthMs);

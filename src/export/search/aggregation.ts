@@ -57,7 +57,7 @@ export type IntervalCount =
   /** Errors that the search job of the count reported, so that the count is not reliable. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
-/** Counts an interval. `order` is the job order for its rows. Rejects like `aggregate`, or with `export.countRefused`. */
+/** Counts the rows of an interval. `order` is the job order for the rows. Rejects like `aggregate`, or with `export.countRefused`. */
 export async function countInterval(order: JobOrder, jobs: JobSet): Promise<IntervalCount> {
   const counted = await aggregate(order, 'count', jobs).catch((thrown: unknown) => {
     throw isRefused(thrown) ? countRefused(thrown) : thrown;

@@ -1,7 +1,7 @@
 /**
- * Reads the rows of a dense millisecond: one that has more rows than a search returns. Time cannot divide these rows further, but their ids
- * can: each id ends in one of ten digits. Ten searches, one per digit, therefore find each row once. If one of these searches is cut as
- * well, the previous digit divides its rows again.
+ * Reads the rows of a dense millisecond, which has more rows than a search returns. Time cannot divide these rows further, but their ids
+ * can: each id ends in one of ten digits. Ten searches, one per digit, therefore find each row once. If the message limit cuts one of these
+ * searches as well, the previous digit divides its rows again.
  *
  * Invariant: rows are returned only if their number equals the count of an aggregation (E6). If the service refuses the id operator or
  * interprets it differently, no row is dropped, and the outcome names the reason.
@@ -27,7 +27,7 @@ export interface DenseMillisecond {
   readonly atMs: number;
   /** Number of rows in the dense millisecond, counted by an aggregation. */
   readonly rows: number;
-  /** Order of the interval's search, which found that all rows it could return are in the dense millisecond. */
+  /** Interval and options of the search that found only rows of the dense millisecond before the message limit cut it. */
   readonly order: SearchOrder;
 }
 
@@ -38,7 +38,7 @@ export interface DenseTools {
 }
 
 export type DenseOutcome =
-  /** All rows of the dense millisecond were found. The caller stages or discards the files. */
+  /** All rows of the dense millisecond were found. The caller commits or discards the files. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
   /**
    * The searches by id had errors, or found another number of rows than an aggregation counted. Another attempt may
@@ -110,7 +110,7 @@ class DenseSearch {
     return this.#judge();
   }
 
-  /** Searches the rows for each id ending. Resolves to the endings whose searches were cut. */
+  /** Runs one search for each ending of ids. Resolves to the endings whose searches the message limit cut. */
   async #searchAll(endings: readonly string[]): Promise<readonly string[]> {
     const cut: string[] = [];
     const searchOne = async (ending: string) => {
@@ -182,7 +182,7 @@ class DenseSearch {
     };
   }
 
-  /** Reads the rows of the dense millisecond whose ids have this ending. Writes no row if the search was cut. */
+  /** Reads the rows of the dense millisecond whose ids have this ending. Writes no row if the message limit cut the search. */
   async #searchClass(ending: string): Promise<ClassResult> {
     const { tools } = this.#options;
     const tally = this.#newTally();
@@ -233,7 +233,7 @@ class DenseSearch {
     const { messageCount, isTainted } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
     await pages.readTo(messageCount, tally, this.files.receiver(tally));
-    // Answers to keep-alive requests that arrived during reading may also have reported errors (E5).
+    // Keep-alive requests that were answered while rows were read may have returned errors, too (E5).
     if (job.progress.errors.texts.length > 0) return broughtErrors(job);
     const figures = tally.figures();
     const received = figures.received - figures.overlapping;
@@ -242,8 +242,8 @@ class DenseSearch {
     }
     if (strays({ isEndMoved }, figures) > 0) return again('a search by id returned rows of another time');
     if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
-    // Repeated rows are accepted only from a job without errors. A lost answer may have contained an error, so other
-    // rows may be missing in place of the repeated rows (E5).
+    // Repeated rows are accepted only from a job whose errors are all known. A lost answer may have contained an error, so other rows may
+    // be missing in place of the repeated rows (E5).
     if (isTainted)
       return {
         ...again('a search by id returned rows twice, and the answer to a status request was lost'),

@@ -1,12 +1,12 @@
 /**
- * Detects rows of a search that were received before (E9): same `_messageid` and same bytes. Intervals share no
- * millisecond, so only rows of the same search matter:
+ * Detects rows of a search that were received before (E9): same `_messageid` and same bytes. Intervals share no millisecond, so only rows
+ * of the same search matter:
  *
- * - `InOrder` knows the rows of the current millisecond of `_messagetime`. Pages come newest first (4.3), and equal
- *   bytes imply equal times. A repeated row therefore comes within its own millisecond while the order holds. It keeps
- *   the id and bytes of each row, or a digest in a large millisecond, which is compared only for a known id.
- * - `AnyOrder` knows digests of all rows, for a search with rows out of order. It takes about 100 bytes per row. The
- *   service's limit bounds the number of rows.
+ * - `InOrder` remembers the rows of the current millisecond of `_messagetime`. Pages come newest first (4.3), and equal bytes imply equal
+ *   times. So while rows arrive in this order, a repeated row follows within its own millisecond. The id and bytes of each row are kept. In a large
+ *   millisecond, a hash replaces the bytes of further rows.
+ * - `AnyOrder` remembers hashes of all rows, for a search with rows out of order. It takes about 100 bytes per row. The service's message
+ *   limit bounds the number of rows.
  *
  * `isSure` is true while every repeated row is certainly recognized.
  */
@@ -22,9 +22,7 @@ export interface Duplicates {
   comesAgain(row: KnownRow): boolean;
 }
 
-/**
- * Maximum number of bytes of rows kept per millisecond. For all other rows of the millisecond, only digests are kept.
- */
+/** Maximum number of bytes of rows that are kept for a millisecond. Of further rows in the millisecond, only hashes are kept. */
 const maxKeptBytes = 4 * 1_024 * 1_024;
 
 type KeptRow = { readonly start: number; readonly end: number } | { readonly digest: string };
@@ -100,7 +98,7 @@ export class AnyOrder implements Duplicates {
   readonly isSure = true;
   readonly #digests = new Set<string>();
 
-  /** The digest covers all bytes of a row, which contain its id. */
+  /** The hash covers all bytes of a row, which contain its id. */
   comesAgain({ bytes }: KnownRow): boolean {
     const before = this.#digests.size;
     return this.#digests.add(digestOf(bytes)).size === before;

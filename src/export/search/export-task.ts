@@ -1,6 +1,6 @@
 /**
- * Derives the task of an export from a manifest: its identity and folder (E1), the job orders for intervals, and the
- * form of its files. Works on plain data, so that command line and operator agree.
+ * Derives the task of an export from a manifest: the export's identity and folder (E1), the job orders for its intervals, and the form of
+ * its files. Works on plain data, so that command line and operator agree.
  *
  * This file knows neither the destination nor anything that is learned during the export.
  */

@@ -1,9 +1,9 @@
 /**
- * The files that a search writes for its interval: parts with unique names, staged at the destination one after the
- * other. A part belongs to the export only once a commit record names it (E3).
+ * The files (parts) that a search writes for its interval, one after the other and with unique names. A file at the destination belongs to
+ * the export only once a commit record names it (E3).
  *
- * Invariant: discarded parts leave no file behind. If the destination refuses to remove a file, it is removed with
- * other unneeded files once the whole range is exported (E15).
+ * Invariant: discarded files are removed. If the destination refuses to remove a file, it is removed with other unneeded files once the
+ * whole range is exported (E15).
  */
 import { crossing } from '../../base/boundary.ts';
 import { type CommittedFile, maxFiles } from '../../destination/commit-record.ts';
@@ -59,7 +59,7 @@ export class IntervalFiles {
     };
   }
 
-  /** Resolves when all parts are staged, in the order of their rows. Rejects with the first error. */
+  /** Resolves when all parts are complete at the destination, without a commit record yet; in the order of their rows. Rejects with the first error. */
   async end(): Promise<readonly CommittedFile[]> {
     const parts = await this.#parts.end();
     return parts.map((part, index) => ({ name: this.#nameOf(index), ...part }));

@@ -66,7 +66,7 @@ interface Judged {
   errors: readonly string[];
 }
 
-/** Files of the interval: they end either staged and committed, or discarded. */
+/** Files of the interval. At the end they are committed by a record, or discarded. */
 type Staging = Pick<ResultReader, 'end' | 'giveUp'>;
 
 export class IntervalSearch implements RunningSearch {
@@ -81,7 +81,7 @@ export class IntervalSearch implements RunningSearch {
   readonly #opened: OpenedJob | undefined;
   readonly #jobs: JobSet;
   /**
-   * Time in ms by which the service's clock is behind ours, as known when this search began. Searches that run
+   * Time in ms by which the service's clock is behind the clock of logfleet, as measured before this search began. Searches that run
    * meanwhile may measure a longer time.
    */
   readonly #foreseenBehindMs: number;
@@ -150,8 +150,8 @@ export class IntervalSearch implements RunningSearch {
   }
 
   /**
-   * Ends the search early and commits the rows found so far, as if the service had cut the search (E13). The caller repeats this call while
-   * the search continues.
+   * Ends the search early and commits the rows found so far, as if the message limit had cut the search (E13). The caller repeats this call
+   * while the search continues.
    */
   endAsCut(): void {
     // A finished job cannot be ended early. Only answers to its last status requests are missing, and they may report
@@ -231,8 +231,8 @@ export class IntervalSearch implements RunningSearch {
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
     const { task, quirks } = this.#tools;
     const sign = cutSign(progress, quirks.smallestLimit);
-    // An aggregation reads all its messages, so their number is no sign of a cut. Only the state of the job shows that its records are
-    // incomplete.
+    // An aggregation reads all messages, so their number is no sign that a limit cut the search. Only the state of the job shows that its
+    // records are incomplete.
     if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }
@@ -310,7 +310,7 @@ export class IntervalSearch implements RunningSearch {
   }
 
   /**
-   * Searches a millisecond with too many rows for one search, by the digits of the message ids. The rows found this way replace the rows
+   * Searches a millisecond with too many rows for one search by the digits of the message ids. The rows found this way replace the rows
    * that were already read.
    */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {

@@ -79,7 +79,7 @@ export class JobPages {
     return (await this.#rowAt(count - 1)).timeMs;
   }
 
-  /** Returns whether the row before `offset` is no longer the last row of a short page, which shows that the page lacked rows. */
+  /** Returns whether the row before `offset` is no longer the last row of the previous page, which was short. If so, that page lacked rows. */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;
     return end !== undefined && !(await this.#rowAt(offset - 1)).bytes.equals(end);
@@ -95,8 +95,8 @@ export class JobPages {
   }
 
   /**
-   * Number of rows to request for the next page. In each new reading, the first page is smaller than in the readings
-   * before, so that pages end at other rows.
+   * Number of rows to request for the next page. In each reading, the first page is smaller than in the readings before, so that pages end
+   * at other rows.
    */
   get #limit(): number {
     const isFirst = this.#offset === 0 && this.#readings > 1;

@@ -1,7 +1,6 @@
 /**
- * Decides whether a search was cut at the service's message limit, and where its interval continues (E4). A complete
- * search that is treated as cut costs one more job; a cut search that is treated as complete loses rows. Every possible
- * sign of a cut therefore counts.
+ * Decides whether a search was cut at the service's message limit, and where its interval continues (E4). If a complete search is taken for
+ * cut, the mistake costs one more job. If a cut search is taken for complete, rows are lost. Every possible sign of a cut therefore counts.
  */
 
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
@@ -29,8 +28,8 @@ const roundStep = 1_000;
 const leastRound = 10_000;
 
 /**
- * Returns the sign that a finished or aborted search was cut, or undefined if it must be complete. `smallestLimit` is the result of
- * `smallestLimitAfter` for all earlier searches.
+ * Returns the sign that the message limit cut a finished or aborted search, or undefined if the search must be complete. `smallestLimit` is
+ * the result of `smallestLimitAfter` for all earlier searches.
  */
 export function cutSign(facts: CutFacts, smallestLimit: number | undefined): CutSign | undefined {
   const { state, messageCount, isLimitReached } = facts;
@@ -46,7 +45,7 @@ export function isRoundCount(messageCount: number): boolean {
   return messageCount >= leastRound && messageCount % roundStep === 0;
 }
 
-/** Returns the smallest limit of the service after one more finished search. Only limits that the service reports are used. */
+/** Returns the smallest message limit that the service has reported, after one more finished search. */
 export function smallestLimitAfter(facts: CutFacts, smallestLimit: number | undefined): number | undefined {
   const { messageCount, isLimitReached, state } = facts;
   const isLimit = (isLimitReached || state === 'forcePaused') && messageCount > 0;
@@ -66,7 +65,7 @@ export interface RowOrder {
    * rows.
    */
   readonly oldestMs: number | undefined;
-  /** True if a row was newer than the row before it. The oldest row then does not show which rows are missing. */
+  /** True if a row was newer than the row before it. Then rows are out of order, and the oldest row does not show which rows are missing. */
   readonly isDisordered: boolean;
 }
 

@@ -41,7 +41,7 @@ export class MessageReader implements ResultReader {
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Figures of the reading before this one; undefined if that reading was incomplete. */
+  /** Figures (numbers and times of rows) of the previous reading of the pages; undefined if that reading was incomplete. */
   #figuresBefore: RunFigures | undefined;
 
   constructor(options: MessageReaderOptions) {
@@ -104,10 +104,9 @@ export class MessageReader implements ResultReader {
   }
 
   /**
-   * Time from which this reading writes the rows of a cut search; the next search finds the older rows. `oldestMs` is
-   * the oldest time of an earlier complete reading. The rows of the oldest millisecond may be incomplete, so they are
-   * not written. The newest millisecond of the interval is always written, because otherwise nothing could be
-   * committed.
+   * Time from which this reading writes the rows of a search that the message limit cut; the next search finds the older rows. `oldestMs`
+   * is the oldest time of an earlier complete reading. The rows of the oldest millisecond may be incomplete, so they are not written. The
+   * newest millisecond of the interval is always written, because otherwise nothing could be committed.
    */
   async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {
     const { fromMs, toMs } = this.#options.order;
@@ -143,8 +142,8 @@ export class MessageReader implements ResultReader {
 
   async #readPages(tally: RunTally, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    // The request asks for one row more than counted, because the count may be outdated or too small. The additional
-    // row shows whether rows are missing.
+    // One row more than counted is requested, because the count may be outdated or too small. The additional row shows whether rows are
+    // missing.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     await this.#pages.readTo(wanted, tally, files.receiver(tally));
   }

@@ -22,7 +22,7 @@ export type IndependentCount = NonNullable<SearchFacts['counted']>;
 export interface SearchEnd {
   readonly progress: JobProgress;
   readonly sign: CutSign | undefined;
-  /** True if the job finds no further rows, so that its count matches its pages. */
+  /** True if the job will find no further rows, so that its count must equal the rows in its pages. */
   readonly isDone: boolean;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Decides which rows of a search are written, and sums the figures (numbers and times of rows) that `search-verdict.ts`
- * judges (E6).
- */
+/** Decides which rows of a search are written, and adds up the numbers and times of rows that `search-verdict.ts` judges (E6). */
 import { assert } from '../../base/assert.ts';
 import { failure } from '../../base/errors.ts';
 import {
@@ -21,10 +18,7 @@ import type { Interval } from './message-limit.ts';
  */
 export interface RunFigures {
   readonly received: number;
-  /**
-   * Number of rows that were requested twice because the page before them had fewer rows than requested, so that the next page started too
-   * early.
-   */
+  /** Number of rows that were requested twice: the page before them had fewer rows than requested, so the next page started before its actual end. */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;

@@ -21,7 +21,7 @@ export interface SearchOrder {
   readonly toMs: number;
 }
 
-/** A search whose job will be created, is running, or is being read. */
+/** A search of an interval that is not over: its job will be created, is running, or is being read. */
 export interface RunningSearch extends SearchOrder {
   /** Monotonic time at which the search job was created; undefined while there is no job. */
   readonly createdAtMs: number | undefined;
@@ -69,7 +69,7 @@ export interface SearchTools {
   readonly isScannedOut: () => boolean;
   /** Maximum number of search jobs that one search may run at the same time, so that the whole export keeps to `parallelism`. */
   readonly searchesAtOnce: () => number;
-  /** Called when the view of a search job may have changed. */
+  /** Called when the state of a search job, as shown in the status, may have changed. */
   readonly onProgress: () => void;
 }
 
@@ -83,7 +83,7 @@ export interface OpenedJob {
   readonly countedRows: number | undefined;
 }
 
-/** View of a search job that is alive. */
+/** Data about a search job that is not closed yet. */
 export interface JobView {
   readonly id: string;
   readonly fromMs: number;
@@ -122,8 +122,8 @@ export type SearchOutcome =
   | { readonly kind: 'stopped'; readonly reason: StopReason };
 
 /**
- * Finds selected fields (`output.fields`) that no page described (2.4). They are usually misspelled, and their columns would be empty. The
- * result is only shown to users. Nothing is reported for a service that does not describe its fields.
+ * Finds fields that the user selected (`output.fields`) but that no page described (2.4). They are usually misspelled, and their columns
+ * would be empty. The result is only shown to users. Nothing is reported for a service that does not describe its fields.
  */
 export class ChosenFields {
   /** Selected field names that no page has described yet, by name without regard to case. */
@@ -134,12 +134,12 @@ export class ChosenFields {
     this.#undescribed = new Map(fields.map((name) => [foldedName(name), name]));
   }
 
-  /** Undescribed fields in the order of selection. Empty before the first row. */
+  /** Selected fields that no page has described, in the order of selection. Empty before the first row. */
   get undescribed(): readonly string[] {
     return this.#hasRows ? [...this.#undescribed.values()] : [];
   }
 
-  /** Removes the fields that a page with rows describes from the undescribed ones. */
+  /** Records that a page with rows described these fields, so that they are not reported as missing. */
   saw(described: readonly { readonly name: string }[]): void {
     this.#hasRows = true;
     if (described.length === 0) this.#undescribed.clear();

@@ -1,12 +1,12 @@
 /**
- * Judges the search of an interval: decides whether its rows prove that the interval is complete (E4 to E6, E9, E10).
- * All functions are pure. The caller carries out the verdict and asks again with the new findings.
+ * Judges the search of an interval: decides whether its rows prove that the interval is complete (E4 to E6, E9, E10). All functions are
+ * pure. The caller carries out the verdict and asks again with the new findings.
  *
- * Invariant: `commit-record.ts` accepts each record from its own figures:
- * - In a complete interval, the number of received rows equals the job's count.
- * - If the search was cut, or its job proves nothing, the number of written rows equals a count by another source.
- * - A repeated row may have taken the place of another row, and no count shows that. It counts as a true duplicate if
- *   two readings returned it.
+ * Invariant: `commit-record.ts` accepts each record by the numbers of rows in it:
+ * - In a complete interval, the number of received rows equals the number that the search job reports.
+ * - If the message limit cut the search, or the job may have lost errors, the number of written rows equals a count by another source.
+ * - A repeated row may have taken the place of another row, and no count shows that. The service really stores a row twice if two readings
+ *   returned it twice.
  */
 import { assert } from '../../base/assert.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
@@ -147,7 +147,8 @@ export function judge(run: SearchFacts): Verdict {
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
-  // The oldest millisecond that was written may be incomplete, because no older row was read. Another reading leaves that millisecond out.
+  // The oldest millisecond that was written may be incomplete, because no older row was read. Another reading does not write that
+  // millisecond.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
@@ -160,8 +161,8 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Number of rows outside the searched range. Rows at its exact end count only if the search was requested with an
- * earlier end. Otherwise such rows show that the service includes the end of a range (E10).
+ * Number of rows outside the searched range. Rows at the exact end of the range count only if the search was requested with an earlier end.
+ * Otherwise such rows show that the service includes the end of a range (E10).
  */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RunFigures): number {
   return isEndMoved ? outside : outside - atEnd;
@@ -261,7 +262,7 @@ function judgeDense(run: SearchFacts, figures: RunFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.isTainted) return searchAgain(false, statusLost);
-  // The interval has few enough rows for one search. The search must therefore have returned wrong rows in place of the missing ones.
+  // The interval has few enough rows for one search, so the search must have returned wrong rows in place of the missing ones.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = new Date(atMs).toISOString();
   const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
@@ -286,8 +287,8 @@ function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict
 }
 
 /**
- * Returns whether at least one row beyond the counted rows was read, if the job has such a row. The count may be too
- * small by one, and only the next row shows that no row is missing.
+ * Returns whether one more row was read than the interval's count, if the job has one more. The count may be too small by one, and only the
+ * next row shows that no row is missing.
  */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RunFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
@@ -350,7 +351,10 @@ function recordOf(
   return { ...record, ...provableOf(run, figures, record) };
 }
 
-/** Figures of a commit record that the service's digest can confirm later (E6); empty for records of an aggregation. */
+/**
+ * Sums and times of rows that a commit record stores, so that the service's digest can confirm them later (E6); empty for records of an
+ * aggregation.
+ */
 function provableOf(
   run: SearchFacts,
   figures: RunFigures,

@@ -1,14 +1,14 @@
 /**
- * Observed quirks of a service, shared by all exports of the service in this process that search by the same time
- * (message or receipt time). They are not stored. After a restart one more search job may be needed to observe them
- * again, and no row is lost.
+ * Behaviours of a service that its specification does not define, as observed in this process. All exports of the service that search by
+ * the same time (message or receipt time) share them. They are not stored. After a restart one more search job may be needed to observe
+ * them again, and no row is lost.
  */
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * Factor for the expected duration of the next search if the last search had already ended at its first status request.
- * Its true duration is then shorter than measured, by an unknown time.
+ * Factor by which the next search is expected to be shorter, if the last search had already ended at its first status request. Its true
+ * duration is then shorter than measured, by an unknown time.
  */
 const soonerRatio = 0.99;
 
@@ -20,8 +20,8 @@ export interface BegunSearch {
   /** Expected duration in ms; undefined if no search has shown it. */
   readonly expectedMs: number | undefined;
   /**
-   * Promise to await before polling. It resolves when another search has shown the usual duration or has failed; absent if nothing is
-   * awaited.
+   * Promise to await before the first status request. It resolves when another search has shown the usual duration or has failed; absent if
+   * nothing is awaited.
    */
   readonly shown?: Promise<void>;
   /** Reports the end of this search to searches that wait for the usual duration. */
@@ -40,7 +40,7 @@ export class ServiceQuirks {
   countMs: number | undefined;
   /** Smallest message limit at which the service has cut a search (E4); undefined if it has cut none. */
   smallestLimit: number | undefined;
-  /** Time in ms by which the service's clock is behind ours; at least 0 (E11). */
+  /** Time in ms by which the service's clock is behind the clock of logfleet; at least 0 (E11). */
   clockBehindMs = 0;
   /** Usual maximum duration of a search in ms, from the creation of its job; undefined until a search has ended. */
   searchMs: number | undefined;
@@ -51,8 +51,8 @@ export class ServiceQuirks {
   #first: PromiseWithResolvers<void> | undefined;
 
   /**
-   * Registers a starting search. While no duration is known, only one search sends early polls. Searches that start
-   * meanwhile wait for its end, because their polls would show the same duration.
+   * Registers a starting search. While no duration is known, only one search sends early status requests. Searches that start meanwhile
+   * wait for its end, because their requests would show the same duration.
    */
   begins(): BegunSearch {
     if (this.searchMs !== undefined) return { expectedMs: this.searchMs, ends: () => {} };
@@ -77,12 +77,15 @@ export class ServiceQuirks {
     this.searchMs = isAsExpected ? soonerRatio * (this.searchMs ?? searchMs) : searchMs;
   }
 
-  /** Maximum clock difference in ms that earlier answers allow; it includes the rounding of `Date` to whole seconds. */
+  /**
+   * Maximum time in ms by which the service's clock can be behind, according to earlier answers. It includes the rounding of `Date` to
+   * whole seconds.
+   */
   get foreseenBehindMs(): number {
     return this.#isDateKnown ? this.clockBehindMs + dateRoundingMs : 0;
   }
 
-  /** Records the service's clock. `dateMs` is the service's time, in whole seconds, when our clock showed `nowMs`. */
+  /** Records the service's time `dateMs`, in whole seconds, when the clock of logfleet showed `nowMs`. */
   showedDate(dateMs: number, nowMs: number): void {
     this.#isDateKnown = true;
     this.clockBehindMs = Math.max(0, nowMs - dateMs);
@@ -90,8 +93,8 @@ export class ServiceQuirks {
 }
 
 /**
- * Quirks of each service by its id. Observations by message time are not used for searches by receipt time: wrongly assumed inclusive ends
- * would lose rows (E10).
+ * Observed behaviours of each service by its id. Observations by message time are not used for searches by receipt time: if an inclusive
+ * end were assumed wrongly, rows would be lost (E10).
  */
 export class QuirksOfServices {
   readonly #byService = new Map<string, ServiceQuirks>();

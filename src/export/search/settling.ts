@@ -5,7 +5,7 @@
 
 export interface SettlingFacts {
   readonly settleDelayMs: number;
-  /** Time in ms by which the service's clock is behind ours, at least 0. The clock that shows the earlier time decides. */
+  /** Time in ms by which the service's clock is behind the clock of logfleet, at least 0. The clock that shows the earlier time decides. */
   readonly clockBehindMs: number;
 }
 

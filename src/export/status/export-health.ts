@@ -34,7 +34,7 @@ export interface ExportHealthInput {
   readonly pausedBy: string | undefined;
   /** Problem in the export's spec, Secrets or destination settings that prevents all work; undefined if there is no problem. */
   readonly problem?: LogfleetError | undefined;
-  /** View of the running work; undefined while no work runs. */
+  /** State of the running work; undefined while no work runs. */
   readonly view?: WorkView | undefined;
   readonly limits?: WorkLimits | undefined;
   readonly wording: ExportWording;
@@ -189,7 +189,7 @@ const needsAnother: ReadonlySet<string> = new Set([
 
 const unchangeable = 'These fields of a SearchExport cannot change: create another one with another name.';
 
-/** Reports the last failure until another operation succeeds, so that the condition does not change with each retry. */
+/** Reports the last failure that needs a user's action until another operation succeeds, so that the condition does not change with each retry. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
@@ -262,7 +262,7 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
   // Another search of this interval would also reach the message limit.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
-  // Without an aggregation, or after errors in a search, an export may not keep rows of the interval (E5).
+  // Keep would not help here: rows of an aggregation that was ended early, and of a search with errors, are never written (E5).
   if (has('TimeOver')) return `Export a smaller range${where}.`;
   return `Correct the query${where}, or ${again}.`;
 }

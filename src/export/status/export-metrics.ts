@@ -39,7 +39,7 @@ export class ExportMetrics {
     }
   }
 
-  /** Removes all series when another process leads. The same series from two processes would cause two alerts. */
+  /** Removes all series when another process leads, because the same series from two processes would cause two alerts. */
   clear(): void {
     this.#states.clear();
   }

@@ -1,6 +1,6 @@
 /**
- * Decides whether the conditions that a former process wrote into status still hold (H1). A new process reads the destination first and then
- * searches. Until then, it knows less than its predecessor.
+ * Decides whether the conditions that a former process wrote into status still hold (H1). A new process reads the destination first and
+ * then searches. Until then, it knows less than the former process.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -8,7 +8,7 @@ import { reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 import type { WorkView } from '../work/work-view.ts';
 import type { ExportHealth } from './export-health.ts';
 
-/** Reasons of conditions that concern the spec and Secrets. They no longer hold as soon as work can begin. */
+/** Reasons of conditions that concern the spec and Secrets. These conditions no longer hold as soon as work can begin. */
 const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.volumeNotFound,

@@ -127,10 +127,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly requeueAfterMs: number;
 }
 
-/**
- * Segment number of delays that concern no single segment: delays of ranges whose digest still differs after the last
- * round.
- */
+/** Number that stands for no segment: the delays of ranges whose digest still differs after the last round have this segment number. */
 export const digestSegment = -1;
 
 /**
@@ -248,8 +245,8 @@ function stopsOf<S extends RunningSearch>(
 }
 
 /**
- * Returns why a running search must stop, or undefined if it may continue. `endMs` is the time at which the segment's next commit record
- * must end.
+ * Returns why a running search must stop, or undefined if the search may continue. `endMs` is the time at which the segment's next commit
+ * record must end.
  */
 function stopReason(
   input: ExportDecideInput,
@@ -361,15 +358,15 @@ export const usualLimit = 100_000;
  */
 const aimedRatio = 0.6;
 /**
- * Maximum length of the next search, as a multiple of the length of the interval before it. An interval with few rows
- * says little about the density of the next one.
+ * Maximum length of the next search, as a multiple of the length of the previous interval. An interval with few rows says little about the
+ * density of the next one.
  */
 const widest = 4;
 
 /**
- * Start of the next search in the rest of a segment by receipt time, estimated from the rows of the interval before. An
- * estimate that is too large costs jobs, because a cut search by receipt time proves nothing and its interval must be
- * halved (E4). An estimate that is too small costs more searches.
+ * Start of the next search in the rest of a segment by receipt time, estimated from the rows of the previous interval. An estimate that is
+ * too large costs jobs, because a search by receipt time proves nothing if the message limit cuts it, and its interval must be halved (E4).
+ * An estimate that is too small costs more searches.
  */
 export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;

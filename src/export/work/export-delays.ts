@@ -32,8 +32,8 @@ export interface Trouble {
 
 const longestIntervalHoldMs = 300_000;
 /**
- * Reasons of failures that concern the query, the range or the rows. These cannot change in an existing export. Some of
- * the reasons appear only after a complete search.
+ * Reasons of failures that concern the query, the range or the rows. An existing export cannot change these fields. Some of the reasons
+ * appear only after a complete search.
  */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,
@@ -114,7 +114,7 @@ export class ExportDelays {
     return known?.fromMs === order.fromMs ? known.times : 0;
   }
 
-  /** Counts a search that proved nothing. */
+  /** Counts a search that could not prove its interval complete. */
   provedNothing(order: SearchOrder): void {
     this.#inVain.set(recordKey(order), { fromMs: order.fromMs, times: this.failedBefore(order) + 1 });
   }

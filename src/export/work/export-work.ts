@@ -37,7 +37,7 @@ import { NewestTexts, RunningSearches, type Search, waitingSearches } from './ru
 import { StoredExport } from './stored-export.ts';
 import type { WorkLimits, WorkStage, WorkView } from './work-view.ts';
 
-/** Tools for searches that this class provides. The caller of this class provides all other search tools. */
+/** Names of the search tools that this class provides. The caller of this class provides all other search tools. */
 type ToolOfWork =
   | 'destination'
   | 'describedFields'
@@ -49,7 +49,7 @@ type ToolOfWork =
   | 'searchesAtOnce';
 
 export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
-  /** Opens the destination without changing anything. */
+  /** Opens the destination without changing anything there. */
   readonly openDestination: () => Promise<Destination>;
   readonly plan: typeof planExport;
   readonly search: (order: SearchOrder, tools: SearchTools, opened?: OpenedJob) => Search;
@@ -78,7 +78,7 @@ interface RunningTask {
   readonly jobs: JobSet;
   readonly abort: AbortController;
   readonly settleDelayMs: number;
-  /** Wall time at which enough of the range is old enough for planning (E11); undefined if the task does not wait for that. */
+  /** Wall time at which enough of the range is old enough to be planned (E11); undefined if the task does not wait for that. */
   settlesAtMs: number | undefined;
 }
 
@@ -149,7 +149,7 @@ export class ExportWork {
     await this.#stored.close();
   }
 
-  /** Current decision about the searches; undefined while the export has no plan. */
+  /** Decides which searches start and stop; returns undefined while the export has no plan. */
   #decide(): ExportDecision<Search> | undefined {
     const { task, quirks, clock } = this.#options;
     const { stage, plan, records, verdicts } = this.#stored;
@@ -218,7 +218,7 @@ export class ExportWork {
   #abortTask(decision: ExportDecision | undefined): void {
     const { kind, abort, settleDelayMs } = this.#task ?? {};
     const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
-    // With another settle delay, the range that can be searched is different (E11).
+    // If `settleDelay` has changed, another part of the range can be searched (E11).
     const isOutdated = settleDelayMs !== this.#limits.settleDelayMs || this.#halt;
     if ((kind === 'plan' && isOutdated) || (kind === 'prove' && isOver)) abort?.abort();
   }
@@ -282,8 +282,8 @@ export class ExportWork {
     if (this.#isClosed || this.#task?.jobs.signal.aborted) return;
     const error = asLogfleetError(thrown);
     this.#options.log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
-    // A failure to remove leftovers is ignored: the export continues without the removal, and no later success would
-    // end the reported failure.
+    // A failure to remove files of ended processes is ignored: the export continues without the removal, and no later success would end the
+    // reported failure.
     if (task !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(task));
   }
 
@@ -309,7 +309,7 @@ export class ExportWork {
 
   async #readRecords(): Promise<void> {
     await this.#stored.readRecords();
-    // Delays of intervals that other processes have committed are dropped.
+    // Intervals that other processes have committed need no delays any more.
     for (const record of this.#stored.records) this.#searches.forget(record);
   }
 
@@ -390,8 +390,8 @@ export class ExportWork {
   }
 
   /**
-   * Time in ms after which the view of the export may change without an event. Changes that are caused by searches
-   * waiting for a free job are not included.
+   * Time in ms after which the export's status may change without an event. Changes that are caused by searches waiting for a free job are
+   * not included.
    */
   #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
     const { clock } = this.#options;

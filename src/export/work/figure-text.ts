@@ -31,10 +31,7 @@ export function percentText(part: number): string {
   return `${percentOf(part)}%`;
 }
 
-/**
- * Renders the known figures of rows, as in `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to
- * 2026-11-01T00:59:59.999Z`.
- */
+/** Renders the number, size and times of rows, as far as known: `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to 2026-11-01T00:59:59.999Z`. */
 export function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): string {
   const size = bytes === undefined ? '' : ` of ${groupedText(bytes)} bytes`;
   const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : new Date(ms).toISOString()));

@@ -19,7 +19,7 @@ import type { StoredExport } from './stored-export.ts';
 export type Task =
   /** Reads the plan, the commit records and the manifest from the destination. */
   | { readonly kind: 'load' }
-  /** Removes leftover uploads of dead processes again. */
+  /** Removes uploads that ended processes have left at the destination. */
   | { readonly kind: 'tidy' }
   /** Writes a probe file to test whether the destination can be written. */
   | { readonly kind: 'probe' }

@@ -1,9 +1,9 @@
 /**
- * Distribution of the written rows over the time range of an export: counts for 60 equal slices. Commit records give
- * coarse counts, and histograms of this process's searches give finer ones. The result is only shown to users.
+ * Distribution of the written rows over the time range of an export: counts for 60 equal slices. Commit records give coarse counts, and
+ * histograms of this process's searches give finer ones. The result is only shown to users.
  *
- * Invariant: every row of a commit record is counted once. Rows of a bucket, or of a record without buckets, are spread
- * evenly over the slices that it overlaps. A slice is known as soon as a record overlaps it.
+ * Invariant: every row of a commit record is counted once. Rows of a histogram bucket, or of a record without buckets, are spread evenly
+ * over the slices that it overlaps. A slice has a count as soon as a record overlaps it.
  */
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';

@@ -44,10 +44,7 @@ export class RunningSearches {
   readonly #searches = new Map<Search, Promise<void>>();
   readonly #histogram: RowHistogram;
   #narrowed: readonly SearchOrder[] = [];
-  /**
-   * Searches that began before the user changed the policy from `Fail` to `Keep`, so that they may still be judged by
-   * `Fail`.
-   */
+  /** Searches that began before the user changed the policy from `Fail` to `Keep`. They may still be judged by `Fail`. */
   #ofFormerPolicy = new WeakSet<Search>();
   #endedBytes = 0;
   #written = 0;
@@ -191,7 +188,7 @@ const maxTexts = 10;
 
 interface Told {
   readonly text: string;
-  /** Subject of the latest message with this text, such as an interval; undefined if the message has no subject. */
+  /** Subject, such as an interval, of the latest message with this text; undefined if the message has no subject. */
   readonly of: string | undefined;
 }
 

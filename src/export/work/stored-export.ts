@@ -1,8 +1,8 @@
 /**
- * The plan, commit records and manifest of one export at its destination, as far as this process knows them. This class reads them on
- * request and writes the manifest. Searches write the commit records and report them here.
+ * The plan, commit records and manifest of one export at its destination, as far as this process has read them. This class reads them on
+ * request and writes the manifest. Searches write the commit records and report them to this class.
  *
- * Invariant: everything known here exists at the destination. The destination may contain more, because other processes also write there
+ * Invariant: all objects in this class exist at the destination. The destination may contain more, because other processes also write there
  * (E3). Only these objects show what is done, so the stage of the export follows from them.
  */
 import { createHash } from 'node:crypto';
@@ -39,15 +39,15 @@ const probeBytes = 256 * 1_024;
  */
 const tidyDelayMs = longestSilenceMs + 60_000;
 /**
- * Number of readings of contradictory commit records after which records that are already known are read again, too.
- * They are not read each time, because an export may have ten thousand records.
+ * Number of readings of contradictory commit records after which all records are read again. Usually only new records are read, because an
+ * export may have ten thousand records.
  */
 const readingsOfNames = 20;
 
 /**
- * How well the known commit records match the destination.
+ * How well the commit records that this process has read match the destination.
  * - `old`: they have not been read since the plan was written, or another process has written records.
- * - `doubted`: known records may have changed.
+ * - `doubted`: records that were already read may have changed.
  * - `reading`: the records are being read.
  */
 export type RecordsState = 'current' | 'reading' | 'old' | 'doubted';
@@ -118,7 +118,7 @@ export class StoredExport {
     return this.#tidyAtMs <= this.#clock.monotonic();
   }
 
-  /** Time in ms until `isUntidy` becomes true; infinite if it is true or stays false. */
+  /** Time in ms until uploads that were recent at the first reading may be removed; infinite if they can be removed now or there are none. */
   get tidyDelayMs(): number {
     return this.isUntidy || this.manifest ? Number.POSITIVE_INFINITY : this.#tidyAtMs - this.#clock.monotonic();
   }
@@ -128,14 +128,14 @@ export class StoredExport {
    * its uploads shows that it has ended (E15).
    */
   async tidy(): Promise<void> {
-    // If removing the leftovers fails, it is tried again after the same delay.
+    // If removing the uploads fails, it is tried again after the same delay.
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
     this.#tidyAtMs = Number.POSITIVE_INFINITY;
   }
 
   /**
-   * Opens the destination, removes recognizable leftovers of interrupted uploads (E15), then reads plan, records and manifest. Can be
+   * Opens the destination, removes uploads of processes that have certainly ended (E15), then reads plan, records and manifest. Can be
    * called again after a failure.
    */
   async load(): Promise<void> {
@@ -157,7 +157,7 @@ export class StoredExport {
     await this.#destination?.close();
   }
 
-  /** Uses an existing plan of the destination. The plan must have the range of the export. */
+  /** Uses a plan that exists at the destination. The plan must have the range of the export. */
   adopt(plan: ExportPlan): void {
     const { layout, identity } = this.#task;
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
@@ -171,7 +171,7 @@ export class StoredExport {
     if (this.#recordsState !== 'doubted') this.#recordsState = 'old';
   }
 
-  /** Makes the next task read all commit records again, including the known ones. */
+  /** Makes the next task read all commit records again, including those that were already read. */
   doubtRecords(): void {
     this.#recordsState = 'doubted';
   }
@@ -185,9 +185,9 @@ export class StoredExport {
   }
 
   /**
-   * Reads the commit records. Records that have disappeared from the destination are dropped. Doubted records are read again. If the records
-   * were doubted or one has disappeared, the plan is written again: the plan may have disappeared too, and another process could then write a
-   * different plan (E2).
+   * Reads the commit records. Records that have disappeared from the destination are dropped. Records that may have changed are read again.
+   * If a record may have changed or disappeared, the plan is written again: the plan may have disappeared too, and another process could
+   * then write a different plan (E2).
    */
   async readRecords(): Promise<void> {
     const { layout } = this.#task;
@@ -308,8 +308,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes files that no commit record lists, and then uses the manifest. This is also done for an existing manifest, because its writer
-   * may have ended before the removal. Files that a commit record may list are kept.
+   * Removes files that no commit record lists, and then uses the manifest. An existing manifest is treated in the same way, because the
+   * process that wrote it may have ended before the removal. Files that a commit record may list are kept.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;

@@ -1,4 +1,4 @@
-/** Types shared by the work on an export and its caller: the limits of the work, and the view of its state. */
+/** Types shared by the work on an export and its caller: the limits of the work, and its state for the status (`WorkView`). */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Manifest } from '../../destination/manifest.ts';
@@ -6,7 +6,7 @@ import type { JobView } from '../search/search-tools.ts';
 import type { ExportLimits, ExportProgress, Wait } from './export-decision.ts';
 import type { Trouble, Unproven } from './export-delays.ts';
 
-/** Limits from the latest spec and other sources. */
+/** Limits of the work on an export, from the latest spec and other sources. */
 export interface WorkLimits extends Omit<ExportLimits, 'smallestLimit'> {
   readonly incompletePolicy: 'Fail' | 'Keep';
   /** How rows are proven, if the query allows it (E6). */
@@ -51,7 +51,7 @@ export interface WorkView {
   readonly jobs: readonly JobView[];
   /** Reason why no search starts although work is left. */
   readonly waitsFor: Wait | undefined;
-  /** Time in ms by which the service's clock is behind ours, as far as known; at least 0. */
+  /** Time in ms by which the service's clock is behind the clock of logfleet, as far as known; at least 0. */
   readonly clockBehindMs: number;
   /** True once the service has created a search job for any export of this process. */
   readonly hasServiceAnswered: boolean;
@@ -70,6 +70,6 @@ export interface WorkView {
   readonly undescribedFields: readonly string[];
   /** Manifest of a complete export; undefined while the export is not complete. */
   readonly manifest: StoredManifest | undefined;
-  /** Time in ms after which the view may change without an event; infinite if it cannot. */
+  /** Time in ms after which this state may change without an event; infinite if it cannot. */
   readonly requeueAfterMs: number;
 }
