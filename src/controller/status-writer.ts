@@ -53,6 +53,7 @@ export class StatusWriter<K extends KindName> {
   #written: Written<K> | undefined;
   #writtenAtMs = Number.NEGATIVE_INFINITY;
   #heldBack = false;
+  #isOutdated = false;
 
   constructor(options: StatusWriterOptions<K>) {
     this.#options = options;
@@ -61,6 +62,11 @@ export class StatusWriter<K extends KindName> {
   /** Whether changed counts or estimates wait to be written to status. */
   get heldBack(): boolean {
     return this.#heldBack;
+  }
+
+  /** True if the last status was not written, because another writer had changed or deleted the resource. */
+  get isOutdated(): boolean {
+    return this.#isOutdated;
   }
 
   /** Resource with the newest status that this process knows. */
@@ -92,6 +98,7 @@ export class StatusWriter<K extends KindName> {
     health: Health | undefined,
   ): Promise<number> {
     const { host, clock, intervalMs, draining, rules } = this.#options;
+    this.#isOutdated = false;
     const before = this.known(resource);
     const waitMs = this.#writtenAtMs + intervalMs - clock.monotonic();
     const sameVerdicts = sameValue(rules.verdicts(before ?? ({} as StatusOf<K>)), rules.verdicts(essentials));
@@ -135,7 +142,9 @@ export class StatusWriter<K extends KindName> {
     } catch (error) {
       // Another writer has changed or deleted the resource. The host reports this change, and a new status is then
       // computed.
-      if (error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone')) return;
+      this.#isOutdated =
+        error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
+      if (this.#isOutdated) return;
       // The outcome of the write is unknown. The cache will show whether the status was written.
       this.#written = undefined;
       throw error;

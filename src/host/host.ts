@@ -50,6 +50,12 @@ export interface NewResource<K extends KindName> {
   readonly owner: OwnerRef;
 }
 
+/**
+ * Result of the creation of a resource. `exists`: the owner has a resource of this kind and name already. `taken`:
+ * a resource of this kind and name exists, and the owner does not own it.
+ */
+export type Creation = 'created' | 'exists' | 'taken';
+
 /** One shard (stored part) of a resource's ledger. */
 export interface LedgerShard {
   /**
@@ -187,10 +193,10 @@ export interface Host {
    */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
-   * Creates a resource in the namespace of its owner. Returns 'exists' if a resource of this kind and name exists,
-   * whoever created it. The cache contains the new resource some time later.
+   * Creates a resource in the namespace of its owner. The cache contains the new resource some time later. Fails with
+   * `host.refused` (handling `stall`) if its spec or metadata is invalid.
    */
-  create<K extends KindName>(resource: NewResource<K>): Promise<'created' | 'exists'>;
+  create<K extends KindName>(resource: NewResource<K>): Promise<Creation>;
   /** Returns whether `remove` can delete this resource. Resources that are files of users cannot be deleted. */
   canRemove(resource: AnyResource): boolean;
   /**

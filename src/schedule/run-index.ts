@@ -66,17 +66,19 @@ export class RunIndex {
 }
 
 /** Returns the run that an export is; undefined for an export that no schedule owns. */
-function indexedRun({ metadata, status }: SearchExport): IndexedRun | undefined {
-  const { namespace, name, uid, owner } = metadata;
+function indexedRun(resource: SearchExport): IndexedRun | undefined {
+  const { namespace, name, uid, owner } = resource.metadata;
   if (owner?.kind !== 'SearchExportSchedule') return undefined;
   const schedule = { namespace, name: owner.name };
-  return { key: { namespace, name }, uid, schedule, scheduleUid: owner.uid, state: runStateOf(status) };
+  return { key: { namespace, name }, uid, schedule, scheduleUid: owner.uid, state: runStateOf(resource) };
 }
 
-/** State of a run, from the conditions in the status of its export. */
-export function runStateOf(status: SearchExport['status']): RunState {
+/** State of a run, from its deletion and from the conditions in the status of its export. */
+export function runStateOf({ metadata, status }: SearchExport): RunState {
   const holds = (type: ConditionType) => findCondition(status?.conditions, type)?.status === 'True';
-  if (holds('Complete')) return 'Complete';
+  // A status that a person has edited may lack the manifest.
+  if (holds('Complete') && status?.manifest && status.fingerprint !== undefined) return 'Complete';
+  if (metadata.deletionTimestamp !== undefined) return 'Deleting';
   if (holds('Failed')) return 'Failed';
   return holds('Stalled') ? 'Stalled' : 'Active';
 }

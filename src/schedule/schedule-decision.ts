@@ -12,10 +12,11 @@ import { contains, coveredUntil, type TimeSpan, union, without } from './time-sp
  * - `Stalled`: a person must act, for example create a Secret. Another run would stall likewise.
  * - `Failed`: the run reached a limit, or its rows are not proven complete. Another run is not affected.
  * - `Complete`: all rows are in files, and the manifest is written.
+ * - `Deleting`: the SearchExport is deleted, but still exists, for example because of a finalizer. No other run gets its time before it is gone.
  */
-export type RunState = 'Active' | 'Stalled' | 'Failed' | 'Complete';
+export type RunState = 'Active' | 'Stalled' | 'Failed' | 'Complete' | 'Deleting';
 
-/** SearchExport that the schedule created. */
+/** SearchExport that the schedule created, or that status announces (S6). */
 export interface Run {
   readonly name: string;
   readonly span: TimeSpan;
@@ -100,20 +101,22 @@ export function decideSchedule<R extends Run>(snapshot: ScheduleSnapshot<R>): Sc
   const gaps = gapsOf(snapshot, present);
   const lastTickMs = calendar.lastUntil(nowMs);
   const settled = union([...recorded, ...[...gaps, ...present].map(({ span }) => span)]);
-  // Time before a run is due even if a changed schedule has its last tick earlier.
-  const closedMs = Math.max(lastTickMs ?? startMs, settled.at(-1)?.toMs ?? startMs);
+  // Time before a run is due even if a changed schedule has its last tick earlier. A clock that was ahead has left runs in the future.
+  const lastSettled = settled.findLast(({ fromMs }) => fromMs <= nowMs);
+  const closedMs = Math.max(lastTickMs ?? startMs, Math.min(lastSettled?.toMs ?? startMs, nowMs));
   const dueUntilMs = nowMs >= endMs ? endMs : Math.min(closedMs, endMs);
   const open = without({ fromMs: startMs, toMs: dueUntilMs }, settled);
   const due = [...first(dueRuns(open, dueUntilMs, settings), mostCounted)];
-  const free = due.filter((span) => !isTaken(runName(name, span)));
-  const active = present.filter(({ state }) => state === 'Active' || state === 'Stalled').length;
-  const mayCreate = !snapshot.isPaused && gaps.length < mostGaps;
+  const creatable = due.filter((span) => !isTaken(runName(name, span)));
+  const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
+  // Each active run can become a gap.
+  const free = snapshot.isPaused ? 0 : Math.min(maxActive, mostGaps - gaps.length) - active;
   const nextTickMs = calendar.firstAfter(Math.max(nowMs, startMs));
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
     remove: beyondHistory(present, snapshot),
-    create: mayCreate ? free.slice(0, Math.max(0, maxActive - active)) : [],
-    taken: due.filter((span) => !free.includes(span)).map((span) => runName(name, span)),
+    create: creatable.slice(0, Math.max(0, free)),
+    taken: due.filter((span) => !creatable.includes(span)).map((span) => runName(name, span)),
     pending: due.length,
     coveredUntilMs: coveredUntil(recorded, startMs),
     nextDueMs: nowMs >= endMs ? undefined : Math.min(nextTickMs ?? endMs, endMs),
@@ -125,10 +128,16 @@ function hasFailed({ state }: Run): boolean {
   return state === 'Failed';
 }
 
+export function isUnfinished({ state }: Run): boolean {
+  return state === 'Active' || state === 'Stalled';
+}
+
 /** Gaps in ascending order: those of failed runs that exist, and stored gaps whose time is neither recorded nor exported now. */
 function gapsOf({ gaps, recorded, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
-  const found = present.filter(hasFailed).map(({ span, name: run, reason }) => ({ span, run, reason }));
-  const replaced = union([...recorded, ...present.map(({ span }) => span)]);
+  const failed = present.filter((run) => hasFailed(run) && !contains(recorded, run.span));
+  const found = failed.map(({ span, name: run, reason }) => ({ span, run, reason }));
+  const existing = present.filter(({ state }) => state !== 'Deleting');
+  const replaced = union([...recorded, ...existing.map(({ span }) => span)]);
   const stored = isRetryRequested ? [] : gaps.filter(({ span }) => without(span, replaced).length > 0);
   return [...stored, ...found].sort((a, b) => a.span.fromMs - b.span.fromMs);
 }

@@ -86,6 +86,7 @@ export class ScheduleReconciler implements Reconciler {
 
   #begin(resource: SearchExportSchedule, writer: Writer): ScheduleRuntime {
     const { host, clock, log, places, secrets } = this.#options;
+    const term = this.#term;
     const { namespace, name, uid } = resource.metadata;
     const { secretMaxAgeMs } = exportSettings;
     const open = (settings: DestinationSettings) =>
@@ -97,6 +98,7 @@ export class ScheduleReconciler implements Reconciler {
       openDestination: this.#options.openDestination ?? open,
       runs: () => this.#index.runsOf(uid),
       draining: () => this.#isDraining,
+      isLeading: () => host.leadership.isLeader() && host.leadership.term() === term,
     });
   }
 

@@ -1,6 +1,9 @@
 /**
  * Work of one schedule (identified by its uid) during one term of leadership. It gathers the snapshot for `schedule-decision.ts`, and
  * carries decisions out in an order in which the process may end at any point (S6): records, repeated runs, status, old runs, new runs.
+ *
+ * Invariant: a run is created only if a status announces it. A status is written with an optimistic lock, so a process with an outdated
+ * cache creates nothing.
  */
 import { findCondition, reasons } from '../api/conditions.ts';
 import { scheduleRange } from '../api/export-schedule-check.ts';
@@ -27,9 +30,9 @@ import { runStateOf } from './run-index.ts';
 import { readRunTimes, runName, runTimes } from './run-name.ts';
 import { decideSchedule, type Gap, type ScheduleDecision, type ScheduleSettings } from './schedule-decision.ts';
 import { scheduleHealth } from './schedule-health.ts';
-import { type ObservedRun, scheduleStatus } from './schedule-status.ts';
+import { announcedRun, type ObservedRun, scheduleStatus } from './schedule-status.ts';
 import { TickCalendar } from './tick-calendar.ts';
-import { type TimeSpan, union } from './time-spans.ts';
+import { contains, type TimeSpan, union } from './time-spans.ts';
 
 export interface ScheduleRuntimeOptions {
   readonly host: Host;
@@ -40,10 +43,14 @@ export interface ScheduleRuntimeOptions {
   /** Existing runs of the schedule. */
   readonly runs: () => readonly SearchExport[];
   readonly draining: () => boolean;
+  /** False once the term of leadership in which the runtime was created has ended. */
+  readonly isLeading: () => boolean;
 }
 
-/** Time in ms after which a created or deleted run that the cache does not show counts as lost. */
+/** Time in ms after which a run that was created and is not in the cache is created again, which has no effect on an existing run. */
 const longestLagMs = 60_000;
+/** Delay in ms before a schedule is reconciled again if its status could not be written, since it was changed meanwhile. */
+const outdatedDelayMs = 1_000;
 
 export class ScheduleRuntime {
   readonly uid: string;
@@ -52,10 +59,14 @@ export class ScheduleRuntime {
   readonly #publisher: StatusWriter<'SearchExportSchedule'>;
   /** First time to export if the spec names none, and the time of all recorded runs; undefined until the destination was read. */
   #stored: { readonly startMs: number; readonly recorded: readonly TimeSpan[] } | undefined;
-  /** Runs that this process created and the cache does not show yet, with the monotonic time of their creation. */
-  readonly #created = new Map<string, { readonly span: TimeSpan; readonly atMs: number }>();
-  /** Uids of runs that this process deleted and the cache may still show, with the monotonic time of their deletion. */
-  readonly #deleted = new Map<string, number>();
+  /** Monotonic times in ms at which runs were created that the cache does not show yet, by name. */
+  readonly #created = new Map<string, number>();
+  /** Uids of runs that this process deleted and the cache still shows. */
+  readonly #deleted = new Set<string>();
+  /** Monotonic times in ms at which the creation of a run found that another export has its name, by name. */
+  readonly #taken = new Map<string, number>();
+  /** Error of the last creation of a run; undefined if it succeeded. */
+  #refusal: LogfleetError | undefined;
   #calendar: { readonly key: string; readonly calendar: TickCalendar } | undefined;
 
   constructor({ metadata }: SearchExportSchedule, options: ScheduleRuntimeOptions) {
@@ -76,7 +87,7 @@ export class ScheduleRuntime {
       return await this.#proceed(resource);
     } catch (error) {
       if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-      if (error.code === 'host.conflict' || error.code === 'host.gone') throw error;
+      if (error.code === 'host.conflict' || error.code === 'host.gone' || !this.#options.isLeading()) throw error;
       await this.#publish(this.#publisher.latest(resource), error);
       if (error.handling.kind === 'stall') return requeue(stallRetryMs, true);
       throw error;
@@ -89,29 +100,55 @@ export class ScheduleRuntime {
     const wanted = echoOfRequest(resource).lastHandledReconcileAt;
     const isRetryRequested = wanted !== undefined && wanted !== resource.status?.lastHandledReconcileAt;
     const pausedBy = pausedForAll(host) ?? pausedByOf(resource);
-    const runs = this.#runs();
+    const runs = this.#runs(resource, settings);
     const decide = () =>
       decideSchedule({
         nowMs: clock.now(),
         ...{ settings, runs, isRetryRequested },
         isPaused: pausedBy !== undefined,
-        recorded: this.#stored?.recorded ?? [],
+        recorded: this.#covered(resource),
         gaps: (resource.status?.gaps ?? []).map(readGap),
         isTaken: (name) => this.#isTaken(name),
       });
     await this.#record(resource, decide().record);
     const decision = decide();
     for (const run of decision.repeat) await this.#remove(run);
-    const delayMs = await this.#publish(resource, undefined, { settings, runs, decision, pausedBy });
+    const absent = pausedBy === undefined ? this.#absent(runs) : [];
+    const create = [...absent, ...decision.create];
+    this.#assertLeading();
+    const refusal = create.length > 0 ? this.#refusal : undefined;
+    const delayMs = await this.#publish(resource, refusal, { settings, runs, decision, pausedBy });
+    if (this.#publisher.isOutdated) return requeue(outdatedDelayMs, false);
     for (const run of decision.remove) await this.#remove(run);
-    for (const span of decision.create) await this.#create(resource, span);
+    for (const span of create) await this.#create(resource, span);
     const dueMs = decision.nextDueMs === undefined ? Number.POSITIVE_INFINITY : decision.nextDueMs - clock.now();
-    const isSettled = pausedBy !== undefined || (decision.pending === 0 && decision.active === 0);
-    const isLagging = this.#created.size > 0 || this.#deleted.size > 0;
+    const isAtWork = create.length > 0 || runs.some(({ state }) => state === 'Active');
+    const isLagging = this.#created.size > 0 || this.#taken.size > 0;
     return requeue(
-      Math.min(delayMs, Math.max(0, dueMs), isLagging ? longestLagMs : Number.POSITIVE_INFINITY),
-      isSettled,
+      Math.min(
+        ...[delayMs, Math.max(0, dueMs)],
+        isLagging ? longestLagMs : Number.POSITIVE_INFINITY,
+        decision.taken.length > 0 ? stallRetryMs : Number.POSITIVE_INFINITY,
+      ),
+      pausedBy !== undefined || !isAtWork,
     );
+  }
+
+  /** Time that counts as covered: that of the records, and that of status, since records can be lost (S1). */
+  #covered({ status }: SearchExportSchedule): readonly TimeSpan[] {
+    return union([...(this.#stored?.recorded ?? []), ...(status?.covered ?? []).map(readSpan)]);
+  }
+
+  /** Time ranges of announced runs that do not exist as far as the cache shows, and were not created recently. */
+  #absent(runs: readonly ObservedRun[]): readonly TimeSpan[] {
+    const nowMs = this.#options.clock.monotonic();
+    const isRecent = (name: string) => nowMs - (this.#created.get(name) ?? Number.NEGATIVE_INFINITY) < longestLagMs;
+    return runs.filter(({ name, resource }) => !resource && !isRecent(name)).map(({ span }) => span);
+  }
+
+  /** Throws if this process no longer leads. */
+  #assertLeading(): void {
+    if (!this.#options.isLeading()) throw failure('backoff', 'schedule.leadership', 'Another process leads.');
   }
 
   /** Settings of the spec. Reads the records of the destination on the first call. Throws `InvalidSpec` and errors of the destination. */
@@ -145,14 +182,14 @@ export class ScheduleRuntime {
     return this.#calendar.calendar;
   }
 
-  /** Reads the start and the recorded runs of the schedule from its destination. Time that status shows as covered counts, too. */
+  /** Reads the start and the recorded runs of the schedule from its destination. */
   #read(resource: SearchExportSchedule, calendar: TickCalendar) {
     const { metadata, status } = resource;
     const createdMs = Date.parse(metadata.creationTimestamp);
     const fallbackMs = Date.parse(status?.startTime ?? '') || (calendar.lastUntil(createdMs) ?? createdMs);
     return this.#withDestination(resource, async (destination, layout) => {
       const startMs = await settleStart(destination, layout, fallbackMs);
-      const spans = (status?.covered ?? []).map(readSpan);
+      const spans: TimeSpan[] = [];
       for await (const times of listRecordedRuns(destination, layout)) {
         const span = readRunTimes(times);
         if (span) spans.push(span);
@@ -172,6 +209,7 @@ export class ScheduleRuntime {
         assert(manifest !== undefined && fingerprint !== undefined, `the complete run ${run} has a manifest`);
         const { sha256: manifestSha256, rows, bytes, complete } = manifest;
         const record = { run, ...span, fingerprint, manifestSha256, rows, bytes, complete };
+        this.#assertLeading();
         await recordRun(destination, layout, runTimes(span), record);
       }
     });
@@ -192,25 +230,30 @@ export class ScheduleRuntime {
     }
   }
 
-  /** Existing runs, without those that this process deleted, and with those that it created. */
-  #runs(): readonly ObservedRun[] {
-    const nowMs = this.#options.clock.monotonic();
+  /** Existing runs, and runs that status announces and the cache does not show (S6). */
+  #runs(resource: SearchExportSchedule, { startMs, endMs }: ScheduleSettings): readonly ObservedRun[] {
     const existing = this.#options.runs();
-    const names = new Set(existing.map(({ metadata }) => metadata.name));
-    for (const [name, { atMs }] of this.#created) {
-      if (names.has(name) || nowMs - atMs >= longestLagMs) this.#created.delete(name);
-    }
-    for (const [uid, atMs] of this.#deleted) {
-      const isShown = existing.some(({ metadata }) => metadata.uid === uid);
-      if (!isShown || nowMs - atMs >= longestLagMs) this.#deleted.delete(uid);
-    }
-    const created = [...this.#created].map(([name, { span }]) => ({ name, span, ...justCreated }));
-    const shown = existing.filter(({ metadata }) => !this.#deleted.has(metadata.uid));
-    return [...created, ...shown.flatMap((resource) => observe(this.#owner.name, resource) ?? [])];
+    const uids = new Set(existing.map(({ metadata }) => metadata.uid));
+    for (const uid of this.#deleted) if (!uids.has(uid)) this.#deleted.delete(uid);
+    const shown = existing.flatMap((run) => observe(this.#owner.name, run, this.#deleted.has(run.metadata.uid)) ?? []);
+    const names = new Set(shown.filter(({ state }) => state !== 'Deleting').map(({ name }) => name));
+    for (const name of this.#created.keys()) if (names.has(name)) this.#created.delete(name);
+    const covered = this.#covered(resource);
+    const announced = (resource.status?.runs ?? []).filter(
+      ({ name, state }) => (state === 'Active' || state === 'Stalled') && !names.has(name) && !this.#isTaken(name),
+    );
+    const wanted = announced
+      .flatMap(({ name }) => readRunTimes(name.slice(this.#owner.name.length + 1)) ?? [])
+      .filter((span) => span.fromMs < endMs && span.toMs > startMs && !contains(covered, span));
+    return [...wanted.map((span) => announcedRun(this.#owner.name, span)), ...shown];
   }
 
   #isTaken(name: string): boolean {
-    const found = this.#options.host.resources('SearchExport').get({ namespace: this.#owner.namespace, name });
+    const { host, clock } = this.#options;
+    const takenAtMs = this.#taken.get(name) ?? Number.NEGATIVE_INFINITY;
+    if (clock.monotonic() - takenAtMs < longestLagMs) return true;
+    this.#taken.delete(name);
+    const found = host.resources('SearchExport').get({ namespace: this.#owner.namespace, name });
     return found !== undefined && found.metadata.owner?.uid !== this.uid;
   }
 
@@ -220,21 +263,30 @@ export class ScheduleRuntime {
     const name = runName(schedule, span);
     const { metadata = {}, spec: runSpec } = spec.template;
     const timeRange = { from: isoTime(span.fromMs), to: isoTime(span.toMs), timeZone: spec.timeZone };
-    const result = await host.create({
-      kind: 'SearchExport',
+    const run = {
+      kind: 'SearchExport' as const,
       metadata: { namespace, name, labels: metadata.labels ?? {}, annotations: metadata.annotations ?? {} },
       spec: { ...runSpec, timeRange },
       owner: this.#owner,
-    });
-    this.#created.set(name, { span, atMs: clock.monotonic() });
-    if (result === 'created') log.info('a run is created', { run: name });
+    };
+    this.#assertLeading();
+    try {
+      const result = await host.create(run);
+      this.#refusal = undefined;
+      (result === 'taken' ? this.#taken : this.#created).set(name, clock.monotonic());
+      if (result === 'created') log.info('a run is created', { run: name });
+    } catch (error) {
+      if (error instanceof LogfleetError) this.#refusal = error;
+      throw error;
+    }
   }
 
   async #remove({ name, resource }: ObservedRun): Promise<void> {
-    const { host, clock, log } = this.#options;
+    const { host, log } = this.#options;
     if (!resource) return;
+    this.#assertLeading();
     await host.remove(resource);
-    this.#deleted.set(resource.metadata.uid, clock.monotonic());
+    this.#deleted.add(resource.metadata.uid);
     log.info('a run is deleted; its files stay', { run: name });
   }
 
@@ -250,7 +302,7 @@ export class ScheduleRuntime {
       found: found &&
         settings && {
           ...{ decision: found.decision, runs, startMs: settings.startMs },
-          recorded: this.#stored?.recorded ?? [],
+          recorded: this.#covered(resource),
         },
     });
     return this.#publisher.publish(resource, status, () => ({}), health);
@@ -264,14 +316,13 @@ interface Found {
   readonly pausedBy: string | undefined;
 }
 
-const justCreated = { state: 'Active', reason: reasons.progressing, resource: undefined } as const;
-
 /** Reads a run from its resource; undefined if the resource does not have the name of a run. */
-function observe(schedule: string, resource: SearchExport): ObservedRun | undefined {
+function observe(schedule: string, resource: SearchExport, isDeleted: boolean): ObservedRun | undefined {
   const { metadata, status } = resource;
   const span = readRunTimes(metadata.name.slice(schedule.length + 1));
   const reason = findCondition(status?.conditions, 'Ready')?.reason ?? reasons.progressing;
-  return span && { name: metadata.name, span, state: runStateOf(status), reason, resource };
+  const state = isDeleted ? 'Deleting' : runStateOf(resource);
+  return span && { name: metadata.name, span, state, reason, resource };
 }
 
 function readSpan({ from, to }: { readonly from: string; readonly to: string }): TimeSpan {

@@ -1,8 +1,11 @@
 /** Composes the status of a schedule. */
+
+import { reasons } from '../api/conditions.ts';
 import type { RunStatus, SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
 import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
 import { describeHealth, type Health } from '../controller/health.ts';
 import { echoOfRequest, isoTime } from '../controller/status-text.ts';
+import { runName } from './run-name.ts';
 import type { Run, ScheduleDecision } from './schedule-decision.ts';
 import type { TimeSpan } from './time-spans.ts';
 
@@ -10,7 +13,7 @@ import type { TimeSpan } from './time-spans.ts';
 const mostCovered = 100;
 const mostRuns = 50;
 
-/** Run with its resource, which is undefined if the run was just created and is not in the cache yet. */
+/** Run with its resource, which is undefined if status announces the run and the cache does not show it yet. */
 export interface ObservedRun extends Run {
   readonly resource: SearchExport | undefined;
 }
@@ -41,13 +44,14 @@ export function scheduleStatus({
   const { generation } = resource.metadata;
   const { conditions, outageStartTime, ...figures } = before ?? {};
   const kept = { ...(conditions && { conditions }), ...(outageStartTime && { outageStartTime }) };
+  const announced = found ? announcedRuns(resource, found.decision) : [];
   return {
     ...figures,
-    ...(found ? describe(resource, before, found) : {}),
+    ...(found ? describe(resource, before, { ...found, runs: [...found.runs, ...announced] }) : {}),
     observedGeneration: generation,
     summary: {
       ...before?.summary,
-      ...(found && { active: found.decision.active, failedRuns: found.decision.gaps.length }),
+      ...(found && { active: found.decision.active + announced.length, failedRuns: found.decision.gaps.length }),
       state: health.reason,
     },
     ...describeHealth(kept, health, generation, isoTime(nowMs)),
@@ -78,16 +82,31 @@ function renderSpan({ fromMs, toMs }: TimeSpan) {
   return { from: isoTime(fromMs), to: isoTime(toMs) };
 }
 
-/** Latest runs, newest first: existing runs, and ended runs whose resources are deleted. */
-function latestRuns(shown: readonly RunStatus[], existing: readonly ObservedRun[]): readonly RunStatus[] {
-  const runs = new Map(
-    shown.filter(({ state }) => state === 'Complete' || state === 'Failed').map((run) => [run.name, run]),
-  );
-  for (const run of existing) runs.set(run.name, runStatus(run));
-  return [...runs.values()].sort((a, b) => Date.parse(b.from) - Date.parse(a.from)).slice(0, mostRuns);
+/** Runs that are created after the status is written. Status announces them, so that no process creates other runs for their time (S6). */
+function announcedRuns({ metadata }: SearchExportSchedule, { create }: ScheduleDecision): readonly ObservedRun[] {
+  return create.map((span) => announcedRun(metadata.name, span));
 }
 
-function runStatus({ name, span, state, resource }: ObservedRun): RunStatus {
+/** Run that is or will be created, and is not in the cache yet. */
+export function announcedRun(schedule: string, span: TimeSpan): ObservedRun {
+  return { name: runName(schedule, span), span, state: 'Active', reason: reasons.progressing, resource: undefined };
+}
+
+/** Latest runs, newest first: existing and announced runs, and ended runs whose resources are deleted. No unfinished run is left out. */
+function latestRuns(shown: readonly RunStatus[], existing: readonly ObservedRun[]): readonly RunStatus[] {
+  const runs = new Map(shown.filter(hasEnded).map((run) => [run.name, run]));
+  for (const run of existing) if (run.state !== 'Deleting') runs.set(run.name, runStatus(run, run.state));
+  const newestFirst = [...runs.values()].sort((a, b) => Date.parse(b.from) - Date.parse(a.from));
+  const ended = newestFirst.filter(hasEnded);
+  const left = new Set(ended.slice(Math.max(0, mostRuns - (newestFirst.length - ended.length))));
+  return newestFirst.filter((run) => !left.has(run)).slice(0, mostRuns);
+}
+
+function hasEnded({ state }: RunStatus): boolean {
+  return state === 'Complete' || state === 'Failed';
+}
+
+function runStatus({ name, span, resource }: ObservedRun, state: RunStatus['state']): RunStatus {
   const manifest = resource?.status?.manifest;
   const result =
     state === 'Complete' && manifest ? { rows: manifest.rows, bytes: manifest.bytes, manifest: manifest.url } : {};

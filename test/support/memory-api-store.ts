@@ -4,7 +4,7 @@
  *
  * The store behaves like a real API server. Resource versions come from one counter, and optimistic locking checks version and uid. Only
  * the status subresource changes a status, and only a new spec raises the generation. A write that changes nothing has no effect. Lists
- * come in pages of one snapshot, and the history can be compacted. Objects are frozen and shared.
+ * come in pages of one snapshot, and the history can be compacted. A deleted object stays until it has no finalizer. Objects are frozen and shared.
  */
 import type { KubeResponse } from '../../src/host/kubernetes/kube-api.ts';
 
@@ -20,6 +20,8 @@ export interface StoredObject {
     readonly generation?: number;
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+    readonly finalizers?: readonly string[];
     readonly ownerReferences?: readonly { readonly uid: string }[];
   };
   readonly [member: string]: unknown;
@@ -197,6 +199,8 @@ export class MemoryApiStore {
     }
     const next = target.subresource === 'status' ? withStatus(current, body) : withoutStatus(target, current, body);
     if (isSame(next, current)) return answer(200, current);
+    const { deletionTimestamp, finalizers = [] } = (next as StoredObject).metadata;
+    if (deletionTimestamp !== undefined && finalizers.length === 0) return this.#delete(target, current);
     return answer(200, this.#store(target.collection, 'MODIFIED', next));
   }
 
@@ -207,7 +211,11 @@ export class MemoryApiStore {
     if (resourceVersion !== undefined && resourceVersion !== current.metadata.resourceVersion) {
       return refuse(409, 'Conflict', 'the ResourceVersion is another');
     }
-    return this.#delete(target, current);
+    const { finalizers = [], deletionTimestamp, creationTimestamp } = current.metadata;
+    if (finalizers.length === 0) return this.#delete(target, current);
+    if (deletionTimestamp !== undefined) return answer(200, current);
+    const metadata = { ...current.metadata, deletionTimestamp: creationTimestamp };
+    return answer(200, this.#store(target.collection, 'MODIFIED', { ...current, metadata }));
   }
 
   #delete(target: Target, current: StoredObject): KubeResponse {

@@ -31,7 +31,7 @@ import { asLogfleetError, failure } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { createUid, type Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
-import type { NewResource, OperatorSettings, OwnerRef, ResourceKey, ResourceSource } from '../host.ts';
+import type { Creation, NewResource, OperatorSettings, OwnerRef, ResourceKey, ResourceSource } from '../host.ts';
 import { DirectorySettings, type FoundSettings, identifySettings } from './directory-settings.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type Found, ManifestReader, quietMs, type Reading } from './manifest-reader.ts';
@@ -197,9 +197,10 @@ export class DirectoryContents {
     );
   }
 
-  create<K extends KindName>({ kind, metadata, spec, owner }: NewResource<K>): Promise<'created' | 'exists'> {
+  create<K extends KindName>({ kind, metadata, spec, owner }: NewResource<K>): Promise<Creation> {
     return this.#exclusively(async () => {
-      if (this.cache.get(kind, metadata)) return 'exists';
+      const existing = this.cache.get(kind, metadata)?.resource;
+      if (existing) return existing.metadata.owner?.uid === owner.uid ? 'exists' : 'taken';
       const ownerRecord = this.#ownerOf({ ...metadata, owner });
       if (!ownerRecord) throw failure('wait', 'host.gone', `${owner.kind} ${keyText(owner)} no longer exists`);
       const { namespace, name, annotations } = metadata;

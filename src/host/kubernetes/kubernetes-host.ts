@@ -10,7 +10,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
-import type { Host, Leadership, NewResource, OperatorSettings, OwnerRef, ResourceSource } from '../host.ts';
+import type { Creation, Host, Leadership, NewResource, OperatorSettings, OwnerRef, ResourceSource } from '../host.ts';
 import { ApiClient } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
 import { operatorLeaseName, resourcePath } from './api-paths.ts';
@@ -124,7 +124,7 @@ export class KubernetesHost implements Host {
     return written;
   }
 
-  create<K extends KindName>(resource: NewResource<K>): Promise<'created' | 'exists'> {
+  create<K extends KindName>(resource: NewResource<K>): Promise<Creation> {
     return this.#writes.run(() => createResource(this.#client, resource));
   }
 

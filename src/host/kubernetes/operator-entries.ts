@@ -155,8 +155,11 @@ export class OperatorEntries {
     };
   }
 
-  /** Returns whether another operator acts on the resource. */
+  /** Returns whether another operator acts on the resource. The operator that acts on its owner also acts on an owned resource. */
   #isForeign(resource: AnyResource): boolean {
+    const { namespace, owner } = resource.metadata;
+    const owning = owner && this.#options.newest(owner.kind, { namespace, name: owner.name });
+    if (owning && owning.metadata.uid === owner.uid) return this.#isForeign(owning);
     const own = this.#own(resource);
     return this.#foreign(resource).some(
       (entry) => !this.#isGone(entry.name) && (!own || compareEntries(entry, own) < 0),

@@ -5,13 +5,16 @@
  * Invariant: a status that another writer changed in the meantime is not overwritten. The write fails with
  * `host.conflict`, and the next reconcile decides again. The server ignores the spec in these writes.
  */
+import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, apiGroup, apiVersionName, type KindName, type ResourceOf } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
-import type { NewResource } from '../host.ts';
+import { failure } from '../../base/errors.ts';
+import type { Creation, NewResource } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { errorOfSilence, hasCode } from './api-error.ts';
 import { resourcePath } from './api-paths.ts';
 import type { ResourceCache } from './resource-cache.ts';
+import { decodeResource } from './resource-decoding.ts';
 
 /** Field manager of all writes by logfleet, shown in managed fields. */
 export const fieldManager = 'logfleet';
@@ -81,8 +84,9 @@ export class ConcurrencyLimit {
 /** Creates a resource with an owner reference, so that Kubernetes deletes it together with its owner. */
 export async function createResource<K extends KindName>(
   client: ApiClient,
-  { kind, metadata, spec, owner }: NewResource<K>,
-): Promise<'created' | 'exists'> {
+  resource: NewResource<K>,
+): Promise<Creation> {
+  const { kind, metadata, spec, owner } = resource;
   const apiVersion = `${apiGroup}/${apiVersionName}`;
   const ownerReference = { apiVersion, kind: owner.kind, name: owner.name, uid: owner.uid, controller: true };
   const body = { apiVersion, kind, metadata: { ...metadata, ownerReferences: [ownerReference] }, spec };
@@ -91,7 +95,24 @@ export async function createResource<K extends KindName>(
     await crossing('resource.create', () => client.call({ method: 'POST', path, query: { fieldManager }, body }));
     return 'created';
   } catch (error) {
-    if (hasCode(error, 'host.conflict')) return 'exists';
+    if (hasCode(error, 'host.invalid'))
+      throw failure('stall', 'host.refused', error.message, { cause: error, reason: reasons.invalidSpec });
+    const isOwned = hasCode(error, 'host.conflict') ? await isOwnedBy(client, resource) : undefined;
+    if (isOwned === undefined) throw error;
+    return isOwned ? 'exists' : 'taken';
+  }
+}
+
+/** Returns whether the existing resource of this name has this owner; undefined if no resource of this name exists. */
+async function isOwnedBy<K extends KindName>(
+  client: ApiClient,
+  { kind, metadata, owner }: NewResource<K>,
+): Promise<boolean | undefined> {
+  try {
+    const existing = await client.call({ method: 'GET', path: resourcePath(kind, metadata.namespace, metadata.name) });
+    return decodeResource(kind, existing)?.metadata.owner?.uid === owner.uid;
+  } catch (error) {
+    if (hasCode(error, 'host.gone')) return undefined;
     throw error;
   }
 }

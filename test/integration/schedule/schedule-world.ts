@@ -49,12 +49,19 @@ export interface ScheduleWorldOptions {
   readonly hidesFuture?: boolean;
 }
 
+/** Returns whether two spans have a moment in common. */
+export function overlaps(one: TimeSpan, other: TimeSpan): boolean {
+  return one.fromMs < other.toMs && other.fromMs < one.toMs;
+}
+
 export class ScheduleWorld {
   readonly world: World;
   readonly store = new MemoryStore();
   /** Destinations of processes that were not killed. */
   readonly #destinations = new Set<MemoryDestination>();
   #processes = 0;
+  /** Called for each call to the destination. Returns the fault of the call. */
+  strike: MemoryDestination['strike'] = () => undefined;
 
   constructor({ messages = [], scenario = {}, epochMs = startMs, hidesFuture = false }: ScheduleWorldOptions = {}) {
     const clock = new VirtualClock(epochMs);
@@ -70,6 +77,7 @@ export class ScheduleWorld {
         writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
         openDestination: async () => {
           const destination = new MemoryDestination(this.store);
+          destination.strike = (call, name) => this.strike(call, name);
           this.#destinations.add(destination);
           return destination;
         },
@@ -144,9 +152,23 @@ export class ScheduleWorld {
 
   /** Texts of the rows in all files that a manifest lists, in ascending order. */
   rows(): readonly string[] {
+    return this.#rowsOf([...this.store.objects.keys()].filter((name) => name.endsWith('/manifest.json')));
+  }
+
+  /** Texts of the rows in the files of all runs with a record, in ascending order. */
+  rowsOfRecords(): readonly string[] {
+    const records = [...this.store.objects].filter(([name]) => name.startsWith('hourly/schedule/runs/'));
+    const manifests = records.map(([, content]) => {
+      const { run, fingerprint } = JSON.parse(Buffer.from(content).toString());
+      return `${run}/${fingerprint}/manifest.json`;
+    });
+    return this.#rowsOf(manifests);
+  }
+
+  #rowsOf(manifests: readonly string[]): readonly string[] {
     const texts: string[] = [];
-    for (const [name, content] of this.store.objects) {
-      if (!name.endsWith('/manifest.json')) continue;
+    for (const name of manifests) {
+      const content = this.store.objects.get(name) ?? [];
       const folder = name.slice(0, -'manifest.json'.length);
       const { intervals } = JSON.parse(Buffer.from(content).toString()) as {
         readonly intervals: readonly { readonly files: readonly { readonly name: string }[] }[];

@@ -137,10 +137,26 @@ describe('decideSchedule', () => {
     expect(decide(1, { gaps: [gap(0)], recorded: [span(0)] }).gaps).toEqual([]);
   });
 
-  it('creates no further run with too many gaps', () => {
+  it('creates only as many runs as may still become gaps', () => {
     const gaps = Array.from({ length: mostGaps }, (_, hour) => gap(hour));
     expect(created(decide(mostGaps + 1, { gaps }))).toEqual([]);
-    expect(created(decide(mostGaps + 1, { gaps: gaps.slice(1) }))).toEqual([mostGaps, 0]);
+    expect(created(decide(mostGaps + 1, { gaps: gaps.slice(1) }))).toEqual([mostGaps]);
+    expect(created(decide(mostGaps + 1, { gaps: gaps.slice(1), runs: [run(0, 'Active')] }))).toEqual([]);
+  });
+
+  it('creates no run for the future after the clock was ahead, and lets future runs hold no slot', () => {
+    const runs = [run(30, 'Active'), run(29, 'Active')];
+    expect(created(decide(2, { runs, recorded: [span(0)] }))).toEqual([1]);
+  });
+
+  it('counts a failed run of covered time as no gap', () => {
+    expect(decide(1, { runs: [run(0, 'Failed')], recorded: [span(0)] }).gaps).toEqual([]);
+  });
+
+  it('creates no run for the time of a run that is being deleted, and stores no gap for it', () => {
+    const decision = decide(2, { runs: [run(1, 'Deleting')], recorded: [span(0)], settings: { maxActive: 1 } });
+    expect(decision).toMatchObject({ create: [], gaps: [], active: 0 });
+    expect(decide(1, { runs: [run(0, 'Deleting')], gaps: [gap(0)] }).gaps).toEqual([gap(0)]);
   });
 
   it('creates no run while paused, and all missed runs afterwards', () => {

@@ -1,0 +1,198 @@
+/**
+ * Random histories of a schedule, with the whole operator in virtual time. Two replicas compete for a lease. Requests to the API server,
+ * watches and writes of records fail, replicas are killed at these points, and people change the schedule, its runs and its status.
+ */
+import { type Random, seededRandom } from '../../../src/base/random.ts';
+import { readRunTimes } from '../../../src/schedule/run-name.ts';
+import type { TimeSpan } from '../../../src/schedule/time-spans.ts';
+import type { RequestFault, RequestInfo } from '../../support/memory-api-server.ts';
+import type { DestinationFault } from '../../support/memory-destination.ts';
+import type { Replica } from '../../support/world.ts';
+import {
+  dayMs,
+  every,
+  exportsPath,
+  hourMs,
+  minuteMs,
+  overlaps,
+  ScheduleWorld,
+  schedulesPath,
+  startMs,
+  textsIn,
+} from './schedule-world.ts';
+
+const collection = 'logfleet.dev/v1alpha1/searchexports';
+const messages = every(31 * minuteMs, startMs - dayMs, startMs + 4 * dayMs);
+const steps = 14;
+const replicas = 2;
+
+/** Runs one history. Returns the violations of the rules that it has found, each of which begins with the number of the rule. */
+export async function scheduleHistory(seed: number): Promise<readonly string[]> {
+  const history = new History(seed);
+  await history.run();
+  return history.violations;
+}
+
+class History {
+  readonly violations: string[] = [];
+  readonly #random: Random;
+  readonly #world: ScheduleWorld;
+  /** True while requests fail and replicas are killed. */
+  #isTroubled = true;
+  readonly #doomed = new Set<Replica>();
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+    this.#world = new ScheduleWorld({ messages });
+    const { api } = this.#world.world;
+    api.onRequest = (info) => this.#faultOf(info);
+    api.onWatchEvent = () => (this.#isTroubled && this.#happens(0.03) ? this.#watchFault() : undefined);
+    this.#world.strike = (call, name) =>
+      name.includes('/schedule') && call !== 'read' ? this.#recordFault() : undefined;
+    const { onEvent } = api.store;
+    api.store.onEvent = (event) => {
+      if (event.collection === collection && event.type === 'ADDED') this.#checkCreated(event.object.metadata.name);
+      onEvent(event);
+    };
+  }
+
+  async run(): Promise<void> {
+    const world = this.#world;
+    const { clock } = world.world;
+    world.add({ startTime: new Date(startMs - this.#whole(10) * hourMs).toISOString().replace('.000', '') });
+    for (let step = 0; step < steps; step++) {
+      this.#revive();
+      await clock.advance(this.#random.next() * (this.#happens(0.2) ? 5 * hourMs : 12 * minuteMs));
+      this.#disturb();
+    }
+    this.#isTroubled = false;
+    this.#revive();
+    world.patch({
+      spec: { schedule: '0 * * * *', paused: false, template: { spec: { limits: { maxMessages: null } } } },
+    });
+    await clock.advance(10 * minuteMs);
+    world.retry();
+    await clock.advance(10 * minuteMs);
+    const isCovered = () => Date.parse(world.status?.coveredUntil ?? '') >= clock.now() - 70 * minuteMs;
+    if (!(await world.until(isCovered, dayMs))) {
+      this.#violate('S1', `only the time until ${world.status?.coveredUntil} is covered: ${world.ready?.message}`);
+    }
+    this.#checkRecords();
+    for (const replica of [...world.world.replicas]) world.kill(replica);
+  }
+
+  #violate(rule: string, problem: string): void {
+    this.violations.push(`${rule}: ${problem}`);
+  }
+
+  /** Checks that a run is created only for time that is neither covered, failed nor in another run (S1, S5). */
+  #checkCreated(name: string): void {
+    const span = spanOf(name);
+    const { status } = this.#world;
+    const read = (list: readonly { readonly from: string; readonly to: string }[] = []) =>
+      list.map(({ from, to }) => ({ fromMs: Date.parse(from), toMs: Date.parse(to) }));
+    const others = this.#world.runs().map(({ metadata }) => metadata.name);
+    const taken = {
+      S1: [...this.#world.records(), ...read(status?.covered), ...others.filter((each) => each !== name).map(spanOf)],
+      S5: read(status?.gaps),
+    };
+    for (const [rule, spans] of Object.entries(taken)) {
+      if (spans.some((each) => overlaps(each, span))) this.#violate(rule, `${name} is created for time that is taken`);
+    }
+  }
+
+  /** Checks that the records contain every moment since the start once, and their manifests each message once. */
+  #checkRecords(): void {
+    const records = this.#world.records();
+    for (const [index, { fromMs }] of records.entries()) {
+      if (index > 0 && fromMs !== records[index - 1]?.toMs) this.#violate('S1', 'records overlap, or time is missing');
+    }
+    const [fromMs, toMs] = [records[0]?.fromMs ?? 0, records.at(-1)?.toMs ?? 0];
+    const rows = this.#world.rowsOfRecords();
+    if (rows.join() !== textsIn(messages, { fromMs, toMs }).join()) this.#violate('S1', 'rows are missing or doubled');
+  }
+
+  #revive(): void {
+    const { world } = this.#world;
+    while (world.replicas.length < replicas) world.start({ leaderElection: true, watchSeconds: 30 });
+  }
+
+  #faultOf({ client, method, collection: named, subresource }: RequestInfo): RequestFault | undefined {
+    const isWrite = method === 'POST' || method === 'DELETE' || (method === 'PUT' && subresource === 'status');
+    if (!this.#isTroubled || !named.startsWith('logfleet.dev/')) return undefined;
+    if (isWrite && this.#happens(0.04)) return this.#killAt(client);
+    if (!this.#happens(isWrite ? 0.06 : 0.02)) return undefined;
+    const when = this.#happens(0.5) ? 'before' : 'after';
+    const faults: readonly RequestFault[] = [
+      { kind: 'status', status: 500, when },
+      { kind: 'status', status: 409, when: 'before' },
+      { kind: 'status', status: 403, when: 'before' },
+      { kind: 'status', status: 422, when: 'before' },
+      { kind: 'reset', when },
+      { kind: 'stall', when },
+      { kind: 'delay', delayMs: this.#whole(12_000) },
+    ];
+    return faults[this.#whole(faults.length)];
+  }
+
+  #watchFault() {
+    const faults = [{ kind: 'delay', delayMs: this.#whole(20_000) }, { kind: 'cut' }, { kind: 'silence' }] as const;
+    return faults[this.#whole(faults.length)];
+  }
+
+  #recordFault(): DestinationFault | undefined {
+    if (!this.#isTroubled || !this.#happens(0.08)) return undefined;
+    const hasEffect = this.#happens(0.5);
+    if (this.#happens(0.4)) {
+      for (const { name } of this.#world.world.replicas) this.#killAt(name);
+    }
+    return { failure: 'away', hasEffect };
+  }
+
+  /** Kills a replica before or after the effect of the request that it sends. */
+  #killAt(client: string): RequestFault | undefined {
+    const replica = this.#world.world.replicas.find(({ name }) => name === client);
+    if (!replica || this.#doomed.has(replica)) return undefined;
+    this.#doomed.add(replica);
+    queueMicrotask(() => this.#world.kill(replica));
+    return this.#happens(0.5) ? { kind: 'reset', when: 'before' } : undefined;
+  }
+
+  #disturb(): void {
+    const world = this.#world;
+    const { api } = world.world;
+    const runs = world.runs();
+    const run = runs[this.#whole(runs.length)];
+    const template = (spec: object) => world.patch({ spec: { template: { spec } } });
+    const actions = [
+      () => api.patch(`${schedulesPath}/hourly/status`, { status: null }),
+      () => run && api.remove(`${exportsPath}/${run.metadata.name}`),
+      () => run && api.remove(`${exportsPath}/${run.metadata.name}`),
+      () => template({ query: this.#happens(0.5) ? '*' : '_raw=*' }),
+      () => world.patch({ spec: { schedule: this.#happens(0.5) ? '0 * * * *' : '20 */2 * * *' } }),
+      () => world.patch({ spec: { schedule: this.#happens(0.5) ? '30 * * * *' : '*/20 * * * *' } }),
+      () => world.patch({ spec: { backfillOrder: this.#happens(0.5) ? 'OldestFirst' : 'NewestFirst' } }),
+      () => world.patch({ spec: { maxActive: 1 + this.#whole(4) } }),
+      () => world.patch({ spec: { paused: this.#happens(0.3) } }),
+      () =>
+        world.patch({ spec: { failedRunsHistoryLimit: this.#whole(2), successfulRunsHistoryLimit: this.#whole(3) } }),
+      () => template({ limits: this.#happens(0.5) ? { maxMessages: 1 } : { maxMessages: null } }),
+      () => world.retry(),
+      () => this.#world.world.replicas.length > 0 && world.kill(this.#world.world.replicas[0] as Replica),
+    ];
+    actions[this.#whole(actions.length)]?.();
+  }
+
+  #happens(probability: number): boolean {
+    return this.#random.next() < probability;
+  }
+
+  /** Random whole number from 0 to `count - 1`. */
+  #whole(count: number): number {
+    return Math.floor(this.#random.next() * count);
+  }
+}
+
+function spanOf(name: string): TimeSpan {
+  return readRunTimes(name.slice('hourly-'.length)) ?? { fromMs: 0, toMs: 0 };
+}
