@@ -16,14 +16,17 @@ export type Aggregated =
   /** Errors that the aggregation's search job reported, so that its result is not reliable. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
+/** Part of a search job that an aggregation uses. */
+export type AggregationJob = Pick<SearchJob, 'progress' | 'whenFinished' | 'readRecords'>;
+
 /** Opens and closes the search job of an aggregation. */
-export interface AggregationJobs {
+export interface AggregationJobs<J extends AggregationJob = SearchJob> {
   readonly signal: AbortSignal;
-  open(order: JobOrder): Promise<SearchJob>;
+  open(order: JobOrder): Promise<J>;
   /** Called when the service has finished the search. */
-  finished?(job: SearchJob): void;
+  finished?(job: J): void;
   /** Closes a search job. The promise never rejects. */
-  close(job: SearchJob): Promise<void>;
+  close(job: J): Promise<void>;
 }
 
 /**
@@ -31,27 +34,37 @@ export interface AggregationJobs {
  * stopped at the message limit, or the answer to a status request was lost. Rejects with the signal's reason, or with the error
  * of the service.
  */
-export async function aggregateOnce(order: JobOrder, jobs: AggregationJobs): Promise<Aggregated | undefined> {
+export async function aggregateOnce<J extends AggregationJob>(
+  order: JobOrder,
+  jobs: AggregationJobs<J>,
+): Promise<Aggregated | undefined> {
   const { signal } = jobs;
   const job = await jobs.open({ ...order, requiresRawMessages: false });
   try {
-    const { state, isTainted, isLimitReached, messageCount } = await job.whenFinished(signal);
+    const { state, isLimitReached, messageCount } = await job.whenFinished(signal);
     jobs.finished?.(job);
-    if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
-    if (isTainted || isLimitReached || state !== 'doneGatheringResults') return undefined;
+    if (isLimitReached || state !== 'doneGatheringResults') return errorsIn(job);
+    if (mayHaveErrors(job)) return errorsIn(job);
     const pages: RecordPage[] = [];
     const take = (page: RecordPage) => void pages.push(page);
     await crossing('aggregation.readRecords', () => job.readRecords({ offset: 0, take, signal }));
-    // Keep-alive requests that were answered while the records were read may have returned errors, too (E5).
-    if (errorsOf(job).length > 0) return { kind: 'errors', errors: errorsOf(job) };
+    // Status requests that kept the job alive while the records were read may have returned errors, too (E5).
+    if (mayHaveErrors(job)) return errorsIn(job);
     return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
   } finally {
     await jobs.close(job);
   }
 }
 
-function errorsOf({ progress }: SearchJob): readonly string[] {
-  return progress.errors.texts;
+/** True if the search job has reported errors, or if the answer to a status request was lost, which may have contained one. */
+function mayHaveErrors({ progress }: AggregationJob): boolean {
+  return progress.isTainted || progress.errors.texts.length > 0;
+}
+
+/** Errors that the search job has reported; undefined if it has reported none. */
+function errorsIn({ progress }: AggregationJob): Aggregated | undefined {
+  const { texts } = progress.errors;
+  return texts.length === 0 ? undefined : { kind: 'errors', errors: texts };
 }
 
 /**

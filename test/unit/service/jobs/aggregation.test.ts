@@ -1,0 +1,74 @@
+/** Tests that records of an aggregation are used only if its search job gave a reliable result. */
+import { describe, expect, test } from 'vitest';
+import { type AggregationJob, aggregateOnce } from '../../../../src/service/jobs/aggregation.ts';
+import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts';
+import { order } from './fake-job.ts';
+
+const noTexts = { texts: [], isCut: false };
+const finished: JobProgress = {
+  state: 'doneGatheringResults',
+  messageCount: 7,
+  recordCount: 1,
+  scannedBytes: undefined,
+  errors: noTexts,
+  warnings: noTexts,
+  isLimitReached: false,
+  isTainted: false,
+  statuses: 1,
+  dateMs: undefined,
+};
+const records = [new Map([['_count', '7']])];
+
+/** Runs an aggregation whose job ends with `atEnd`. While its records are read, the job changes to `afterwards`. */
+async function aggregate(atEnd: Partial<JobProgress>, afterwards: Partial<JobProgress> = {}) {
+  const events: string[] = [];
+  let progress = { ...finished, ...atEnd };
+  const job: AggregationJob = {
+    get progress() {
+      return progress;
+    },
+    whenFinished: async () => progress,
+    readRecords: async ({ take }) => {
+      events.push('read');
+      await take({ records, fields: [], warning: undefined }, 0);
+      progress = { ...progress, ...afterwards };
+      return 1;
+    },
+  };
+  const close = async () => void events.push('close');
+  const result = await aggregateOnce(order, { signal: new AbortController().signal, open: async () => job, close });
+  return { result, events };
+}
+
+const failed = { texts: ['query failed'], isCut: false };
+const errors = { kind: 'errors', errors: ['query failed'] };
+
+describe('aggregateOnce', () => {
+  test('returns the records of a search that ended normally', async () => {
+    const { result, events } = await aggregate({});
+    expect(result).toEqual({ kind: 'records', records, messageCount: 7 });
+    expect(events).toEqual(['read', 'close']);
+  });
+
+  test.each<[string, Partial<JobProgress>, unknown]>([
+    ['reported an error', { errors: failed }, errors],
+    ['lost the answer to a status request', { isTainted: true }, undefined],
+    ['lost an answer and reported an error', { isTainted: true, errors: failed }, errors],
+    ['stopped at the message limit', { isLimitReached: true }, undefined],
+    ['was cancelled', { state: 'cancelled' }, undefined],
+    ['was cancelled with an error', { state: 'cancelled', errors: failed }, errors],
+  ])('reads no records of a search that %s', async (_, atEnd, expected) => {
+    const { result, events } = await aggregate(atEnd);
+    expect(result).toEqual(expected);
+    expect(events).toEqual(['close']);
+  });
+
+  test.each<[string, Partial<JobProgress>, unknown]>([
+    ['reported an error', { errors: failed }, errors],
+    ['lost the answer to a status request', { isTainted: true }, undefined],
+  ])('drops the records of a search that %s while they were read', async (_, afterwards, expected) => {
+    const { result, events } = await aggregate({}, afterwards);
+    expect(result).toEqual(expected);
+    expect(events).toEqual(['read', 'close']);
+  });
+});
