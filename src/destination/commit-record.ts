@@ -145,8 +145,8 @@ export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toM
 export type CommitOutcome =
   | { readonly kind: 'committed' }
   /**
-   * Another process has already written the record of this interval. That record is valid, so the files of this process are removed, and
-   * its next search ends where that record starts.
+   * Another process has already written the record of this interval. The existing record is valid, so the files of this process are
+   * removed, and its next search ends where the existing record starts.
    */
   | { readonly kind: 'taken'; readonly existing: CommitRecord };
 
@@ -210,7 +210,7 @@ export async function readRecords(
 }
 
 async function readRecord(destination: Destination, layout: ExportLayout, name: string): Promise<CommitRecord> {
-  if (!layout.isCommit(name)) throw damaged({ name, advice: 'remove it' }, 'no record is called so');
+  if (!layout.isCommit(name)) throw damaged({ name, advice: 'remove it' }, 'no commit record can have this name');
   const record = await recordKind.read(destination, name);
   if (!record) throw disappeared(name, destination.url);
   if (layout.commit(record.segment, record.toMs) === name) return record;

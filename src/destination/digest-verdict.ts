@@ -54,7 +54,7 @@ export type RepeatedRows = Stored<typeof repeatedRows>;
 /** Names of the values that differ in slices of a range, although they are equal or unknown for the whole range. Absent if there are none. */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
-/** Members of a range in which the aggregation agrees with the written rows. The range consists of whole intervals. */
+/** Fields of a range in which the service's aggregation agrees with the written rows. The range consists of whole intervals. */
 export const provenMembers = {
   ...range,
   /** Number, sizes and times of the rows that were written for this range. */

@@ -81,7 +81,7 @@ export function manifestOf(
   };
 }
 
-/** Returns whether no range of the proof is flagged as incomplete. */
+/** Returns whether the proof flags no range of the export as incomplete. */
 export function isWhole(proof: readonly ProofRange[]): boolean {
   return proof.every(({ level }) => level !== 'None');
 }
@@ -147,14 +147,14 @@ export async function removeStrays(
   listed: ListedFiles,
 ): Promise<number> {
   const counted = new Set(intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
-  // A file whose name does not have logfleet's form belongs to a user. It is not removed, and `verify` reports it.
+  // A file whose name does not have logfleet's form belongs to a user. `verify` reports such a file, and logfleet does not remove it.
   const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
   if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays), voided);
   for (const name of strays) await destination.remove(name);
   return strays.length;
 }
 
-/** Checks that the manifest lists all files of valid commit records. A user who replaces the manifest by an older one makes it lack files. */
+/** Checks that the manifest lists all files of valid commit records. The manifest lacks files if a user has replaced it by an older one. */
 async function checkUnnamed(
   destination: Destination,
   layout: ExportLayout,

@@ -66,7 +66,7 @@ async function metadataOf(tail: Buffer): Promise<FileMetaData> {
     throw new Error('it does not end as a Parquet file does');
   }
   if (tail.readUInt32LE(tail.length - trailerBytes) > tail.length - trailerBytes) {
-    throw new Error('its Parquet footer is larger than is read');
+    throw new Error('its Parquet footer is larger than logfleet reads');
   }
   // The Parquet library is loaded only when needed, because most verifications read no Parquet.
   const { parquetMetadata } = await import('hyparquet');

@@ -82,7 +82,7 @@ function brokenFiles(
   const anew = searchAgainAdvice(layout, intervals, broken.length === mostNamed ? undefined : damaged, manifest);
   return destinationError(
     'damaged',
-    `records list files that are missing or changed: ${what}; restore them, or ${anew}`,
+    `commit records list files that are missing or changed: ${what}; restore them, or ${anew}`,
   );
 }
 

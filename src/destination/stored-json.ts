@@ -89,7 +89,7 @@ export class StoredKind<T extends object> {
     return form({ object, path: '' }, members);
   }
 
-  /** Error for an object that is damaged in another way than by its form. */
+  /** Error for a stored object whose form is valid, but whose content is damaged. */
   damaged(name: string, problem: string): LogfleetError {
     return damaged({ name, advice: this.#options.advice }, problem);
   }
@@ -199,7 +199,7 @@ function required<T>(place: ValuePlace, value: unknown, decode: Decoder<T>): T {
 
 function membersOf({ object, path }: ValuePlace, value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw damaged(object, `${path === '' ? 'it' : path} is no object`);
+  throw damaged(object, `${path === '' ? 'it' : path} is not an object`);
 }
 
 function at({ object, path }: ValuePlace, member: string): ValuePlace {

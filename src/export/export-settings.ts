@@ -1,7 +1,7 @@
 /** Settings of exports: times, and the volumes and credentials that the operator provides. */
 
 export interface ExportSettings {
-  /** Minimum time in ms between two writes of progress figures to the status. */
+  /** Minimum time in ms between two writes of changed progress numbers to the status. */
   readonly statusIntervalMs: number;
   /** Maximum age in ms of a store's Secret before use. */
   readonly secretMaxAgeMs: number;

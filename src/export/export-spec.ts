@@ -39,12 +39,12 @@ export function limitsOf({ spec }: SearchExport, startedAtMs: number, isPaused: 
 /** A delay that cannot be parsed must not count as zero: rows that arrive late would be lost. */
 function durationOf(text: string): number {
   const durationMs = parseDuration(text);
-  assert(durationMs !== undefined, `${text} is no duration`);
+  assert(durationMs !== undefined, `${text} is not a duration`);
   return durationMs;
 }
 
 function bytesOf(quantity: string): number {
   const bytes = parseQuantity(quantity);
-  assert(bytes !== undefined, `${quantity} is no amount of bytes`);
+  assert(bytes !== undefined, `${quantity} is not an amount of bytes`);
   return bytes;
 }

@@ -45,7 +45,7 @@ export class ParquetEncoder implements RowEncoder {
   readonly #all: readonly ParquetColumn[];
   readonly #keepsOthers: boolean;
   readonly #spool: ByteSpool;
-  /** Bytes that are not in the spool yet. Its offset is the position in the file. */
+  /** Bytes that are not in the spool yet. `offset` of this writer is the position of these bytes in the file. */
   readonly #out = new ByteWriter();
   readonly #pages: PageWriter;
   readonly #dictionary = new WordDictionary();

@@ -73,7 +73,7 @@ export interface ExportForecast {
   readonly segments: readonly SegmentCount[];
   /** True if an aggregation or a single complete search counted the rows of the segments; false if their numbers are estimates. */
   readonly areKnown: boolean;
-  /** Number of rows at which the service cuts a search short; undefined if no search was cut. */
+  /** Number of rows at which the service cuts a search short (message limit); undefined if no search was cut short. */
   readonly limit: number | undefined;
   /** Minimum number of requests to the service for this export, including the requests for planning. */
   readonly requests: number;

@@ -62,7 +62,7 @@ export async function prove(
 ): Promise<DigestResult> {
   const { task, quirks } = tools;
   const { byReceiptTime } = task.identity;
-  // A former process may have learned that the service includes the end of a range, and its commit records say so.
+  // The commit records show whether a former process has seen that the service includes the end of a range.
   if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
   const compared: ComparedGroup[] = [];
   for (const run of runsOf(intervals)) compared.push(...(await compareRun(run, tools)));

@@ -122,7 +122,7 @@ export class IntervalSearch implements RunningSearch {
     return this.#isSearching;
   }
 
-  /** Number of rows that the search job has found so far. */
+  /** Number of rows that the search job of the interval has found so far. */
   get messageCount(): number {
     const { messageCount = 0, recordCount = 0 } = this.#job?.progress ?? {};
     return this.#tools.task.identity.results === 'Messages' ? messageCount : recordCount;

@@ -86,7 +86,7 @@ export class JobSet {
     return job;
   }
 
-  /** Records the duration of a finished count, from which the duration of the next count is expected. */
+  /** Records how long a finished count of rows took. The next count is expected to take the same time. */
   counted(job: SearchJob): void {
     const { quirks, clock } = this.#options;
     quirks.countMs = clock.monotonic() - job.createdAtMs;

@@ -9,7 +9,7 @@ import type { CutSign } from './message-limit.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 import type { SearchFacts, Verdict } from './search-verdict.ts';
 
-/** Facts that reading a job's rows has shown, and from which the verdict is derived. */
+/** Facts about a search that reading its rows has shown, and from which its verdict is derived. */
 export type Findings = Pick<
   SearchFacts,
   'figures' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'writtenFromMs' | 'counted'

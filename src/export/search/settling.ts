@@ -5,7 +5,10 @@
 
 export interface SettlingFacts {
   readonly settleDelayMs: number;
-  /** Time in ms by which the service's clock is behind the clock of logfleet, at least 0. The clock that shows the earlier time decides. */
+  /**
+   * Time in ms by which the service's clock is behind the clock of logfleet, at least 0. The age of rows is measured by the clock that
+   * shows the earlier time.
+   */
   readonly clockBehindMs: number;
 }
 

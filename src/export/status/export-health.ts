@@ -214,7 +214,7 @@ function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
   if (wait?.kind !== 'disorder') return undefined;
   const [stray] = wait.strays;
   const which = stray ? ` (segment ${stray.segment}, up to ${iso(stray.toMs)})` : '';
-  const message = `Records at the destination contradict each other${which}, because some were changed or removed. Restore them, or move the folder ${view?.location} away to start the export again.`;
+  const message = `Commit records at the destination contradict each other${which}, because some were changed or removed. Restore them, or move the folder ${view?.location} away to start the export again.`;
   return { ...stalled, reason: reasons.destinationDamaged, message };
 }
 

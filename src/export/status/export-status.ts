@@ -40,7 +40,7 @@ export interface ExportStatusInput {
   readonly wallMs: number;
 }
 
-/** Builds the part of an export's status that is written immediately, without figures that change often. */
+/** Builds the part of an export's status that is written immediately, without numbers that change often. */
 export function describeEssentials(input: ExportStatusInput): SearchExportStatus {
   const { resource, before, health, startedAtMs, task, view, wallMs } = input;
   const now = isoTime(wallMs);
@@ -102,10 +102,7 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
 }
 
-/**
- * Fields of the status whose changes are written immediately: all except figures that change often, and texts that
- * contain them.
- */
+/** Fields of the status whose changes are written immediately: all except numbers that change often, and texts that contain these numbers. */
 export function verdictsOf(status: SearchExportStatus): unknown {
   const { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange } = status;
   const { fingerprint, location, manifest, conditions } = status;
@@ -117,10 +114,7 @@ export function verdictsOf(status: SearchExportStatus): unknown {
   return { ...begun, fingerprint, location, manifest, found };
 }
 
-/**
- * Builds the figures of the status that change often. If the export is inactive or not yet read, only its state is
- * updated.
- */
+/** Builds the numbers of the status that change often. If the export is inactive or not yet read from its destination, only its state is updated. */
 export function describeFigures({ before, health, view, wallMs }: ExportStatusInput, pace: Pace): SearchExportStatus {
   const state = health.reason;
   if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };

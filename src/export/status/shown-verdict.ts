@@ -28,9 +28,9 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether the conditions in status still hold: they concern the current spec, and this process has observed
- * nothing that disproves them. A search job of this export disproves all reasons except those that concern the spec,
- * Secrets or an interval. A search job of another export disproves an outage of the service.
+ * Returns whether the conditions in status still hold: they concern the current spec, and this process has observed nothing that disproves
+ * them. If this export has a search job, only conditions that concern the spec, Secrets or an interval can still hold. If another export
+ * has a search job, the service has no outage.
  * @param found the health of the export as observed by this process
  * @param doneAtFirst number of intervals at the destination when this process first read it
  */

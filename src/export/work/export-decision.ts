@@ -7,7 +7,7 @@
  * - No search includes time that is too recent for all rows to have arrived (E11).
  * - Only commit records show what is done, so every process decides the same.
  *
- * `search-verdict.ts` judges finished searches, and `work-state.ts` decides when the plan and the manifest are written.
+ * `search-verdict.ts` judges finished searches, and `next-task.ts` decides when the plan and the manifest are written.
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../../destination/coverage.ts';

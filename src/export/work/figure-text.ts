@@ -19,7 +19,7 @@ export function amountText(amount: number): string {
   return `${text}${units[unit]}`;
 }
 
-/** Tolerance for rounding: 0.29 × 100 is slightly below 29. */
+/** Tolerance for the rounding errors of doubles: 0.29 × 100 is slightly below 29. */
 const roundingError = 1e-9;
 
 /** Converts a ratio from 0 to 1 to whole percent. The result is 100 only if everything is done. */

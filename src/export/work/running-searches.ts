@@ -1,7 +1,4 @@
-/**
- * The running searches of an export, with everything that their outcomes leave behind: orders for further searches,
- * delays and messages.
- */
+/** The running searches of an export, and the results of ended searches: intervals to search next, delays and messages. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
@@ -95,7 +92,7 @@ export class RunningSearches {
     this.#searches.set(search, ended);
   }
 
-  /** Applies the policy `Keep` from now on. Intervals that were refused as unproven are searched again. */
+  /** Applies `incompletePolicy: Keep` from now on. Intervals that could not be proven complete under the former policy are searched again. */
   keepIncomplete(): void {
     this.#options.delays.liftUnproven();
     this.#ofFormerPolicy = new WeakSet(this.#searches.keys());

@@ -59,7 +59,7 @@ export interface WorkView {
   readonly trouble: Trouble | undefined;
   /** Last failure of the export; undefined if something has succeeded since. */
   readonly lastError: LogfleetError | undefined;
-  /** True if so many failures followed each other that the problem is unlikely to end without a user. */
+  /** True if so many failures followed each other that the problem is unlikely to end without a user's action. */
   readonly isTroubleLasting: boolean;
   readonly unproven: readonly Unproven[];
   /** Reasons for failed searches of unfinished intervals, newest first. */

@@ -93,8 +93,8 @@ export class PathMargin {
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // The spread is updated from the first answer on. It is compared with the fastest answer of the same class, because
-    // the service's processing time is not a delay of the path.
+    // The measured spread of delays is updated from the first answer on. Each answer is compared with the fastest answer of its class,
+    // because the service's processing time is not a delay of the path.
     const spreadMs = roundTripMs - (this.quickestMs(requestClass) ?? 0);
     const difference = Math.min(marginBounds.mostMs, spreadMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);

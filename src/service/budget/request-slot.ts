@@ -40,10 +40,7 @@ export interface SlotRequest {
    * the earliest is sent first.
    */
   readonly dueMs?: number | undefined;
-  /**
-   * Whether the request asks for the status of a search job. Such a request keeps its slot for a
-   * shorter time after it was cancelled (B2).
-   */
+  /** Whether the request asks for the status of a search job. A status request keeps its slot for a shorter time after it was cancelled (B2). */
   readonly isPoll?: boolean | undefined;
   /**
    * Signal that removes the waiting request from the queue: when aborted, `acquire` rejects with

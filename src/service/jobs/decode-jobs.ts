@@ -52,7 +52,7 @@ const maxStateLength = 100;
 
 function decodeState(members: Members): JobState {
   const state = text(members, 'state', '').trim();
-  // A job without a state would be polled until it expires.
+  // An answer without a state is an error, because the client would request the status of such a job until the job expires.
   if (state === '') throw mismatch('state', 'a state', undefined);
   return states.get(state) ?? { unknown: state.slice(0, maxStateLength) };
 }

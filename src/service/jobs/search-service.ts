@@ -104,8 +104,8 @@ export interface PageQuery {
 export const maxPageRows = 10_000;
 
 /**
- * Receives the rows of a page while the page arrives. An error that the receiver throws cancels the
- * page and reaches the caller that reads it.
+ * Receives the rows of a page while the page arrives. An error that the receiver throws cancels the page, and the call that reads the page
+ * rejects with it.
  */
 export interface RowReceiver extends RowSink {
   /**

@@ -69,10 +69,7 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
   };
 }
 
-/**
- * Creates the error for a failed request.
- * @param names names of the settings where the person wrote them
- */
+/** Creates the error for a failed request. `names` are the names of the settings, as the user who wrote them knows them. */
 export function toServiceError(operation: Operation, failure: Failure, names = secretNames): ServiceError {
   const { reason, effect, handling } = treatmentOf(operation, failure.outcome);
   return new ServiceError({

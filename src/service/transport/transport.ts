@@ -93,8 +93,8 @@ export interface Transport {
 }
 
 /**
- * Reason why a request got no answer. The reasons of the first group occur only before the request
- * is sent; the others can occur at any time.
+ * Reason why a request got no answer. Reasons of the first group in this list occur only before the request is sent; the others can occur
+ * at any time.
  */
 export type TransportFailure =
   | 'nameNotFound'

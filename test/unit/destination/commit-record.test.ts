@@ -150,7 +150,7 @@ describe('a record that is read back', () => {
     ],
     ['a slice has no rows', { slices: { ...slices, shared: [{ ...slice, rows: 0 }] } }, '/slices/shared/0/rows is 0'],
     ['files are not a list', { files: {} }, '/files is {}, but must be a list'],
-    ['a file is not an object', { files: [3] }, '/files/0 is no object'],
+    ['a file is not an object', { files: [3] }, '/files/0 is not an object'],
   ])('is refused if %s', (_, changes, problem) => {
     const stored = { ...JSON.parse(Buffer.from(recordKind.encode(record)).toString()), ...changes };
     expect(() => recordKind.decode('commits/x.json', Buffer.from(JSON.stringify(stored)))).toThrow(
@@ -170,7 +170,7 @@ describe('a record that is read back', () => {
   test('is refused if the folder contains another file, which the message says to remove', async () => {
     const destination = new MemoryDestination();
     destination.objects.set(`${layout.commit(1, endMs)}.bak`, recordKind.encode(record));
-    await expect(readRecords(destination, layout)).rejects.toThrow('no record is called so; remove it');
+    await expect(readRecords(destination, layout)).rejects.toThrow('no commit record can have this name; remove it');
   });
 
   test('is refused under the name of another record', async () => {

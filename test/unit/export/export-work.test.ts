@@ -277,7 +277,7 @@ describe('an export', () => {
       const { stage, lastError } = await world.advance();
       expect([stage, lastError?.reason]).toEqual(['finishing', 'DestinationDamaged']);
       expect(lastError?.message).toBe(
-        `records list files that are missing or changed: ${nameOf(0)} is missing; ${nameOf(1)} has 2 bytes instead of 3; restore them, or remove ${commitOf(0)}, ${commitOf(1)} to search the missing intervals again`,
+        `commit records list files that are missing or changed: ${nameOf(0)} is missing; ${nameOf(1)} has 2 bytes instead of 3; restore them, or remove ${commitOf(0)}, ${commitOf(1)} to search the missing intervals again`,
       );
       expect(world.destination.objects.has(manifestName)).toBe(false);
       world.destination.objects.set(nameOf(1), Buffer.from('row'));

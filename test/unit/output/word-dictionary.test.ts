@@ -12,7 +12,7 @@ function halvesOf(values: readonly bigint[]): Int32Array {
 
 test('contains all values in the order of their first occurrence', () => {
   const dictionary = new WordDictionary();
-  // Alike in either half.
+  // Values of which many have the same high or low half.
   const known = fc.tuple(fc.bigInt(-3n, 3n), fc.bigInt(0n, 3n)).map(([high, low]) => high * 2n ** 32n + low);
   fc.assert(
     fc.property(fc.array(known, { minLength: 300, maxLength: 3_000 }), (values) => {
@@ -39,7 +39,7 @@ test.each([
   },
   { what: 'a hundred, each twice', values: Array.from({ length: 200 }, (_, n) => BigInt(n % 100)), pays: false },
   { what: 'a hundred, each four times', values: Array.from({ length: 400 }, (_, n) => BigInt(n % 100)), pays: true },
-])('is worth its size for $what: $pays', ({ values, pays }) => {
+])('saves memory for $what: $pays', ({ values, pays }) => {
   const dictionary = new WordDictionary();
   expect(dictionary.take(halvesOf(values))).toBe(pays);
   // The result must also be correct if the dictionary has been used before.

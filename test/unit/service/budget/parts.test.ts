@@ -66,11 +66,11 @@ describe('the margin of the path (B1)', () => {
   const repeat = (count: number, ...roundTrips: number[]) => Array.from({ length: count }, () => roundTrips).flat();
 
   it.each([
-    { what: 'of a quiet path is next to nothing', roundTrips: repeat(200, 2, 3), least: 5, most: 7 },
-    { what: 'does not mind how long the work takes', roundTrips: repeat(200, 800, 801), least: 5, most: 7 },
+    { what: 'is close to its minimum on a path without delays', roundTrips: repeat(200, 2, 3), least: 5, most: 7 },
+    { what: 'does not depend on how long the server works', roundTrips: repeat(200, 800, 801), least: 5, most: 7 },
     { what: 'covers a path that is late by up to 100 ms', roundTrips: repeat(100, 20, 70, 120), least: 60, most: 105 },
-    { what: 'has an upper bound', roundTrips: repeat(100, 1, 9_000, 9_000, 9_000), least: 200, most: 250 },
-    { what: 'shrugs at one late answer in fifty', roundTrips: repeat(8, ...repeat(49, 2), 52), least: 5, most: 13 },
+    { what: 'has a maximum', roundTrips: repeat(100, 1, 9_000, 9_000, 9_000), least: 200, most: 250 },
+    { what: 'hardly grows when one answer in fifty is late', roundTrips: repeat(8, ...repeat(49, 2), 52), least: 5, most: 13 },
     { what: 'shrinks slowly', roundTrips: [10, ...repeat(40, 210), ...repeat(20, 10)], least: 90, most: 200 },
   ])('$what', ({ roundTrips, least, most }) => {
     const margin = new PathMargin();
@@ -92,7 +92,7 @@ describe('the margin of the path (B1)', () => {
     expect(margin.learn('taskStatus', 8, 100)).toBe(3);
   });
 
-  it('has no baseline for the first answers of all', () => {
+  it('compares the first answers with nothing, since all may be late', () => {
     const margin = new PathMargin();
     // A server that is slow at first answers one request after the other, so all answers except the first arrive late.
     expect([82, 90, 93, 300].map((roundTripMs) => margin.learn('jobCreation', roundTripMs, 0))).toEqual([
@@ -116,7 +116,7 @@ describe('the margin of the path (B1)', () => {
     expect(margin.learn('listing', 112, 122_000)).toBe(2);
   });
 
-  it('doubles its caution with each 429, within its bounds', () => {
+  it('doubles the margin added for a 429 with each further 429, up to its maximum', () => {
     const margin = new PathMargin();
     const grown = Array.from({ length: 6 }, () => {
       margin.refused();

@@ -644,7 +644,7 @@ describe('L1: the right to send', () => {
   });
 });
 
-describe('B7: a share of its own', () => {
+describe('B7: the share of one process', () => {
   it.each([
     { requestsPerSecond: 1, starts: [0, 1005, 2010, 3015] },
     { requestsPerSecond: 2, starts: [0, 0, 1005, 1005] },
