@@ -43,8 +43,8 @@ export const sliceSummary = object({
    */
   shared: list(sliceFigures),
   /**
-   * One hash for each kind of figure (such as the number of messages), over the slices that are completely inside the interval
-   * (`hashOfSlices`). Absent for unknown figures.
+   * One hash for each kind of value (such as the number of messages), over the slices that are completely inside the interval
+   * (`hashOfSlices`). Absent for unknown values.
    */
   whole: object({
     rows: hash,
@@ -136,7 +136,7 @@ export class SliceSums {
   }
 }
 
-/** Merges lists of slices of the same length. If a slice is in several lists, its figures are added up. */
+/** Merges lists of slices of the same length. If a slice is in several lists, its numbers and sizes are added up. */
 export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonly SliceFigures[] {
   const sums = new Map<number, SliceSum>();
   for (const figures of lists.flat()) {
@@ -175,8 +175,8 @@ export function isInside(slice: Range, interval: Range): boolean {
 const pairBytes = 16;
 
 /**
- * Returns the hash of one kind of figure, such as the number of messages, over slices in order of time: the first 32 hexadecimal digits of
- * a SHA-256. The input is the start and the value of each slice, as little-endian doubles.
+ * Returns the hash of one kind of value, such as the number of messages, over slices in order of time: the first 32 hexadecimal digits of a
+ * SHA-256. The input is the start and the value of each slice, as little-endian doubles.
  */
 export function hashOfSlices(values: readonly (readonly [fromMs: number, value: number])[]): string {
   const pairs = Buffer.allocUnsafe(values.length * pairBytes);

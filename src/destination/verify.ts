@@ -33,7 +33,7 @@ export interface Verification {
   readonly rows: number;
   readonly bytes: number;
   /**
-   * Kinds of figures (sizes, times) that were computed again from the files. A kind is missing if the files lack its column, or if the
+   * Kinds of values (sizes, times) that were computed again from the files. A kind is missing if the files lack its column, or if the
    * column is not read.
    */
   readonly recomputed: readonly ComparableFigure[];
@@ -109,8 +109,8 @@ function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, F
 }
 
 /**
- * Compares the figures that a commit record stores for slices of time with the rows in the interval's files. Figures that cannot be
- * computed from the files are skipped.
+ * Compares the numbers, sizes and times that a commit record stores for slices of time with the rows in the interval's files. Values that
+ * cannot be computed from the files are skipped.
  */
 function sliceDifferences(
   { fromMs, toMs, slices: expected }: CommitRecord,

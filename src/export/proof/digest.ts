@@ -97,11 +97,11 @@ function isWholeNumber(figure: Figure | undefined): figure is Figure {
   return figure?.reach === 0 && Number.isSafeInteger(figure.value) && figure.value >= 0;
 }
 
-/** Pattern of numbers with at most 15 digits. Almost all figures match it, and JavaScript represents them exactly. */
+/** Pattern of numbers with at most 15 digits, which JavaScript represents exactly. Almost all numbers of the service match it. */
 const plainForm = /^\d{1,15}$/;
 const figureForm = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Parses a figure that the service computed, such as `1.788E12`. Returns undefined if the text is not a number. */
+/** Parses a number that the service computed, such as `1.788E12`. Returns undefined if the text is not a number. */
 export function readFigure(text: string): Figure | undefined {
   if (plainForm.test(text)) return { value: Number(text), reach: 0 };
   const [, whole = '', fraction = '', exponent] = figureForm.exec(text) ?? [];
@@ -147,14 +147,14 @@ export type Comparison =
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
 /**
- * Result of comparing one figure of the service with the written rows. `unknown`: the service rounds the figure, or
- * either the service or the written rows lack it.
+ * Result of comparing one value that the service computed (number, size or time of rows) with the written rows. `unknown`: the service
+ * rounds the value, or the value is missing on one side.
  */
 type Agreement = 'same' | 'differs' | 'unknown';
 
 /**
- * Compares the service's figures of a group of intervals with the written rows. `confirmed` lists messages that, as the service has
- * confirmed, it stores more than once.
+ * Compares the numbers, sizes and times of rows that the service computed for a group of intervals with the written rows. `confirmed` lists
+ * messages that the service stores more than once, as it has confirmed.
  */
 export function compare({ intervals, slices }: DigestGroup, confirmed: readonly ConfirmedMessage[] = []): Comparison {
   const repeated = sumOfConfirmed(confirmed);
@@ -195,8 +195,8 @@ function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
 }
 
 /**
- * Compares the service's figures with the written rows for each slice of time. Returns undefined if the commit records and the digest use
- * different slices.
+ * Compares the numbers, sizes and times of rows that the service computed for each slice of time with the written rows. Returns undefined
+ * if the commit records and the digest use different slices.
  */
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
@@ -227,7 +227,7 @@ function haveSameSlices([first, ...others]: readonly SliceSummary[], slices: rea
 
 const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined, offsetsMs: undefined };
 
-/** Pairs, for each slice, the figures that the service counted with the figures of the written rows. */
+/** Pairs, for each slice of time, the numbers, sizes and times that the service computed with those of the written rows. */
 function pairsOf(
   counted: readonly DigestSlice[],
   written: readonly SliceFigures[],
@@ -299,7 +299,7 @@ function addUp(slices: readonly DigestSlice[]): CountedFigures {
   };
 }
 
-/** Combines figures of several slices, which the service may have rounded, to one; undefined if one of them is undefined. */
+/** Combines the same value (size or time) of several slices, which the service may have rounded; undefined if one slice lacks the value. */
 function joined(
   figures: readonly (Figure | undefined)[],
   join: (left: Figure, right: Figure) => Figure,
@@ -308,12 +308,12 @@ function joined(
   return figures.reduce((all, each) => all && each && join(all, each), first);
 }
 
-/** Figures of the written rows, which the figures of the service should equal. */
+/** Number, sizes and times of the written rows, which the service's values should equal. */
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
 /**
- * Compares the service's figures of one slice with the written rows. A slice without rows has no oldest or newest time, so these times
- * count as equal.
+ * Compares one value that the service computed for a slice (number, size or time of rows) with the written rows. A slice without rows has
+ * no oldest or newest time, so these times count as equal.
  */
 function outcomeOf(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
@@ -337,9 +337,9 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
 }
 
 /**
- * Returns the segments in which a group of intervals is searched again, because its figures differ from those of the
- * service. If rows are missing, the new segments have fewer rows than a search returned, because the service may have
- * cut that search silently. If no rows are missing, the segments are equal to the intervals.
+ * Returns the segments in which a group of intervals is searched again, because its rows differ from the aggregation of the service. If
+ * rows are missing, the new segments have fewer rows than a search returned, because the service may have cut that search silently. If no
+ * rows are missing, the segments are equal to the intervals.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,

@@ -48,7 +48,7 @@ interface ComparedGroup {
   readonly comparison: ReturnType<typeof compare>;
 }
 
-/** Slices for a digest by receipt time. Their length does not matter, because their figures are added up. */
+/** Slices for a digest by receipt time. Their length does not matter, because the values of all slices are added up. */
 const receiptSlice = { text: '1d', lengthMs: 86_400_000 };
 
 /**

@@ -41,7 +41,7 @@ export class MessageReader implements ResultReader {
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Figures (numbers and times of rows) of the previous reading of the pages; undefined if that reading was incomplete. */
+  /** Numbers and times of rows in the previous reading of the pages; undefined if that reading was incomplete. */
   #figuresBefore: RunFigures | undefined;
 
   constructor(options: MessageReaderOptions) {
@@ -50,7 +50,7 @@ export class MessageReader implements ResultReader {
     this.#range = { fromMs: Math.min(options.job.order.fromMs, options.order.fromMs), toMs: options.order.toMs };
   }
 
-  /** Figures and facts of the latest reading, from which the verdict is derived; empty until a reading has ended. */
+  /** Numbers of rows and other facts of the latest reading, from which the verdict is derived; empty until a reading has ended. */
   get found(): Findings {
     const figures = this.#tally?.figures();
     return {
@@ -149,7 +149,7 @@ export class MessageReader implements ResultReader {
   }
 }
 
-/** Returns whether two readings have equal figures (numbers and times of rows). Single rows are not compared. */
+/** Returns whether two readings have the same numbers and times of rows. Single rows are not compared. */
 function haveSameRows(figures: RunFigures, before: RunFigures | undefined): boolean {
   const { received, duplicates, outside, oldestMs } = figures;
   return (

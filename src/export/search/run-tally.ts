@@ -12,10 +12,7 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 import type { Duplicates } from './duplicates.ts';
 import type { Interval } from './message-limit.ts';
 
-/**
- * Figures of a search whose rows are completely read: numbers and times of rows. `received` is the sum of `written`,
- * `outside`, `duplicates` and `left`.
- */
+/** Numbers and times of the rows of a search whose rows are completely read. `received` is the sum of `written`, `outside`, `duplicates` and `left`. */
 export interface RunFigures {
   readonly received: number;
   /** Number of rows that were requested twice: the page before them had fewer rows than requested, so the next page started before its actual end. */
@@ -45,7 +42,7 @@ export interface RunFigures {
   readonly areDuplicatesSure: boolean;
   /** Figures of all written rows. */
   readonly messages: MessageFigures;
-  /** Figures of the written rows for each slice of message time; undefined for a search by receipt time. */
+  /** Numbers, sizes and times of the written rows for each slice of message time; undefined for a search by receipt time. */
   readonly slices: SlicedFigures | undefined;
   /** Written messages that were received more than once; undefined if there are more than a commit record can list. */
   readonly repeated: readonly RepeatedMessage[] | undefined;
@@ -61,7 +58,7 @@ export interface RunTallyOptions {
   readonly sliceMs: number | undefined;
 }
 
-/** Figures of a search without rows that are counted row by row. */
+/** Numbers and times of a search before its first row is counted. */
 export const noRows = {
   ...{ received: 0, overlapping: 0, written: 0, outside: 0, duplicates: 0, duplicatesOfWritten: 0, left: 0, atEnd: 0 },
   strayMs: undefined as number | undefined,

@@ -79,7 +79,7 @@ export interface SearchTools {
  */
 export interface OpenedJob {
   readonly job: SearchJob;
-  /** Number of rows in the interval to be searched, counted by an aggregation (E6); undefined if not counted. */
+  /** Number of rows in the interval to be searched, if an aggregation counted them (E6); undefined otherwise. */
   readonly countedRows: number | undefined;
 }
 

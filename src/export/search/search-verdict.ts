@@ -33,7 +33,7 @@ export interface SearchFacts {
   /** Distinct errors that the search job reported; only the first ones if there are many. */
   readonly pendingErrors: readonly string[];
   readonly isTainted: boolean;
-  /** Figures of the latest reading of the job's rows; undefined until the rows have been read. */
+  /** Numbers and times of rows in the latest reading of the job's pages; undefined until the rows have been read. */
   readonly figures: RunFigures | undefined;
   /**
    * True if only some of the search job's rows were requested. After a cut at an unknown time, only the newest rows are requested: as many
@@ -64,7 +64,7 @@ export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 export type Shortcoming =
   | 'PendingErrors'
   | 'CountDiffers'
-  /** The figures that the service's aggregation computed differ from the figures of the written rows (E6). */
+  /** The numbers, sizes or times of rows that the service's aggregation computed differ from those of the written rows (E6). */
   | 'DigestDiffers'
   /** The search returned rows outside its time range. */
   | 'RowsOutside'
@@ -74,10 +74,7 @@ export type Shortcoming =
   | 'MillisecondTooDense';
 
 export type Verdict =
-  /**
-   * Write a commit record with these figures. If the record starts later than the interval, the time before the record
-   * is searched next.
-   */
+  /** Write this commit record. If the record starts later than the interval, the time before the record is searched next. */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
   /** Count the rows of this interval by an aggregation, which has no message limit. Then judge the search again. */
   | { readonly kind: 'count'; readonly interval: Interval }
@@ -112,7 +109,7 @@ export type Verdict =
 
 const statusLost = 'the answer to a status request was lost, and may have contained an error';
 
-/** Maximum number of times that an interval is searched again after errors or differing figures. */
+/** Maximum number of times that an interval is searched again after errors, or because its number of rows is wrong. */
 export const searchesAgain = 1;
 
 /** Returns whether the search shows that the service includes the end of a range (E10). The caller checks this with every verdict. */

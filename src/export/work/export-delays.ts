@@ -19,7 +19,7 @@ import type { IntervalDelay } from './export-decision.ts';
 export interface Unproven {
   readonly order: SearchOrder;
   readonly reason: Shortcoming;
-  /** Message for users, with figures. */
+  /** Message for users about the interval, with numbers of rows. */
   readonly message: string;
   readonly figures: { readonly received: number; readonly expected: number } | undefined;
 }

@@ -1,4 +1,4 @@
-/** Renders figures of an export (numbers, ratios, ranges) as short texts for tables and messages. */
+/** Renders numbers, ratios and ranges of an export as short texts for tables and messages. */
 import { groupedText } from '../../base/number-text.ts';
 import type { RangeFigures } from '../../destination/digest-verdict.ts';
 import type { SliceFigureName } from '../../destination/slice-figures.ts';
@@ -47,10 +47,7 @@ const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
   offsetsMs: 'the sum of the times',
 };
 
-/**
- * End of a sentence about figures that differ only within slices of time, as in `; some slices differ in the oldest
- * time`.
- */
+/** End of a sentence about values that differ only within slices of time, as in `; some slices differ in the oldest time`. */
 export function slicesText(names: readonly SliceFigureName[]): string {
   return names.length === 0 ? '' : `; some slices differ in ${names.map((name) => sliceFigures[name]).join(', ')}`;
 }

@@ -70,7 +70,12 @@ describe('the margin of the path (B1)', () => {
     { what: 'does not depend on how long the server works', roundTrips: repeat(200, 800, 801), least: 5, most: 7 },
     { what: 'covers a path that is late by up to 100 ms', roundTrips: repeat(100, 20, 70, 120), least: 60, most: 105 },
     { what: 'has a maximum', roundTrips: repeat(100, 1, 9_000, 9_000, 9_000), least: 200, most: 250 },
-    { what: 'hardly grows when one answer in fifty is late', roundTrips: repeat(8, ...repeat(49, 2), 52), least: 5, most: 13 },
+    {
+      what: 'hardly grows when one answer in fifty is late',
+      roundTrips: repeat(8, ...repeat(49, 2), 52),
+      least: 5,
+      most: 13,
+    },
     { what: 'shrinks slowly', roundTrips: [10, ...repeat(40, 210), ...repeat(20, 10)], least: 90, most: 200 },
   ])('$what', ({ roundTrips, least, most }) => {
     const margin = new PathMargin();
