@@ -32,9 +32,7 @@ export interface ListedObject {
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
 export interface Destination {
-  /**
-   * Address of the destination as shown to users, such as `file:///exports/logging` or `s3://bucket/prefix`. It contains no credentials.
-   */
+  /** Address of the destination as shown to users, such as `file:///exports/logging` or `s3://bucket/prefix`. It contains no credentials. */
   readonly url: string;
 
   /**
@@ -56,10 +54,7 @@ export interface Destination {
    */
   open(name: string): Promise<FileUpload>;
 
-  /**
-   * Reads a file in chunks. Each chunk is valid only until the next one is requested. Throws `destination.absent` if the file does not
-   * exist.
-   */
+  /** Reads a file in chunks. Each chunk is valid only until the next one is requested. Throws `destination.absent` if the file does not exist. */
   stream(name: string): AsyncIterable<Uint8Array>;
 
   /**

@@ -8,10 +8,7 @@ import type { Destination } from './destination.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { checked, list, moment, object, optional, type Stored, StoredKind, text } from './stored-json.ts';
 
-/**
- * Maximum number of segments in a plan. Each segment has at least one interval, and the manifest, which lists all intervals, must stay
- * small.
- */
+/** Maximum number of segments in a plan. Each segment has at least one interval, and the manifest, which lists all intervals, must stay small. */
 export const maxSegments = 10_000;
 
 const plannedField = object({ name: text(), fieldType: optional(text()) });

@@ -43,10 +43,7 @@ export const proofRange = object({
 });
 export type ProofRange = Stored<typeof proofRange>;
 
-/**
- * Returns the ranges of proof for these commit records, ordered by time. Neighbouring intervals with the same kind of proof become one
- * range.
- */
+/** Returns the ranges of proof for these commit records, ordered by time. Neighbouring intervals with the same kind of proof become one range. */
 export function proofRangesOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -71,10 +68,7 @@ export function possibleProofs(
   return proofs;
 }
 
-/**
- * Returns the intervals that still need a digest: neither a verdict nor their commit records flag them as incomplete, and no verdict proves
- * them.
- */
+/** Returns the intervals that still need a digest: neither a verdict nor their commit records flag them as incomplete, and no verdict proves them. */
 export function unprovenOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],

@@ -25,9 +25,7 @@ interface BrokenFile {
   readonly problem: string;
 }
 
-/**
- * Throws `destination.damaged` if a listed file is missing or has another size. `manifest` is the name of the existing manifest, if any.
- */
+/** Throws `destination.damaged` if a listed file is missing or has another size. `manifest` is the name of the existing manifest, if any. */
 export async function checkFiles(
   destination: Destination,
   layout: ExportLayout,

@@ -38,9 +38,7 @@ const hash = text(/^[0-9a-f]{32}$/);
 /** Figures of the slices of one interval, in a short form of limited size. */
 export const sliceSummary = object({
   lengthMs: integer(1),
-  /**
-   * Slices that are partly outside the interval. Neighbouring intervals may contain other messages of these slices. There are at most two.
-   */
+  /** Slices that are partly outside the interval. Neighbouring intervals may contain other messages of these slices. There are at most two. */
   shared: list(sliceFigures),
   /**
    * One hash for each kind of value (such as the number of messages), over the slices that are completely inside the interval

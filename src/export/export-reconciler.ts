@@ -24,7 +24,7 @@ import { type ExportWording, resourceWording } from './status/export-wording.ts'
 
 export interface ExportReconcilerOptions {
   readonly host: Host;
-  /** Shared service accounts. Their owner closes them. */
+  /** Accounts at the log service. They are shared, and their owner closes them. */
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly random: Random;

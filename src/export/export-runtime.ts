@@ -58,7 +58,7 @@ export interface ExportRuntimeOptions {
   readonly wording: ExportWording;
 }
 
-/** Service account, destination and task that the work on an export was started with. */
+/** Account at the log service, destination and task that the work on an export was started with. */
 interface Means {
   readonly account: Account;
   readonly chosen: ChosenDestination;
@@ -231,7 +231,7 @@ export class ExportRuntime {
     return this.#untilRemoval(this.#publisher.latest(resource), delayMs, isIdle);
   }
 
-  /** Reads the current service account, destination and task of the export. Returns the error that prevents reading them. */
+  /** Reads the current account, destination and task of the export. Returns the error that prevents reading them. */
   async #readMeans(resource: SearchExport): Promise<LogfleetError | undefined> {
     try {
       const account = await this.#options.accounts.resolve(secretOf(resource));

@@ -25,9 +25,7 @@ export interface UploadOwner {
   readonly writer: Writer;
 }
 
-/**
- * Aborts the unfinished uploads whose keys have this prefix. Returns the number of aborted uploads. Errors of the SDK are thrown unchanged.
- */
+/** Aborts the unfinished uploads whose keys have this prefix. Returns the number of aborted uploads. Errors of the SDK are thrown unchanged. */
 export async function abortUploads(owner: UploadOwner, prefix: string, choice: LeftoverChoice): Promise<number> {
   const { client, bucket: Bucket } = owner;
   let aborted = 0;

@@ -106,9 +106,7 @@ export class S3Destination implements Destination {
     }
   }
 
-  /**
-   * Returns whether the object exists. Returns false if that cannot be found out; the caller then reports the failure that it had before.
-   */
+  /** Returns whether the object exists. Returns false if that cannot be found out; the caller then reports the failure that it had before. */
   async #exists(name: string): Promise<boolean> {
     try {
       await this.#client.send(new HeadObjectCommand(this.#at(name)));

@@ -24,10 +24,7 @@ export interface S3Settings {
    */
   readonly credentials: S3Credentials | 'ambient';
   readonly serverSideEncryption?: { readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse'; readonly kmsKeyID?: string };
-  /**
-   * Storage class of the data files. The plan, the records and the manifest use the default class, because they must be readable
-   * immediately.
-   */
+  /** Storage class of the data files. The plan, the records and the manifest use the default class, because they must be readable immediately. */
   readonly storageClass?: string;
   /** True if the address of the store may begin with `http://`. */
   readonly insecure?: boolean;

@@ -29,10 +29,7 @@ const readBytes = 256 * 1024;
 export interface VolumeOptions {
   /** Directory of the volume. It must exist, so that a missing mount is not mistaken for an empty volume. */
   readonly directory: string;
-  /**
-   * Name of the root folder in the directory. The folder is created if it is missing. If the name is empty, the directory itself is the
-   * root.
-   */
+  /** Name of the root folder in the directory. The folder is created if it is missing. If the name is empty, the directory itself is the root. */
   readonly root: string;
   readonly clock: Clock;
   readonly writer: Writer;

@@ -1,4 +1,4 @@
-/** Aggregates the rows of an interval, and repeats an aggregation that gave no reliable result. */
+/** Aggregates the rows of an interval, and repeats an aggregation whose result was not reliable. */
 
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError, mayPass } from '../../base/errors.ts';

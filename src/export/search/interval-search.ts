@@ -96,7 +96,7 @@ export class IntervalSearch implements RunningSearch {
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
   #isSearching = true;
-  /** True if a commit record that exists, or may exist, names the files of this search. Such files are never removed. */
+  /** True if a commit record that exists, or may exist, names the files of this search. Files named by a record are never removed. */
   #areFilesNamed = false;
 
   constructor(order: SearchOrder, tools: SearchTools, opened?: OpenedJob) {
@@ -367,7 +367,7 @@ export class IntervalSearch implements RunningSearch {
   }
 
   /**
-   * Completes the interval's files at the destination, then writes the commit record (E3). Neither step needs the search job, so the job is
+   * Completes the interval's files at the destination, then writes the commit record (E3). Both steps need no search job, so the job is
    * closed meanwhile.
    */
   async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {

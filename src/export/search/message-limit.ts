@@ -5,7 +5,7 @@
 
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 
-/** Sign that the service cut a search at its message limit, the most certain first. */
+/** Signs that the service cut a search at its message limit, the most certain sign first. */
 export type CutSign =
   /** The service reports that it cut the search. */
   | 'forcePaused'

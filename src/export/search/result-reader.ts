@@ -39,7 +39,7 @@ export interface ResultReader {
   read(reading: ReadingOrder, end: SearchEnd): Promise<void>;
   /** Stores the service's count of an interval, which `found` then contains. */
   counts(counted: IndependentCount): void;
-  /** Stages the files of the last reading and returns them. */
+  /** Completes the files of the last reading at the destination, and returns them. A commit record names them later. */
   end(): Promise<readonly CommittedFile[]>;
   /** Removes all files. Never rejects. */
   giveUp(): Promise<void>;

@@ -63,7 +63,7 @@ export interface SearchTools {
    * during the search.
    */
   readonly failedBefore: (order: SearchOrder) => number;
-  /** Age in ms that rows must have before they are searched (E11). */
+  /** Minimum age in ms of rows that may be searched (E11). */
   readonly settleDelayMs: () => number;
   /** Returns whether the limit of scanned bytes is reached, so that no further search may start. */
   readonly isScannedOut: () => boolean;

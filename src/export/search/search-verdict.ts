@@ -166,8 +166,8 @@ export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outsid
 }
 
 /**
- * Verdict on rows outside the range. Such rows have wrong times or belong to another search. They may have taken the
- * place of rows of the interval (E6).
+ * Verdict on rows outside the range. Rows outside have wrong times or belong to another search, and may have taken the place of rows of the
+ * interval (E6).
  */
 function judgeStrays(run: SearchFacts, figures: RunFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;

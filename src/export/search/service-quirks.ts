@@ -1,7 +1,7 @@
 /**
  * Behaviours of a service that its specification does not define, as observed in this process. All exports of the service that search by
- * the same time (message or receipt time) share them. They are not stored. After a restart one more search job may be needed to observe
- * them again, and no row is lost.
+ * the same time (message or receipt time) share these observations. Observations are not stored. After a restart one more search job may be
+ * needed to observe them again, and no row is lost.
  */
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
@@ -24,7 +24,7 @@ export interface BegunSearch {
    * nothing is awaited.
    */
   readonly shown?: Promise<void>;
-  /** Reports the end of this search to searches that wait for the usual duration. */
+  /** Ends the wait of other searches for the usual duration, because this search has ended. */
   readonly ends: () => void;
 }
 
@@ -66,7 +66,7 @@ export class ServiceQuirks {
     return { expectedMs: undefined, ends };
   }
 
-  /** Learns from the progress of a search that is finished or was ended. */
+  /** Updates the smallest message limit from the progress of a search that is finished or was ended. */
   searched(progress: JobProgress): void {
     this.smallestLimit = smallestLimitAfter(progress, this.smallestLimit);
   }

@@ -2,10 +2,7 @@
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 
-/**
- * Slice lengths that divide hours and days, so that few slices cross the ends of an interval, wherever a service starts
- * to count.
- */
+/** Slice lengths that divide hours and days, so that few slices cross the ends of an interval, at whatever time the service starts its slices. */
 const lengths = [
   { suffix: 'ms', unitMs: 1, counts: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
   { suffix: 's', unitMs: 1_000, counts: [1, 2, 5, 10, 15, 30] },

@@ -127,7 +127,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly requeueAfterMs: number;
 }
 
-/** Number that stands for no segment: the delays of ranges whose digest still differs after the last round have this segment number. */
+/** Segment number of a delay that concerns a range whose digest still differs after the last round, and therefore no single segment. */
 export const digestSegment = -1;
 
 /**

@@ -205,7 +205,10 @@ function delayAfter(error: LogfleetError, failures: number, longestMs?: number):
   return error.handling.kind === 'wait' ? stallRetryMs : retryDelayMs(error, failures, longestMs);
 }
 
-/** Delay in ms after a failure that a retry cannot resolve and a user cannot fix; undefined for other failures. */
+/**
+ * Delay in ms, growing with each failure, after a failure whose cause an existing export cannot change (`lastingReasons`); undefined for
+ * other failures.
+ */
 function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {
   if (handling.kind !== 'stall' || !lastingReasons.has(reason)) return undefined;
   return doubledMs(stallRetryMs, failures, longestIntervalHoldMs);

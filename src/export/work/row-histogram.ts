@@ -44,7 +44,7 @@ export class RowHistogram {
     return counts;
   }
 
-  /** Number of rows in each slice that the spans overlap. */
+  /** Number of rows in each slice that the given spans of time overlap. */
   #spread(spans: readonly RowSpan[]): ReadonlyMap<number, number> {
     const counts = new Map<number, number>();
     for (const { fromMs, toMs, rows } of spans) {
@@ -61,7 +61,7 @@ export class RowHistogram {
     return counts;
   }
 
-  /** Number of slices before a time, with fractions. */
+  /** Number of slices (with fractions) between the start of the range and a time. */
   #sliceAt(timeMs: number): number {
     const { fromMs, toMs } = this.#range;
     return ((timeMs - fromMs) * rowSlices) / (toMs - fromMs);

@@ -14,7 +14,7 @@
  */
 import type { RequestClass } from './request-slot.ts';
 
-/** Rank of each class; requests of the lowest rank are sent first. */
+/** Rank of each class of requests; requests of the lowest rank are sent first. */
 const ranks: Readonly<Record<RequestClass, number>> = {
   keepAlive: 0,
   pageRead: 1,

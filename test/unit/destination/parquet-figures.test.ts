@@ -1,4 +1,4 @@
-/** Tests the row counts and checksums that are recomputed from the columns of a Parquet file. */
+/** Tests the sizes and times of messages that are recomputed from the columns of a Parquet file. */
 import { expect, test } from 'vitest';
 import { readContent } from '../../../src/destination/file-reader.ts';
 import { messageColumns } from '../../../src/output/columns.ts';

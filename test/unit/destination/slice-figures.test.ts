@@ -1,5 +1,5 @@
 /**
- * Tests the row counts and checksums that a record stores for each slice (short time range) of its interval (E6): any
+ * Tests the numbers, sizes and times of messages that a commit record stores for each slice (short time range) of its interval (E6): any
  * changed slice is detected, and the record stays small.
  */
 import fc from 'fast-check';

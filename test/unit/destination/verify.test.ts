@@ -280,7 +280,7 @@ describe('figures of slices are computed again (E6)', () => {
     return new Uint8Array(writer.getBytes());
   };
 
-  /** Creates an export whose record has the counts and checksums of `rows`, although its file contains other rows. */
+  /** Creates an export whose commit record has the sizes and times of `rows`, although its file contains other rows. */
   async function found(format: 'NDJSON' | 'CSV' | 'Parquet', text: string | Uint8Array): Promise<readonly string[]> {
     const range = { fromMs: identity.fromMs, toMs: identity.toMs };
     const sums = new SliceSums(lengthMs);

@@ -1,6 +1,6 @@
 /**
- * Tests the comparison of a digest (row counts by the service) with the rows that the export has written. The result is same,
- * different, or unknown.
+ * Tests the comparison of a digest (numbers, sizes and times of rows that the service computes) with the rows that the export has written.
+ * The result is same, different, or unknown.
  */
 import { describe, expect, test } from 'vitest';
 import { type CommitRecord, sumOfFigures } from '../../../src/destination/commit-record.ts';

@@ -1,6 +1,6 @@
 /**
- * A small log service for tests of export decisions. The service has a few rows, and its searches are cut off or fail in every
- * possible way. A finished search job is plain data.
+ * A small log service for tests of export decisions. The service has a few rows, and its searches return incomplete results or fail in
+ * every possible way. A finished search job is plain data.
  */
 import type { Random } from '../../../src/base/random.ts';
 import type { Interval } from '../../../src/export/search/message-limit.ts';
@@ -86,9 +86,7 @@ export function searchToy(world: ToyWorld, random: Random, fromMs: number, endMs
   };
 }
 
-/**
- * Rows of the first reading of a search job. Its pages may lack rows or repeat others.
- */
+/** Rows of the first reading of a search job. Pages of this reading may lack rows or repeat other rows. */
 function firstReading(rows: readonly ToyRow[], random: Random, strikes: () => boolean): ToyJob['firstReading'] {
   const at = Math.floor(random.next() * rows.length);
   const before = rows[at - 1];

@@ -1,7 +1,4 @@
-/**
- * Tests the parts of the request budget with behaviour of their own: the queue of an API key, the rate margin, and the
- * admission of search jobs.
- */
+/** Tests single parts of the request budget: the queue of an API key, the margin for network delay, and the admission of search jobs. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JobAdmission, type JobPermit } from '../../../../src/service/budget/job-admission.ts';

@@ -242,8 +242,8 @@ class World {
   }
 
   /**
-   * Outcome of a request. The request arrives at the latest when the margin of the budget allows. Pages take time, and some
-   * readers of pages are too slow.
+   * Outcome of a request. The request arrives at most as late as the margin of the budget allows. Pages take time, and some readers of
+   * pages are too slow.
    */
   #fate(
     of: Pick<Caller, 'class' | 'workMs' | 'bodyMs'>,
@@ -393,7 +393,7 @@ describe('many jobs', () => {
       await clock.run(() => clock.monotonic() > 600_000);
       expect(budget.jobs.active).toBe(30);
       expect(longestSilenceMs).toBeLessThan(18_000);
-      // The classes of requests alternate, and the last one of an odd number may be a keep-alive. Rejections slow down pages, but
+      // Keep-alives and pages alternate, so the last request of an odd number may be a keep-alive. Answers with 429 slow down pages, but
       // not keep-alives.
       const pagePart = atMs.length === 0 ? 0.5 : 0.45;
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;

@@ -43,7 +43,7 @@ describe('B1: starts', () => {
   it('sends bursts of four, and the fifth request a second and a margin after the first', async () => {
     call(9);
     await clock.advance(5_000);
-    // When the server answers immediately, the distance between requests needs only the minimum margin.
+    // If the server answers immediately, only the minimum margin is added to the period in which four requests are allowed.
     expect(rounded(wire.sentAt())).toEqual([0, 0, 0, 0, 1005, 1005, 1005, 1005, 2010]);
   });
 

@@ -85,12 +85,12 @@ function expectedOf(operation: Operation, outcome: string): string | undefined {
 /** Faults that happen before the request has an effect. All other faults only damage the answer. */
 const ineffective: ReadonlySet<FaultScenario['kind']> = new Set(['redirect', 'status']);
 
-/** Number of deleted search jobs. */
+/** Number of search jobs that the operation deletes at the service. */
 function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { readonly effect?: boolean }): number {
   return operation === 'deleteJob' && (effect ?? !ineffective.has(kind)) ? 1 : 0;
 }
 
-/** Effects that a request can have, which the client cannot see when the answer is lost. */
+/** Operations whose requests have an effect, which the client cannot see when the answer is lost. */
 const acts: ReadonlySet<Operation> = new Set(['createJob', 'getJob', 'deleteJob', 'createTask']);
 const lost: ReadonlySet<string> = new Set([
   ...['connectionLost', 'timeout', 'answerInvalid', 'requestTimeout'],
