@@ -34,7 +34,7 @@ export interface Wait extends Refusal {
 export interface Admission {
   /** Reason why the policy may not start any attempt; undefined when it may start attempts. */
   readonly refusal: Refusal | undefined;
-  /** Ledger entries whose open attempts are stored in the ledger and then posted to the service. */
+  /** Ledger entries of the attempts to start: each is stored in the ledger and then posted to the service. */
   readonly post: readonly Entry[];
   readonly attempts: number;
   /**
@@ -44,10 +44,7 @@ export interface Admission {
   readonly listingsNeeded: ReadonlyMap<string, number>;
   /** Monotonic time in ms at which waiting collectors are checked again. */
   readonly nextMs: number;
-  /**
-   * Whether a collector waits because the maximum number of attempts (`maxInProgress`) is already
-   * in flight.
-   */
+  /** Whether a collector must wait because `maxInProgress` upgrade attempts are already in flight. */
   readonly pressed: boolean;
   /**
    * Whether a collector waits for a condition that will be met within moments, such as the end of the current batch of POSTs.
@@ -117,8 +114,8 @@ class Batch {
       // The POST of this attempt may never have been sent. A probe (a repeated POST) would then start the upgrade before the
       // stage of the collector starts, so the attempt is not probed (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      // An attempt without a task id has an unknown outcome: only a probe shows whether the service accepted it (U3). Its age
-      // counts from now, because its POST may have been sent only a moment ago.
+      // An attempt without a task id has an unknown outcome: only a probe (a repeated POST) shows whether the service accepted
+      // the attempt (U3). The age of the attempt counts from now, because its POST may have been sent only a moment ago.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
@@ -190,9 +187,7 @@ class Batch {
     this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs, forAll: true });
   }
 
-  /**
-   * Starts rollback attempts for the collectors that this rollout upgraded. The limits for upgrades apply to these attempts, too.
-   */
+  /** Starts rollback attempts for collectors that this rollout upgraded, within the limits that also apply to upgrades. */
   #rollBack({ candidates, there }: RollbackPlan): void {
     const { pending, now } = this.#input;
     for (const entry of there) {
@@ -242,8 +237,7 @@ class Batch {
     const { target } = ledger.header;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
-    // The listing of the service may lag behind. It may still show the target version for a collector that ran the target
-    // recently.
+    // A listing may lag behind, so it may still show the target version for a collector that has already left the target version.
     const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === target;
     const used = drifted ? 1 : entry.used + 1;
     this.#write({ ...entry, used, drifts, open: this.#attempt(target, needsGrace) });
@@ -252,7 +246,7 @@ class Batch {
   #beginBack(id: string): void {
     const entry = this.#input.pending.entry(id);
     if (entry?.before === undefined) return;
-    // The listing of the service may lag behind. It may still show the former version of a collector that was upgraded recently.
+    // A listing may lag behind, so it may still show the former version of a collector whose upgrade has just succeeded.
     const open = this.#attempt(entry.before, true);
     this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
   }

@@ -33,8 +33,8 @@ export interface Evidence {
   /** Whether listings of the service show collectors that run the version of this attempt (U7). */
   readonly observable: boolean;
   /**
-   * Whether listings show collectors that still run the version from before the attempt. If they do and no
-   * listing shows the collector, it does not exist any more.
+   * Whether listings show collectors that still run the version from before the attempt. If they do, a collector that is missing
+   * in the listings does not exist any more.
    */
   readonly showsOrigin: boolean;
   /**
@@ -55,7 +55,7 @@ export function monotonicOf(wallMs: number | undefined, now: Instant): number | 
   return wallMs === undefined ? undefined : now.monotonicMs + wallMs - now.wallMs;
 }
 
-/** Open attempt that is evaluated, with everything that decides about it. */
+/** Open attempt with the data from which its next state is computed. */
 interface Known {
   readonly entry: Entry;
   readonly open: Attempt;
@@ -110,7 +110,7 @@ function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // A former process stored an attempt without an answer in the ledger. That process may or may not have sent the POST.
+  // The attempt was stored in the ledger without an answer by an earlier process, which may or may not have sent the POST.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
@@ -138,7 +138,8 @@ function afterRefusal(
   const { lastSeenAliveMs } = evidence.row?.collector ?? {};
   switch (serviceCode) {
     case 'collector.in.upgrading':
-      // A probe may find the upgrade that its own attempt started. Without a probe, the upgrade is not logfleet's.
+      // The service reports a running upgrade of this collector. After a probe (a repeated POST), this may be the upgrade of the
+      // attempt itself. After a first POST, logfleet did not start the running upgrade.
       return reopen(refused, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
     case 'collector.not.alive':
       if (open.probe) return unprobed(refused, { silentSinceMs: lastSeenAliveMs ?? 0 });
@@ -146,8 +147,8 @@ function afterRefusal(
     case 'collector.invalid':
       return close(refused, 'invalid', message);
     case 'collector.version.invalid':
-      // The service may refuse an upgrade to the version that already runs. So the refused probe may mean that the original
-      // attempt has succeeded.
+      // The service may refuse an upgrade to the version that the collector already runs. So a refused probe (repeated POST) may
+      // mean that the original attempt has succeeded.
       return open.probe ? unprobed(refused) : close(refused, 'refused', message);
     default:
       return close(refused, 'refused', message);
@@ -187,7 +188,7 @@ function isNumber(id: string | undefined): id is string {
   return id !== undefined && /^\d{1,20}$/.test(id);
 }
 
-/** Evaluates an attempt by the newest listing, and ends it when its time is over. */
+/** Evaluates an attempt by the newest listing, and ends the attempt when its time limit has passed. */
 function afterListing(known: Known): Entry | undefined {
   const { entry, open, now, settings } = known;
   const { row, sweptSinceMs = 0, observable, showsOrigin } = known.evidence;
@@ -205,9 +206,8 @@ function afterListing(known: Known): Entry | undefined {
   const unobservable = `no listing can show collectors at ${open.toVersion}, the only build of the service`;
   if (!observable) return close(known, 'unobservable', unobservable);
   if (row !== undefined) return entry;
-  // Two complete sweeps (reads of the whole collector list) did not show the collector, so it does
-  // not exist any more. This holds only if the list shows collectors that run the collector's
-  // former version.
+  // Two complete sweeps (reads of the whole collector list) did not show the collector. If the list shows collectors of its
+  // former version, the collector does not exist any more.
   return showsOrigin ? undefined : timedOut(known);
 }
 
@@ -243,7 +243,7 @@ function forgetOpen(entry: Entry): Entry | undefined {
   return rest.used === 0 && rest.drifts === 0 && rest.ending === undefined ? undefined : rest;
 }
 
-/** Ledger entry whose open attempt has ended in this way. */
+/** Ledger entry whose open attempt has ended as `kind` says. */
 function close({ entry, open, now }: Known, kind: EndingKind, message = '', lastSeenAliveMs?: number): Entry {
   const { toVersion, taskId, startedAtMs } = open;
   const times = { startedAtMs, endedAtMs: now.wallMs, sinceMs: now.monotonicMs };

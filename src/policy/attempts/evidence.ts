@@ -1,6 +1,6 @@
 /**
- * Applies new evidence (answers to POSTs, task statuses, listing rows) to the open attempts of a policy, and derives observed
- * durations of upgrades. The state machine of a single attempt is in `attempt.ts`.
+ * Applies answers to POSTs, statuses of upgrade tasks and rows of listings to the open attempts of a policy, and derives how long
+ * upgrades took. The state machine of a single attempt is in `attempt.ts`.
  */
 
 import type { DecideInput } from '../decide-input.ts';
@@ -20,7 +20,10 @@ import { evaluateEntry, type Instant } from './attempt.ts';
 import type { DurationSample } from './upgrade-duration.ts';
 import type { TaskReads } from './watch-plan.ts';
 
-/** Applies new evidence to all open attempts of the policy. Returns the durations of upgrades that have ended. */
+/**
+ * Applies new answers, task statuses and listing rows to all open attempts of the policy. Returns the durations of upgrades that
+ * have ended.
+ */
 export function evaluateAttempts(input: DecideInput, pending: PendingChanges): readonly DurationSample[] {
   const { ledger, memberIndex, observation, now, settings } = input;
   const { listing, posted, tasks, inFlight, reads } = observation;
@@ -45,9 +48,8 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
     const settled = evaluateEntry(entry, evidence, now, settings);
     const sample = sampleOf(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (sample) samples.push(sample);
-    // When an attempt was made for an earlier target or an earlier selection of the policy, its end
-    // is not kept in the ledger: the attempt does not make the collector a member of the policy
-    // (U12).
+    // An attempt for an earlier target or an earlier selector of the policy is deleted from the ledger when it ends, because it
+    // does not make the collector part of the present rollout (U12).
     const stale =
       open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.member(collectorId)?.selected;
     if (stale && !settled?.open) pending.set(collectorId, undefined);
@@ -61,8 +63,8 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
 }
 
 /**
- * Adds an attempt that has just ended to the tallies (counters of ended and failed attempts) of its rollout and stage. Rollback
- * attempts, refused attempts and upgrades that logfleet did not start are not counted (R5).
+ * Adds an attempt that has just ended to the counts of ended and failed attempts of its rollout and stage. Rollback attempts,
+ * refused attempts and upgrades that logfleet did not start are not counted (R5).
  */
 function countEnd(input: DecideInput, pending: PendingChanges, before: Entry, entry: Entry): Entry {
   const { ending, used, back } = entry;
@@ -79,8 +81,8 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 }
 
 /**
- * Index of the stage whose tally counts the attempts of a collector. A late joiner (a collector that its stage did not upgrade in
- * time) counts in the last stage until the last stage has ended.
+ * Index of the stage that counts the attempts of a collector. A late joiner (a collector that its stage did not upgrade in time)
+ * counts in the last stage until the last stage has ended.
  */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;
@@ -108,8 +110,8 @@ function sampleOf(
 }
 
 /**
- * Applies listing rows to ended attempts. A collector that reached the target after a failed attempt is no longer failed (U6). A
- * collector that died or left the target version before its stage ended becomes a failure.
+ * Applies listing rows to collectors whose attempt has ended. A collector that reached the target after a failed attempt is no
+ * longer failed (U6). A collector that stopped running or left the target version before its stage ended becomes a failure.
  */
 export function evaluateEndings(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex, now } = input;
@@ -118,8 +120,8 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
-    // This entry records only the death of a collector that ran the target version before this rollout. The collector is alive
-    // again, so the entry is deleted.
+    // The rollout did not upgrade this collector. The entry only records that the collector stopped running at the target
+    // version. The collector is alive again, so the entry is deleted.
     if (entry.ending.kind === 'died' && entry.used === 0) {
       if (isKnown) pending.count(entry.counted?.stage, { finished: -1, failed: -1 });
       pending.set(id, undefined);
@@ -129,8 +131,8 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const there = { kind: 'updated', toVersion: target, message: '', ...times } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A person's retry may have reset the number of attempts of this collector. But the rollout did upgrade the
-    // collector, so the number is at least 1.
+    // A person's retry may have reset the number of attempts of this collector. The number is at least 1, because the rollout did
+    // upgrade the collector.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);
@@ -145,26 +147,24 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
   }
 }
 
-/**
- * Whether the tally (count of failed upgrades) of the rollout includes the last ended attempt of this
- * collector as a failure.
- */
+/** Whether the rollout's count of failed upgrades includes the last ended attempt of this collector. */
 function isCounted({ counted, ending, forgiven }: Entry, { tally }: LedgerHeader): boolean {
   return !forgiven && counted?.tally === tally.number && (hasFailed(ending) || ending?.kind === 'left');
 }
 
 /**
- * Turns the success of a collector that this rollout upgraded into a failure, because the collector
- * died or left the target version before its stage ended.
+ * Turns the success of a collector that this rollout upgraded into a failure, because the collector stopped running or left the
+ * target version before its stage ended.
  */
 function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'died' | 'left', message: string): void {
   const { ledger, memberIndex, now } = input;
   const { header } = ledger;
   const entry = pending.entry(id);
-  // An upgrade that logfleet did not start is no evidence about this rollout (U10).
+  // An upgrade that logfleet did not start says nothing about the quality of this rollout (U10).
   if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
   const isKnown = entry.counted?.tally === header.tally.number;
-  // A late joiner was upgraded together with the last stage, so its death counts in that stage.
+  // A late joiner (a collector that its stage did not upgrade in time) was upgraded together with the last stage, so its failure
+  // counts in the last stage.
   const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
   const record = header.stages?.[stage];
   if (!record || record.endedAtMs !== undefined) return;
@@ -174,9 +174,9 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
 }
 
 /**
- * Yields members that died in an unproven rollout (one whose target version has failed before) although the rollout did not
- * upgrade them. These members ran the target version before the rollout began, and were alive after their stage started. In
- * any other rollout, the death of such a collector is no evidence against the target version.
+ * Yields collectors that stopped running in an unproven rollout (one whose target version has failed before) although the rollout
+ * did not upgrade them. These collectors ran the target version before the rollout began, and were alive after their stage
+ * started. In any other rollout, such a collector does not count against the target version.
  */
 function* diedUntouched(
   { ledger: { header }, memberIndex }: DecideInput,
@@ -213,7 +213,7 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
     if (!open && pending.stateOf(collectorId) === undefined) pending.set(collectorId, undefined);
     else if (back && !open) pending.set(collectorId, broughtThere(entry, header.target));
     else if (back) pending.set(collectorId, { ...entry, back: false });
-    // A dead collector then counts as updated, and its death is not counted as a failure again.
+    // A collector that stopped running then counts as updated, and is not counted as a failure again.
     else if (ending?.kind === 'died')
       pending.set(collectorId, { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } });
     else if (!open && (ending?.kind === 'refused' || ending?.kind === 'invalid'))
@@ -225,9 +225,9 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
 }
 
 /**
- * Returns the ledger entry of a collector after a person has retried a rolled-back rollout. The entry is
- * deleted if the collector was rolled back. It is kept if the rollback was not possible, because a later
- * rollback may include the collector (U14).
+ * Returns the ledger entry of a collector after a person has retried a rolled-back rollout. The entry of a collector that was
+ * rolled back is deleted. The entry of a collector that could not be rolled back is kept, because a later rollback may include
+ * this collector (U14).
  */
 function broughtThere(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;
@@ -236,14 +236,14 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   return { ...entry, back: false, used: 1, ending: there };
 }
 
-/** Returns a ledger entry without the recorded refusal by the service; undefined when nothing else is recorded. */
+/** Returns a ledger entry without the service's refusal; undefined when the entry records nothing else. */
 function unrefused(entry: Entry): Entry | undefined {
   return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }
 
 /**
- * Returns a ledger entry without the failure, which a person's retry has forgiven. A later rollback still
- * includes the collector if this rollout upgraded it.
+ * Returns a ledger entry whose failure was forgiven by a person's retry. If this rollout upgraded the collector, a later rollback
+ * still includes the collector.
  */
 function forgiven(entry: Entry): Entry {
   const { ending, used } = entry;

@@ -88,7 +88,7 @@ export class Posting {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
 
-  /** Outcomes of POSTs by collector, as long as no stored decision contains them. */
+  /** Outcomes of POSTs by collector. An outcome is removed once a stored decision contains it. */
   get received(): ReadonlyMap<string, ReceivedOutcome> {
     return this.#received;
   }
@@ -180,12 +180,12 @@ export class Posting {
     if (!(error instanceof ServiceError))
       return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
     if (refusesCollector(error)) {
-      // A refusal that concerns a single collector shows that the service itself works.
+      // The service refused the upgrade of a single collector, so the service itself works.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
-    // After such a failure, no POST is sent for a while, so that only few collectors get an unknown outcome.
+    // After a failure of the service, no POST is sent for a while, so that only few collectors get an unknown outcome.
     this.#binding.holdFor(error, 'posts');
     return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }

@@ -50,7 +50,8 @@ export function planReads(
   const nextMs = Math.min(watch.nextMs, landed.nextMs);
   const sweepAfterMs = latest(watch.sweepAfterMs, monotonicOf(sweepFromMs, now));
   if (sweepAfterMs === undefined) return { ...watch, nextMs, sweepShare };
-  // A sweep for single collectors or for the end of a soak keeps the same distance from the last sweep as a sweep at rest (U9).
+  // A sweep (a read of the whole list) for single collectors or for the end of a soak is as rare as a sweep while no upgrade
+  // waits (U9).
   const soonestMs = (listing.completeSinceMs() ?? 0) + restingShare * listing.sweepMs();
   if (soonestMs <= now.monotonicMs) return { ...watch, nextMs, sweepShare, sweepAfterMs };
   return { ...watch, nextMs: Math.min(nextMs, soonestMs), sweepShare, sweepAfterMs: undefined };

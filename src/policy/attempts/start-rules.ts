@@ -28,11 +28,11 @@ export interface Refusal {
   readonly waitsFor: string | undefined;
   /** Reason of the `Ready` condition while the rollout only waits; absent for the default reason. */
   readonly reason?: string | undefined;
-  /** Monotonic time in ms until which the refusal certainly holds; absent when an event ends the wait. */
+  /** Monotonic time in ms before which the refusal cannot end; absent when an event ends the wait. */
   readonly untilMs?: number | undefined;
   /** Monotonic time in ms: the collector may start only after a listing that was requested at or after this time. */
   readonly unseenSinceMs?: number;
-  /** Set when all later candidates must wait for the same reason as this candidate collector. */
+  /** Set when all later candidates must wait for the same reason as this collector. */
   readonly forAll?: boolean;
 }
 
@@ -52,7 +52,7 @@ export type Candidate = { readonly id: string } & (
   | { readonly because: 'drifted'; readonly sinceMs: number }
 );
 
-/** Input of admission: the input of the decision, its ledger changes so far, and the state of the rollout. */
+/** Input for the selection of attempts: the input of the decision, its ledger changes so far, and the state of the rollout. */
 export interface AdmissionInput extends DecideInput {
   readonly pending: PendingChanges;
   readonly state: RolloutState;
@@ -89,7 +89,7 @@ export function refusalOfAll(known: KnownOfAll): Refusal | undefined {
 function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefined {
   const { upgradesBlocked, pausedForAll, notOffered, problem, heldBy, ledgerFull } = observation;
   const pausedBy = pausedByOf(policy);
-  // A directory contains an unusable manifest, and no former version of it is known (D1).
+  // A directory contains an unusable manifest, and no earlier usable version of the manifest is known (D1).
   if (upgradesBlocked !== undefined) return 'a person to correct or delete the manifest that cannot be used';
   if (pausedForAll !== undefined) return `the end of the pause of all policies by ${pausedForAll}`;
   if (pausedBy !== undefined) return `the end of the pause by ${pausedBy}`;
@@ -147,7 +147,7 @@ export function stageNotReached(
   const isFirst = because === 'pending' || !isStageStarted(stage, state);
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
-  // The stage starts with this decision. Its members are upgraded from the next decision on.
+  // The stage starts with this decision. Its collectors are upgraded from the next decision on.
   if (!gate) return { waitsFor: undefined };
   return { waitsFor: gate.waitsFor, reason: gate.reason, untilMs: monotonicOf(gate.untilMs, now) };
 }
@@ -177,18 +177,18 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
     case 'pending':
       return undefined;
     case 'failed': {
-      // A listing may lag behind by the grace period (U6).
+      // The grace period must pass after the failed attempt, because a listing may lag behind by that time (U6).
       const sentAfterMs = candidate.ending.sinceMs + settings.graceMs;
       return needsListing(sentAfterMs, 'a listing that confirms the version after the failed upgrade');
     }
     case 'drifted': {
-      // The first listing may have shown an outdated version (U8).
+      // The first listing that showed another version may have been outdated, so a second listing must confirm it (U8).
       const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;
       return needsListing(sentAfterMs, 'a second listing that confirms the drift');
     }
     case 'rollback': {
-      // A row with the former version may be older than the upgrade. Or the collector was rolled back already, by an attempt that
-      // is missing in a restored ledger.
+      // A listing row with the former version may be older than the upgrade. Or the collector was rolled back already, by an
+      // attempt that is missing in a ledger restored from a backup.
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
@@ -198,8 +198,8 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
 }
 
 /**
- * Refuses a start when the current stage has as many upgrades in flight as its `maxInProgress` allows. Late joiners of an ended
- * stage are limited only by `maxInProgress` of the policy.
+ * Refuses a start when the current stage has as many upgrades in flight as its `maxInProgress` allows. Collectors that are
+ * upgraded after the end of their stage are limited only by `maxInProgress` of the policy.
  */
 function stageLimitReached({ id }: Candidate, { memberIndex, pending, state }: AdmissionState): Refusal | undefined {
   const stage = memberIndex.stageOf(id);

@@ -25,10 +25,13 @@ export class TaskReadings {
   readonly #abort = new AbortController();
   /** Collectors whose task is being read, with the id of the task. */
   readonly #underWay = new SparseMap<string, string>();
-  /** Statuses that were read and that no stored decision contains yet. */
+  /** Task statuses by collector that no stored decision contains yet. */
   readonly #readings = new SparseMap<string, UpgradeTask>();
   readonly #reads = new SparseMap<string, TaskReads>();
-  /** Id of the upgrade task of each collector to which the kept result and the number of reads belong. */
+  /**
+   * Id of the upgrade task for each collector. The status and the number of reads that are stored for the collector belong to
+   * this task.
+   */
   readonly #taskIds = new SparseMap<string, string>();
 
   constructor(clock: Clock, binding: TaskBinding, policy: Pick<PostingPolicy, 'noteNews'>) {
@@ -41,7 +44,7 @@ export class TaskReadings {
     return this.#readings;
   }
 
-  /** Whether a task is known to have failed and no decision has used this result yet. */
+  /** Whether a task was read as failed and no decision has used that status yet. */
   get hasFailures(): boolean {
     return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }
@@ -51,7 +54,7 @@ export class TaskReadings {
     return this.#reads;
   }
 
-  /** Whether no read waits for its answer, and no result waits for a decision. */
+  /** Whether no read of a task waits for its answer, and no task status waits for a decision. */
   get isIdle(): boolean {
     return this.#underWay.size === 0 && this.#readings.size === 0;
   }
@@ -71,7 +74,7 @@ export class TaskReadings {
     this.#taskIds.delete(collectorId);
   }
 
-  /** Keeps only the results for tasks that are open in the ledger. Called after the ledger was read again. */
+  /** Removes statuses of tasks that are not open in the ledger. Called after the ledger was read again. */
   keepOnly(isOpen: (collectorId: string, taskId: string) => boolean): void {
     for (const [id, taskId] of [...this.#taskIds]) if (!isOpen(id, taskId)) this.forget(id);
   }

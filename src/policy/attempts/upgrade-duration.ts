@@ -13,8 +13,8 @@ export interface DurationSample {
 }
 
 /**
- * Weights of one observed upgrade in the estimate of the usual duration. A shorter upgrade moves the estimate a
- * little, a longer upgrade moves it more.
+ * Weights of one observed upgrade in the estimate of the usual duration. A shorter upgrade changes the estimate a little; a
+ * longer upgrade changes the estimate more.
  */
 const downShare = 0.02;
 const upShare = 0.1;

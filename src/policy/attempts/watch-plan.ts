@@ -22,8 +22,8 @@ export interface TaskReads {
 export interface WatchInput {
   readonly open: Iterable<Entry>;
   /**
-   * Collectors about which a decision waits for a new listing row, with the earliest send time in monotonic ms of the request that
-   * shows it.
+   * Collectors for which a decision needs a newer listing row. The value is the earliest monotonic time in ms at which the
+   * request for that row may be sent.
    */
   readonly needed: Iterable<readonly [collectorId: string, sentAfterMs: number]>;
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
@@ -142,8 +142,8 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // This page hides collectors that run the old version. A collector that the page does not show
-    // still runs the old version.
+    // The list may leave out collectors of the old version. So if the page was read and does not show the collector, the
+    // collector still runs the old version.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The upgrade takes longer than usual, so its task is read at growing intervals.
@@ -212,8 +212,8 @@ class PlanBuilder {
       return;
     }
     const page = listing.pageOf(id);
-    // Only a sweep (a read of the whole collector list) can find this collector: its page was read
-    // after the attempt and does not show the collector.
+    // Only a sweep (a read of the whole collector list) can find this collector: the page where it used to be was read after the
+    // attempt and does not show it.
     const inVain = page === undefined || (listing.pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));

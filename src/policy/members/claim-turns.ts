@@ -46,7 +46,7 @@ export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
   /** Policies known to this process, by their uid. */
   readonly #policies = new Map<string, Known>();
-  /** Uids of the policies whose claims may be missing, by state. */
+  /** Uids of policies that may still have collectors to claim, by the state of the claims. */
   readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), excused: new Set<string>() };
   readonly #troubled = new Set<string>();
   /** Policies that wait until other policies have claimed their collectors, by service and name. */
@@ -75,8 +75,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Records that the policy belongs to this service and will claim its collectors. An excused policy (one that cannot
-   * claim because of a problem) stays excused until `resumes` is called.
+   * Records that the policy belongs to this service and will claim its collectors. A policy that is excused because of a problem
+   * stays excused until `resumes` is called.
    */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
     if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);
@@ -138,8 +138,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Enqueues the policy when all policies of its service have claimed their collectors or are excused. This may
-   * be the case already.
+   * Enqueues the policy when all policies of its service have claimed their collectors or are excused, at once if this is already
+   * so.
    */
   wait(key: ResourceKey, serviceId: string): void {
     const host = this.#hostOf(serviceId);
@@ -209,9 +209,9 @@ export class ClaimTurns {
   }
 }
 
-/** Whether the policies of a service wait for a policy in this state. */
+/** Whether other policies of a service wait for the claims of a policy in this state. */
 function isAwaited(turn: Turn, host: string): boolean {
   if (turn.kind === 'claiming') return turn.host === host;
-  // An excuse ends when the listing that was its reason works again.
+  // A policy that is excused because of a failing listing is awaited again once the listing works.
   return turn.kind === 'unknown' || (turn.kind === 'excused' && turn.listing !== undefined && !turn.listing.problem());
 }

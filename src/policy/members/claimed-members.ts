@@ -1,8 +1,9 @@
 /**
- * Keeps a policy's claims on collectors and its index of members up to date with the listing, the ledger and the ownership table.
+ * Keeps a policy's claims on collectors and its index of collectors up to date with the listing, the ledger and the ownership
+ * table.
  *
- * Invariant: the policy claims exactly the collectors that are members in its index. A collector is claimed before its state is
- * computed, because the state depends on the owner (U13).
+ * Invariant: the policy claims exactly the collectors in its index. A collector is claimed before its state is computed, because
+ * the state depends on the owner (U13).
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { sameValue } from '../../base/canonical-text.ts';
@@ -15,8 +16,8 @@ export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
   readonly #options: MemberIndexOptions;
   /**
-   * Collectors with a ledger entry that are not members of the policy now. Changes of their listing rows are
-   * observed, because these collectors may become members again.
+   * Collectors with a ledger entry that the policy does not select now. Changes of their listing rows are still observed, because
+   * the policy may select these collectors again.
    */
   readonly #former = new SparseSet<string>();
   #isNew = true;
@@ -26,13 +27,13 @@ export class ClaimedMembers {
     this.index = new PolicyMemberIndex(options);
   }
 
-  /** Whether these are the members of a policy with this spec and ledger. Otherwise, all members must be evaluated again. */
+  /** Whether this index was built for a policy with this spec and ledger. Otherwise, all collectors must be evaluated again. */
   isFor(spec: CollectorVersionPolicySpec, ledger: Ledger): boolean {
     const isSameTarget = ledger.header.target === this.index.context.targetVersion;
     return ledger === this.#options.ledger && isSameTarget && sameSelection(this.#options.spec, spec);
   }
 
-  /** Updates the claims and the index of members from the listing, the ledger and the ownership table. */
+  /** Updates the claims and the index of the policy's collectors from the listing, the ledger and the ownership table. */
   sync(): void {
     const { ownership, policy } = this.#options;
     this.index.noteStages();
@@ -41,7 +42,7 @@ export class ClaimedMembers {
     for (const id of ownership.takeChanged(policy)) this.place(id);
   }
 
-  /** Evaluates only collectors whose listing rows changed, so that the policy claims new collectors (U13). */
+  /** Evaluates only collectors whose listing rows changed, so that the policy claims new collectors early (U13). */
   claimNew(): void {
     const { listing, policy } = this.#options;
     if (this.#isNew) this.#begin();
@@ -71,7 +72,7 @@ export class ClaimedMembers {
     members.leave(policy);
   }
 
-  /** Evaluates all collectors that the policy's selector may match, that have a ledger entry, or that the policy has claimed. */
+  /** Evaluates every collector that the policy's selector may match, that has a ledger entry, or that the policy has claimed. */
   #begin(): void {
     this.#isNew = false;
     const { listing, ledger, ownership, policy, spec } = this.#options;
@@ -84,7 +85,10 @@ export class ClaimedMembers {
   }
 }
 
-/** Whether two specs agree in all fields that determine the states and the order of members, so that the index can be kept. */
+/**
+ * Whether two specs agree in all fields that determine which collectors a policy has, their states and their order. The index is
+ * then still valid.
+ */
 export function sameSelection(left: CollectorVersionPolicySpec, right: CollectorVersionPolicySpec): boolean {
   return (
     left.allowDowngrade === right.allowDowngrade &&

@@ -1,5 +1,5 @@
 /**
- * The index of members of one policy in this process. The index is built again when the selection, the target or the ledger
+ * The index of one policy's collectors in this process. The index is built again when the selector, the target or the ledger
  * changes. Otherwise, each decision updates the existing index.
  *
  * Invariant: the policy's claims in the ownership table are the collectors that the current index selects.
@@ -17,15 +17,15 @@ export class KeptMemberIndex {
   readonly #policy: string;
   #members: ClaimedMembers | undefined;
   /**
-   * Whether the selection, target or ledger of the policy has been replaced. The members are then not used for decisions. Until
-   * the next index is built, they observe changes and keep the claims.
+   * Whether the selector, target or ledger of the policy has been replaced since the index was built. An outdated index is not
+   * used for decisions, but keeps the policy's claims until the next index is built.
    */
   #isOutdated = false;
   /** Empty ledger for a policy whose rollout cannot begin. */
   #blank: Ledger | undefined;
 
   /**
-   * Creates the kept index of one policy.
+   * Creates the index of one policy's collectors.
    * @param policy Kubernetes uid of the policy
    */
   constructor(environment: Pick<PolicyEnvironment, 'clock' | 'settings'>, policy: string) {
@@ -33,12 +33,12 @@ export class KeptMemberIndex {
     this.#policy = policy;
   }
 
-  /** Index of members that the last decision used; undefined before the first decision. */
+  /** Index of collectors that the last decision used; undefined before the first decision. */
   get known(): PolicyMemberIndex | undefined {
     return this.#isOutdated ? undefined : this.#members?.index;
   }
 
-  /** Marks the index as outdated, so that the next decision builds a new index. */
+  /** Marks the index of collectors as outdated, so that the next decision builds a new index. */
   forget(): void {
     this.#isOutdated = true;
   }
@@ -48,7 +48,7 @@ export class KeptMemberIndex {
     this.#members?.place(id);
   }
 
-  /** Releases all claims and stops observing. Called when the policy was deleted or uses another account. */
+  /** Releases all claims and stops observing collectors. Called when the policy was deleted or uses another account. */
   close(): void {
     this.#members?.leave();
     this.#members = undefined;
@@ -81,8 +81,8 @@ export class KeptMemberIndex {
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
-    // The other policies claim new collectors before this policy, so that it does not take collectors that belong to
-    // them (U13).
+    // Before this policy claims new collectors, the other policies do so. Otherwise it could take collectors that belong to the
+    // other policies (U13).
     ownership.catchUp(policy);
     members.sync();
     ownership.announce();

@@ -54,8 +54,8 @@ export interface MemberInput {
   /** Whether the collector ran the target version in this rollout and was then seen at another version (U8). */
   readonly drifted: boolean;
   /**
-   * Whether the policy has stages but no stage takes the collector: it is no member of a started stage, and
-   * no later stage selects it.
+   * Whether the policy has stages but no stage takes the collector: no started stage has chosen the collector, and no later stage
+   * selects it.
    */
   readonly unstaged: boolean;
   /** Whether maintenance windows use the collector's time zone and the collector reports no readable time zone. */
@@ -78,11 +78,11 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   if (input.busyElsewhere) return 'inProgress';
   if (isNewer(row, context)) return 'newer';
   const ending = entry?.ending;
-  // A failed collector that reached the target later is no longer failed (U6). If this collector leaves the target again, it
-  // drifts.
+  // A failed collector that reached the target later is no longer failed (U6). If this collector leaves the target again, its
+  // state is `drifting`.
   if (entry && hasFailed(ending) && !input.drifted) {
-    // A dead collector already runs the target version, and the same upgrade could make it die again. So it counts as
-    // failed.
+    // A collector that stopped running at the target version counts as failed, because another upgrade to the same version could
+    // stop it again.
     if (ending?.kind === 'died') return 'failed';
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
   }
@@ -90,10 +90,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   return input.drifted || wasUpdated(ending, context) ? 'drifting' : 'pending';
 }
 
-/**
- * Whether a collector in this state can be upgraded or was upgraded. Only such collectors count as members of
- * a stage.
- */
+/** Whether a collector in this state can be upgraded or was upgraded. Only such collectors count for a stage. */
 export function isEligible(
   memberState: MemberState,
   { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>,
@@ -107,7 +104,7 @@ function wasUpdated(ending: Ending | undefined, { targetVersion }: MemberContext
   return (ending?.kind === 'updated' || ending?.kind === 'left') && ending.toVersion === targetVersion;
 }
 
-/** Whether the collector was rolled back to its former version. */
+/** Whether the collector runs its former version again because it was rolled back. */
 function isBack({ ending }: Entry, { targetVersion }: MemberContext): boolean {
   return ending?.kind === 'updated' && ending.toVersion !== targetVersion;
 }
@@ -134,8 +131,8 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
 }
 
 /**
- * Whether no listing can show the collector for which the policy waits. If the service offers a single build, no list
- * shows the collectors that run that build (U7).
+ * Whether the policy waits for a collector that no listing can show. If the service offers a single build, no list shows the
+ * collectors that run that build (U7).
  */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
   const ending = entry?.ending;
@@ -144,8 +141,8 @@ function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext
 
 function isUpdated(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
   if (row?.collector.collectorVersion === context.targetVersion) {
-    // A collector that died and is alive again counts as updated. The age of the listing row is not
-    // checked, because the row that shows the death may be as old as the recorded death.
+    // A collector that stopped running and is alive again counts as updated. The age of the listing row is not compared, because
+    // the row that showed the collector as stopped may be as old as the recorded end.
     if (ending?.kind === 'died') return row.collector.alive !== false;
     // Only a listing row that was read after the failure can show that the collector reached the
     // target.

@@ -1,5 +1,5 @@
 /**
- * Ledger changes of a decision that are not stored yet. They form a layer over the ledger and the index of members, which stay
+ * Ledger changes of a decision that are not stored yet. They form a layer over the ledger and the index of collectors, which stay
  * unchanged until the changes are stored. So `decide` has no side effects, and a failed write needs no undo.
  */
 import {
@@ -19,10 +19,7 @@ export class PendingChanges {
   readonly #ledger: Ledger;
   readonly #memberIndex: PolicyMemberIndex;
   readonly #changes = new Map<string, Entry | undefined>();
-  /**
-   * Changes of the tallies (counters of ended and failed attempts), by the index of the stage; key undefined for the whole
-   * rollout.
-   */
+  /** Changes of the counts of ended and failed attempts, by the index of the stage; key undefined for the whole rollout. */
   readonly #tallies = new Map<number | undefined, Tally>();
   /** Indexes of the stages in which an upgrade succeeded. */
   readonly #upgraded = new Set<number | undefined>();
@@ -53,7 +50,7 @@ export class PendingChanges {
     return count;
   }
 
-  /** All ledger entries with the pending changes applied. The result is the same after the changes were stored. */
+  /** All ledger entries with the pending changes applied. After the changes were stored, the result is the same. */
   *entries(): IterableIterator<Entry> {
     for (const entry of this.#ledger.entries()) if (!this.#changes.has(entry.collectorId)) yield entry;
     for (const entry of this.#changes.values()) if (entry) yield entry;
@@ -66,8 +63,8 @@ export class PendingChanges {
   }
 
   /**
-   * State of a member with the pending changes applied; undefined for a collector that is not a member, or is not a member any
-   * more when these changes are stored.
+   * State of a collector with the pending changes applied; undefined for a collector that the policy does not have, or no longer
+   * has when these changes are stored.
    */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;
@@ -78,8 +75,8 @@ export class PendingChanges {
   }
 
   /**
-   * Adds ended attempts to the tally (counter of ended and failed attempts) of the rollout and, if a stage is given, of the
-   * stage. A change without a failure means that an upgrade succeeded.
+   * Adds ended attempts to the counts of the rollout and, if a stage is given, of the stage. An ended attempt without a failure
+   * is an upgrade that succeeded.
    */
   count(stage: number | undefined, change: Tally): void {
     if (change.finished >= 0 && change.failed <= 0) this.#upgraded.add(stage);
@@ -101,7 +98,7 @@ export class PendingChanges {
     return { ...header, tally: { ...header.tally, ...addTally(header.tally, change) }, ...(stages && { stages }) };
   }
 
-  /** Collectors among which a stage may choose its members: all that no started stage has chosen. */
+  /** Collectors from which a stage may choose: all that no started stage has chosen. */
   *candidates(): IterableIterator<StageCandidate> {
     for (const { id, collector } of this.#memberIndex.unlisted()) {
       const memberState = this.stateOf(id);
@@ -121,7 +118,7 @@ export class PendingChanges {
     for (const id of this.#changes.keys()) {
       if (!isIn(id)) continue;
       const before = this.#memberIndex.member(id)?.memberState;
-      // A collector that is not yet a member is not included in the number of the policy's members.
+      // The number of the policy's collectors does not include this collector yet.
       if (before === undefined) continue;
       counts[before]--;
       const after = this.stateOf(id);
@@ -130,7 +127,7 @@ export class PendingChanges {
     return counts;
   }
 
-  /** Number of members of the policy after this decision. */
+  /** Number of collectors of the policy after this decision. */
   get matched(): number {
     let leaving = 0;
     for (const id of this.#changes.keys()) {

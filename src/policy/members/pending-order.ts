@@ -1,7 +1,7 @@
 /**
- * Order in which pending members of a policy are upgraded: by stage, then by the strategy; collectors of the same version follow
- * the order of the service's list (U9). The members are sorted once. They are sorted again when the stages, the strategy or the
- * list change, and not after each upgrade.
+ * Order in which the pending collectors of a policy are upgraded: by stage, then by the strategy. Collectors of the same version
+ * follow the order of the service's list (U9). The collectors are sorted once. They are sorted again when the stages, the
+ * strategy or the list change, and not after each upgrade.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -12,7 +12,7 @@ import type { MemberState } from './member-state.ts';
 
 type Order = CollectorVersionPolicySpec['strategy']['order'];
 
-/** Pending member of a policy with its sort keys. */
+/** Collector that waits for its upgrade, with the keys by which it is sorted. */
 export interface PendingMember {
   readonly id: string;
   readonly stage: number;
@@ -23,7 +23,7 @@ export interface PendingMember {
   readonly place: number;
 }
 
-/** Present state and stage of a member, which may have changed since the members were sorted. */
+/** Present state and stage of a collector, which may have changed since the collectors were sorted. */
 interface Ordered {
   readonly memberState: MemberState;
   readonly stage: number;
@@ -32,7 +32,7 @@ interface Ordered {
 export class PendingOrder {
   readonly #sorted: readonly PendingMember[];
   #start = 0;
-  /** Collectors that became pending again after the members were sorted. */
+  /** Collectors that became pending again after the pending collectors were sorted. */
   readonly #returned = new SparseSet<string>();
 
   constructor(members: readonly PendingMember[], order: Order) {
@@ -68,7 +68,7 @@ export class PendingOrder {
   }
 }
 
-/** Member with the place of its version in the order of the strategy. */
+/** Pending collector with the place of its version in the order of the strategy. */
 type Ranked = PendingMember & { readonly rank: number };
 
 function comparePlaces(left: Ranked, right: Ranked): number {

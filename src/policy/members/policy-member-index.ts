@@ -1,8 +1,8 @@
 /**
- * Index of the members of a policy and their states, derived from listing, ledger and ownership. After a change, only the
- * affected members are updated, so the cost of a rollout grows linearly with the number of its collectors.
+ * Index of a policy's collectors and their states, derived from listing, ledger and ownership. After a change, only the affected
+ * collectors are updated, so the cost of a rollout grows linearly with the number of its collectors.
  *
- * Invariant: `counts` equals the result of computing the state of every member again (checked by a property test).
+ * Invariant: `counts` equals the result of computing the state of every collector again (checked by a property test).
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -35,57 +35,57 @@ export interface MemberIndexOptions {
 
 export interface Member {
   readonly memberState: MemberState;
-  /** Version under which the member is counted in `versions`; undefined when no listing shows the version. */
+  /** Version under which `versions` counts the collector; undefined when no listing shows the version. */
   readonly version: string | undefined;
-  /** Whether the policy's selection matches the collector; false for a member that is kept only while its attempt is open. */
+  /**
+   * Whether the policy's selector matches the collector. False for a collector that the policy keeps only until its open attempt
+   * has ended.
+   */
   readonly selected: boolean;
   readonly stage: number;
 }
 
 /**
- * Reason why a collector is a member of the policy.
- * - `selected`: the policy's selection matches the collector.
- * - `kept`: the collector is a member only while its attempt is open.
- * - `none`: the collector is not a member.
+ * Reason why a policy has a collector.
+ * - `selected`: the policy's selector matches the collector.
+ * - `kept`: the policy has the collector only until its open attempt has ended.
+ * - `none`: the policy does not have the collector.
  */
 export type Membership = 'selected' | 'kept' | 'none';
 
-/**
- * States for which the index keeps a list of members. It keeps no list for the large groups `updated` and
- * `pending`.
- */
+/** States for which the index keeps a list of collectors. It keeps no list for the large groups `updated` and `pending`. */
 type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
 
 export class PolicyMemberIndex {
   readonly #options: MemberIndexOptions;
-  /** Whether the policy's selection matches a collector. */
+  /** Whether the policy's selector and exclusions match a collector. */
   readonly matches: Matcher;
   readonly context: MemberContext;
-  /** Name of the selection; two different selections have different names. */
+  /** Name of the policy's selector and exclusions; another selector has another name. */
   readonly selection: string;
-  /** Whether the attempts in the ledger were made for another selection than the current one. */
+  /** Whether the attempts in the ledger were made for another selector than the current one. */
   readonly isReselected: boolean;
   readonly #members = new Map<string, Member>();
   readonly #counts: MutableCounts = emptyCounts();
   readonly #opensByCollector: boolean;
   readonly #zones = new SparseSet<string>();
-  /** Number of members in each state, by the index of their stage. Empty for a policy without stages. */
+  /** Number of collectors in each state, by the index of their stage. Empty for a policy without stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
   /** For each stage that has not started, whether it may choose a collector. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Stage index for collectors that no started stage has as members. */
+  /** Stage index for collectors that no started stage has chosen. */
   #unlisted = noStage;
   /** Number of started stages when the index was last updated. */
   #started = -1;
-  /**
-   * Sorted pending members; undefined until the order is needed, and again after a change of the stages or
-   * the list.
-   */
+  /** Sorted pending collectors; undefined until the order is needed, and again after a change of the stages or the list. */
   #order: PendingOrder | undefined;
-  /** Revision of the service's list to which the sorted members belong. */
+  /** Revision of the service's list by which the pending collectors were sorted. */
   #orderRevision = -1;
   readonly #listed = new SparseSets<ListedState | RowNote, string>();
-  /** Members that left the target version, each with the send time of the first listing that shows the other version. */
+  /**
+   * Collectors that left the target version. The value is the send time, in monotonic ms, of the first listing that shows the
+   * other version.
+   */
   readonly #drifts = new SparseMap<string, number>();
 
   constructor(options: MemberIndexOptions) {
@@ -113,7 +113,7 @@ export class PolicyMemberIndex {
     return this.#members.size;
   }
 
-  /** State, version and stage of a member; undefined for a collector that is not a member. */
+  /** State, version and stage of a collector; undefined for a collector that the policy does not have. */
   member(id: string): Member | undefined {
     return this.#members.get(id);
   }
@@ -122,25 +122,25 @@ export class PolicyMemberIndex {
     return this.#members.keys();
   }
 
-  /** Number of members by version, as listings show it. */
+  /** Number of the policy's collectors by version, as listings show it. */
   countVersions(): Map<string, number> {
     return countVersions(this.#members.values(), ({ version }) => version);
   }
 
-  /** Time zones of the members, when maintenance windows use them. */
+  /** Time zones of the policy's collectors, when maintenance windows use them. */
   timeZones(): Iterable<string> {
     return this.#zones;
   }
 
-  /** Members whose state may change although their listing row, ledger entry and owner stay the same. */
+  /** Collectors whose state may change although their listing row, ledger entry and owner stay the same. */
   unsettled(): readonly string[] {
-    // A newer sign of life does not count as a change of a row, but it ends the state `offline`.
+    // A newer sign of life is not reported as a change of the listing row, but it ends the state `offline`.
     return [...this.members('offline'), ...this.members('contradicted')];
   }
 
   /**
-   * Whether the next sweep may change the state of a member although its row stays the same. The sweep may show a newer sign of
-   * life, or may be the first one after the end of an attempt.
+   * Whether the next sweep may change the state of a collector although its listing row stays the same. The sweep may show a
+   * newer sign of life, or may be the first one after the end of an attempt.
    */
   get awaitsSweep(): boolean {
     if (this.members('contradicted').size > 0) return true;
@@ -151,8 +151,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Reason why a collector is a member: the policy's selection matches it, or its attempt is open. This is a pure
-   * query.
+   * Reason why the policy has a collector: its selector matches the collector, or an attempt of the collector is open. The index
+   * stays unchanged.
    */
   membershipOf(id: string): Membership {
     const { listing, ledger } = this.#options;
@@ -188,8 +188,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Evaluates members again after the stages changed: a stage has started, or a retry has removed a
-   * started stage. Other members keep their state.
+   * Evaluates collectors again after the stages changed: a stage has started, or a retry has removed a started stage. Collectors
+   * of other stages keep their state.
    */
   noteStages(): void {
     const { spec, ledger } = this.#options;
@@ -220,7 +220,7 @@ export class PolicyMemberIndex {
     return this.#stageOf(id) === laterStage && !this.#takers.some((takes) => takes(row));
   }
 
-  /** State that a member would have if this were its ledger entry. The index is not changed. */
+  /** State that a collector would have if this were its ledger entry. The index is not changed. */
   stateOf(id: string, entry: Entry | undefined): MemberState {
     return memberStateOf(this.#input(id, entry), this.context);
   }
@@ -233,14 +233,14 @@ export class PolicyMemberIndex {
     return this.#options.listing.row(id);
   }
 
-  /** Members in this state, or about which listing rows have shown this fact. */
+  /** Collectors in this state, or about which listing rows have shown this fact. */
   members(label: ListedState | RowNote): SetView<string> {
     return this.#listed.get(label);
   }
 
   /**
-   * Index of the started stage of a member. The value is `laterStage` when no started stage has the member, and `noStage` for a
-   * policy without stages.
+   * Index of the started stage of a collector. The value is `laterStage` when no started stage has chosen the collector, and
+   * `noStage` for a policy without stages.
    */
   stageOf(id: string): number {
     return this.#members.get(id)?.stage ?? noStage;
@@ -250,7 +250,7 @@ export class PolicyMemberIndex {
     return this.#stageCounts.get(stage) ?? emptyCounts();
   }
 
-  /** Members of the policy that no started stage has chosen. */
+  /** Collectors of the policy that no started stage has chosen. */
   *unlisted(): IterableIterator<Pick<StageCandidate, 'id' | 'collector'>> {
     const { ledger, listing } = this.#options;
     for (const id of this.#members.keys()) {
@@ -259,14 +259,14 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Monotonic time in ms of the first listing that shows the collector at another version than the
-   * target; undefined when it has not left the target.
+   * Monotonic time in ms of the first listing that shows the collector at another version than the target; undefined when the
+   * collector has not left the target.
    */
   driftingSinceMs(id: string): number | undefined {
     return this.#drifts.get(id);
   }
 
-  /** Pending members of all stages up to this one, in the order of their upgrades (`pending-order.ts`). */
+  /** Pending collectors of all stages up to this one, in the order of their upgrades (`pending-order.ts`). */
   *pending(lastStage = Infinity): IterableIterator<string> {
     const revision = this.#options.listing.orderRevision();
     if (!this.#order || revision !== this.#orderRevision) this.#order = this.#sort();
@@ -289,9 +289,9 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether the policy selects a collector. If this rollout has an attempt for the collector, it stays selected when its own
-   * fields change (U12). It is excluded only when the policy's selection changes and would not have matched the collector before
-   * the attempt either.
+   * Whether the policy selects a collector. If this rollout has an attempt for the collector, the collector stays selected when
+   * its own fields change (U12). The collector is excluded only when the policy's selector changes and would not have matched the
+   * collector before the attempt either.
    */
   #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
     if (this.matches(collector)) return true;
@@ -301,8 +301,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether a collector without a listing row is a member. It is one while its attempt is open, and when listings cannot show
-   * collectors at the target version (U7). Otherwise the collector no longer exists.
+   * Whether the policy has a collector that no listing row shows. The policy has it while its attempt is open, and when listings
+   * cannot show collectors at the target version (U7). Otherwise the collector no longer exists.
    */
   #isUnseenMember(entry: Entry | undefined): boolean {
     if (!entry) return false;
@@ -345,7 +345,7 @@ export class PolicyMemberIndex {
     for (const note of rowNotes) this.#listed.put(note, id, false);
   }
 
-  /** Adds a member to the counts and lists of its state, or removes it from them. */
+  /** Adds a collector to the counts and lists of its state, or removes it from them. */
   #count(id: string, { memberState, stage }: Member, change: 1 | -1): void {
     this.#counts[memberState] += change;
     if (stage !== noStage) {

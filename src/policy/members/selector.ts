@@ -18,7 +18,7 @@ import type { Collector } from '../../service/collectors/upgrade-service.ts';
 
 export type Matcher = (collector: Collector) => boolean;
 
-/** Compiles a function that matches collectors which are selected and not excluded. */
+/** Compiles a selector and its exclusions into a function that decides whether a collector is selected and not excluded. */
 export function compileSelection(selector: CollectorSelector, exclude: readonly CollectorSelector[] = []): Matcher {
   const included = compileSelector(selector);
   const excluded = exclude.map(compileSelector);
@@ -26,8 +26,8 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
 }
 
 /**
- * Returns a condition on one field that every matching collector meets, so that only collectors that meet it must be compared with
- * the selector. The most selective field is used. Undefined if no field restricts the selector.
+ * Returns a condition on one field that every matching collector meets. Only collectors that meet the condition must be compared
+ * with the whole selector, which saves time. The most selective field is used. Undefined if no field restricts the selector.
  */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
@@ -48,7 +48,7 @@ function anchorOn(key: string, texts: readonly string[]): Anchor {
   return { field: key as SelectorField, texts, prefixes: [] };
 }
 
-/** Condition on the name. The prefix of a pattern is the text before its first wildcard. */
+/** Condition on the name of a collector. For a pattern, the name must begin with the text before the first wildcard. */
 function anchorOnNames(patterns: readonly string[]): Anchor {
   const isGlob = (pattern: string) => /[*?]/.test(pattern);
   return {
@@ -58,7 +58,7 @@ function anchorOnNames(patterns: readonly string[]): Anchor {
   };
 }
 
-/** Returns a short name (digest) of a selection. Another name shows that the selection has changed. */
+/** Returns the digest of a policy's selector and exclusions. Another digest shows that they have changed. */
 export function nameSelection({
   selector,
   exclude = [],

@@ -31,10 +31,7 @@ export function outstanding(counts: Counts): number {
   return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
 }
 
-/**
- * Counts of collectors by state, corrected for attempts that were withdrawn because their POSTs
- * were never sent.
- */
+/** Counts of collectors by state after the withdrawal of attempts whose POSTs were never sent. */
 export function withdrawn(counts: Counts, unsent: number): Counts {
   const leaving = Math.min(unsent, counts.inProgress);
   return { ...counts, inProgress: counts.inProgress - leaving, pending: counts.pending + leaving };
