@@ -67,8 +67,8 @@ export interface Destination {
   remove(name: string): Promise<void>;
 
   /**
-   * Removes unfinished uploads in a folder and its subfolders, also uploads of other processes (E15), and returns their number. A removed
-   * upload that was still running fails with `destination.lost`. Its interval is then searched again, so no data is lost.
+   * Removes unfinished uploads in a folder and its subfolders, also uploads of other processes (E15), and returns their number. If a
+   * removed upload was still running, it fails with `destination.lost`, and its interval is searched again, so no data is lost.
    */
   abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number>;
 

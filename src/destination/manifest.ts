@@ -1,5 +1,5 @@
 /**
- * Manifest of an export: its identity, its intervals, and the data files that belong to it. It is written once, when commit records cover
+ * Manifest of an export: the export's identity, its intervals, and its data files. The manifest is written once, when commit records cover
  * the whole time range (E3).
  *
  * Invariant: the bytes of a manifest depend only on the export, its commit records and its digest verdicts. A manifest lists only files

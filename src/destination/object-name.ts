@@ -6,10 +6,7 @@
  */
 import { destinationError } from './destination-error.ts';
 
-/**
- * Maximum length in bytes of a part of an object name between slashes, as file systems limit it, and of a whole name, as object stores
- * limit it. Both count bytes of UTF-8.
- */
+/** Maximum length of a segment (the part of a name between slashes) in file systems, and of a whole name in object stores, in bytes of UTF-8. */
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 

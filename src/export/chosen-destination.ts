@@ -22,7 +22,7 @@ import type { ExportPlaces } from './export-settings.ts';
 
 export interface ChosenDestination {
   readonly settings: DestinationSettings;
-  /** Hash of the destination's settings and credentials. It changes whenever they change, and reveals none of them. */
+  /** Hash of the destination's settings and credentials. The hash changes with each of these values, and reveals none of them. */
   readonly fingerprint: string;
 }
 

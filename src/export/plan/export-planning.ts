@@ -272,7 +272,8 @@ class RangePlanning {
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
-      // One row less than found counts: the oldest row found then lies before the newest segment and proves that this segment is complete.
+      // The newest segment gets one row less than the search found. The oldest row found then lies before this segment, and proves that the
+      // segment is complete.
       const foundRows = progress.messageCount - 1;
       const most = Math.ceil(receiptRatio * limit);
       const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };

@@ -315,8 +315,8 @@ export class IntervalSearch implements RunningSearch {
    */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
-    // The limit of scanned bytes is checked before the searches by id start. They would otherwise run until the next decision about the
-    // export.
+    // The limit of scanned bytes is checked before the searches by id start. These searches would otherwise run until the next decision
+    // about the export.
     if (this.#tools.isScannedOut()) this.stop('MaxBytesScanned');
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);

@@ -122,8 +122,8 @@ export type SearchOutcome =
   | { readonly kind: 'stopped'; readonly reason: StopReason };
 
 /**
- * Finds fields that the user selected (`output.fields`) but that no page described (2.4). They are usually misspelled, and their columns
- * would be empty. The result is only shown to users. Nothing is reported for a service that does not describe its fields.
+ * Finds fields that the user selected (`output.fields`) but that no page described (2.4). Such fields are usually misspelled, and their
+ * columns would be empty. The result is only shown to users. Nothing is reported for a service that does not describe its fields.
  */
 export class ChosenFields {
   /** Selected field names that no page has described yet, by name without regard to case. */

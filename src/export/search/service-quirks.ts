@@ -7,8 +7,8 @@ import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * Factor by which the next search is expected to be shorter, if the last search had already ended at its first status request. Its true
- * duration is then shorter than measured, by an unknown time.
+ * Factor by which the next search is expected to be shorter, if the last search had already ended at its first status request. The true
+ * duration of the last search is then shorter than measured, by an unknown time.
  */
 const soonerRatio = 0.99;
 

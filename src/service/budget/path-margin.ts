@@ -129,10 +129,7 @@ export class PathMargin {
     return baseline && quickestMs(baseline);
   }
 
-  /**
-   * Records an answer with 429. It shows that the service has counted more requests in one second
-   * than this process expected.
-   */
+  /** Records an answer with 429, which shows that the service has counted more requests in one second than this process expected. */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.mostMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
   }

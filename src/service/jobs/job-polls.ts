@@ -148,8 +148,8 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // After a spurious 401, an older status request may be sent again while a newer one waits in the queue. Then the newer one
-    // must stay there.
+    // After a spurious 401, an older status request may be sent again while a newer one waits in the queue. The newer one must then stay in
+    // the queue.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

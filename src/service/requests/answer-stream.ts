@@ -19,8 +19,8 @@ const silenceMs = 10_000;
 const heldUpMs = 5_000;
 
 /**
- * Reads the body of a successful answer as a stream. Its sink throws a `DecodeError` for invalid data; its other errors
- * reach the caller unchanged.
+ * Reads the body of a successful answer as a stream. The sink throws a `DecodeError` for invalid data. All other errors of the sink reach
+ * the caller unchanged.
  */
 export interface Streaming<T> {
   begin(): BodySink<T>;
