@@ -1,7 +1,16 @@
 /** `npm run bench -- export`: requests, CPU time and memory of exports, each next to its target. */
 import { type CommandFigures, commandSection, measureCommand } from './export/command.ts';
 import type { FileRunFigures } from './export/file-runs.ts';
-import { comparedSection, compareFiles, type LargeFigures, largeSections, measureLarge } from './export/files.ts';
+import {
+  comparedSection,
+  compareFiles,
+  type LargeFigures,
+  largeSections,
+  measureLarge,
+  measurePartitions,
+  type PartitionFigures,
+  partitionsSection,
+} from './export/files.ts';
 import { type ExportRequestFigures, exportRequestsSection, measureExportRequests } from './export/requests.ts';
 import { renderSections, type Section } from './figures.ts';
 import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
@@ -16,11 +25,12 @@ export interface ExportBenchOptions {
 export interface ExportReport extends Machine {
   readonly requests?: readonly ExportRequestFigures[];
   readonly compared?: readonly FileRunFigures[];
+  readonly partitions?: PartitionFigures;
   readonly large?: LargeFigures;
   readonly command?: readonly CommandFigures[];
 }
 
-const parts = ['requests', 'compared', 'large', 'command'] as const;
+const parts = ['requests', 'compared', 'partitions', 'large', 'command'] as const;
 
 export async function benchExport({ quick, json, only }: ExportBenchOptions): Promise<void> {
   const wants = wantedParts(parts, only);
@@ -29,16 +39,18 @@ export async function benchExport({ quick, json, only }: ExportBenchOptions): Pr
     ...thisMachine(),
     ...(wants('requests') ? { requests: await measureExportRequests() } : {}),
     ...(wants('compared') ? { compared: await compareFiles(quick) } : {}),
+    ...(wants('partitions') ? { partitions: await measurePartitions(quick) } : {}),
     ...(wants('large') ? { large: await measureLarge(quick) } : {}),
     ...(wants('command') ? { command: await measureCommand(quick) } : {}),
   };
   console.log(json ? JSON.stringify(report, undefined, 2) : render(report));
 }
 
-function render({ requests, compared, large, command, ...machine }: ExportReport): string {
+function render({ requests, compared, partitions, large, command, ...machine }: ExportReport): string {
   const sections: Section[] = [];
   if (requests) sections.push(exportRequestsSection(requests));
   if (compared) sections.push(comparedSection(compared));
+  if (partitions) sections.push(partitionsSection(partitions));
   if (large) sections.push(...largeSections(large));
   if (command) sections.push(commandSection(command));
   return `${renderSections(sections)}\n\n${machineLine(machine)}`;

@@ -22,7 +22,8 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
   export      requests of an export of a million messages; speed and memory of writing files, compared with simple user code; takes a
               quarter of an hour
                 --quick   few messages and no repetitions
-                --only    parts: requests, compared (with simple user code), large (ten million messages, and pages of 100 MB)
+                --only    parts: requests, compared (with simple user code), partitions (by hour), large (ten million messages,
+                          and pages of 100 MB)
                 --json    one JSON document instead of tables
   many        cost of thousands of resources without work: a restart, memory, first statuses, a minute at rest
                 --resources N  number of resources of each population; default 10000

@@ -24,6 +24,7 @@ export interface ExportOrder extends Ready {
   readonly toMs: number;
   readonly format: 'NDJSON' | 'CSV' | 'Parquet';
   readonly compression: Compression;
+  readonly partitionBy?: 'Hour';
   /** Directory to which the export writes its files. */
   readonly directory: string;
 }
@@ -70,7 +71,7 @@ async function exportAll(order: ExportOrder): Promise<void> {
   await client.close();
 }
 
-function taskOf({ query, fromMs, toMs, format, compression, baseURL }: ExportOrder): ExportTask {
+function taskOf({ query, fromMs, toMs, format, compression, partitionBy, baseURL }: ExportOrder): ExportTask {
   const task = exportTask(
     {
       name: 'bench',
@@ -85,6 +86,7 @@ function taskOf({ query, fromMs, toMs, format, compression, baseURL }: ExportOrd
         fields: [],
         maxPartBytes: 2 ** 28,
         csv: { formulaGuard: true },
+        ...(partitionBy ? { partitionBy } : {}),
       },
     },
     new URL(baseURL).host,

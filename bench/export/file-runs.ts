@@ -33,6 +33,8 @@ export interface FileRun {
   readonly way: Way;
   readonly format: ExportOrder['format'];
   readonly compression: Compression;
+  /** Division of the files by time. Absent for one folder. */
+  readonly partitionBy?: 'Hour';
 }
 
 export interface FileRunFigures extends FileRun, Corpus, ProcessFigures {
@@ -138,11 +140,15 @@ export class FileBench {
     }
   }
 
-  #orderOf({ way, format, compression }: FileRun, range: Range, directory: string): ExportOrder | PlainOrder {
+  #orderOf(
+    { way, format, compression, partitionBy }: FileRun,
+    range: Range,
+    directory: string,
+  ): ExportOrder | PlainOrder {
     const { baseURL, caFile, accessId, accessKey, controlURL } = this.#simulator;
     const order = { baseURL, accessId, accessKey, query: '*', ...range, compression };
     if (way === 'plain') return { ...order, file: path.join(directory, 'messages') };
-    return { ...order, caFile, controlURL, format, directory };
+    return { ...order, caFile, controlURL, format, directory, ...(partitionBy ? { partitionBy } : {}) };
   }
 }
 

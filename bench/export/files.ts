@@ -3,6 +3,9 @@ import type { Compression } from '../../src/output/compression.ts';
 import type { Line, Section } from '../figures.ts';
 import { type Corpus, FileBench, type FileRun, type FileRunFigures, workSeconds } from './file-runs.ts';
 
+/** Figures of two exports of the same messages: without partitions, then by hour. */
+export type PartitionFigures = readonly FileRunFigures[];
+
 export interface LargeFigures {
   readonly large: readonly FileRunFigures[];
   readonly largePages: readonly FileRunFigures[];
@@ -28,6 +31,15 @@ const largePageRuns: readonly FileRun[] = [
   { way: 'export', format: 'NDJSON', compression: gzip6 },
   { way: 'export', format: 'Parquet', compression: zstd3 },
 ];
+
+const partitionRuns: readonly FileRun[] = [
+  { way: 'export', format: 'NDJSON', compression: gzip1 },
+  { way: 'export', format: 'NDJSON', compression: gzip1, partitionBy: 'Hour' },
+  { way: 'export', format: 'Parquet', compression: zstd3 },
+  { way: 'export', format: 'Parquet', compression: zstd3, partitionBy: 'Hour' },
+];
+/** Minimum ratio of the speed with partitions to the speed without partitions. */
+const leastPartitionedRatio = 0.95;
 
 /**
  * Messages of the comparison. The number is not round, because an export repeats searches with a round number of rows, which looks like a
@@ -61,6 +73,12 @@ export async function measureLarge(quick: boolean): Promise<LargeFigures> {
   };
 }
 
+/** Messages of a month, so that an export by hour has 744 partitions of about 1,300 messages each. */
+export function measurePartitions(quick: boolean): Promise<PartitionFigures> {
+  const messages = quick ? 300_017 : 1_000_017;
+  return measure({ messages, kind: { madeUpBytes: 900 } }, partitionRuns, quick ? 2 : repetitions);
+}
+
 async function measure(corpus: Corpus, runs: readonly FileRun[], times: number): Promise<FileRunFigures[]> {
   const bench = await FileBench.start(corpus);
   try {
@@ -91,6 +109,24 @@ export function largeSections(figures: LargeFigures): Section[] {
       notes: ['Memory is the peak of the process, with one memory pool for all threads, as in the image.'],
     },
   ];
+}
+
+export function partitionsSection(figures: PartitionFigures): Section {
+  const before = (one: FileRunFigures, index: number) => (one.partitionBy ? figures[index - 1] : undefined);
+  return {
+    title: `${titleOf(figures)} of a month into files, by hour and without partitions`,
+    lines: figures.map((one, index) => partitionLine(one, before(one, index))),
+    notes: ['MB of pages per second of processor time; in brackets MB per second. Best of a few runs.'],
+  };
+}
+
+function partitionLine(one: FileRunFigures, whole: FileRunFigures | undefined): Line {
+  const measured = `${speedOf(one)}, files of ${one.filesMb.toFixed(0)} MB, ${one.peakResidentMb.toFixed(0)} MB of memory`;
+  if (!whole) return { what: nameOf(one), measured };
+  const ratio = workSeconds(whole) / workSeconds(one);
+  const what = `${nameOf(one)}, by hour`;
+  const target = `>= ${leastPartitionedRatio} times`;
+  return { what, measured: `${measured}: ${ratio.toFixed(2)} times`, target, met: ratio >= leastPartitionedRatio };
 }
 
 function titleOf([one]: readonly FileRunFigures[]): string {

@@ -12,6 +12,7 @@ import type {
   TimeRangeSpec,
 } from './generated/search-export.ts';
 import type { JsonPath } from './json-path.ts';
+import { partitionProblem } from './partition-check.ts';
 import { rewrittenField, rewrittenProblem } from './rewritten-field.ts';
 import { splittability } from './splittable.ts';
 import { clockChangesIn, readTimeRange, type TimeRange, type TimeRangeText } from './time-range.ts';
@@ -65,6 +66,8 @@ function* checkTimes(spec: WrittenSpec, wallMs: number | undefined): Generator<F
   for (const { member, problem, remedy } of clockChangesIn(text)) {
     yield warning([...path, member], 'Risky', { problem, remedy });
   }
+  const tooMany = partitionProblem(spec.output?.partitionBy ?? 'None', range);
+  if (tooMany) yield error(['spec', 'output', 'partitionBy'], 'Invalid', tooMany);
   if (wallMs !== undefined) yield* checkAgainstNow(spec, range, wallMs);
 }
 

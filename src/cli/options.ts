@@ -90,6 +90,7 @@ export interface ExportOptions extends StoreOptions, LogOptions {
   readonly to?: string;
   readonly format?: string;
   readonly compression?: string;
+  readonly partitionBy?: string;
   readonly [field: string]: unknown;
   /** Name of the export. With several exports in the manifests, it selects one of them. */
   readonly name?: string;

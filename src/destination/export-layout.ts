@@ -6,6 +6,7 @@
  * <name>/<fingerprint>/plan.json                                  first segments, written once (E2)
  * <name>/<fingerprint>/commits/000003-20261102T000000000Z.json    record of an interval (E3)
  * <name>/<fingerprint>/data/000003-20261102T000000000Z-001-w….gz  rows; only files in records count
+ * <name>/<fingerprint>/data/dt=2026-11-01/hour=13/…               rows of one partition, if the export has partitions
  * <name>/<fingerprint>/proofs/000001.json                         verdict of a digest round, written once (E6)
  * <name>/<fingerprint>/manifest.json                              written once, at the end
  * ```
@@ -110,14 +111,26 @@ export class ExportLayout {
 
 /**
  * Returns the name of a data file, relative to the export's folder. `part` counts the files of an interval from 1, and `writerToken` makes
- * the name unique.
+ * the name unique. `partition` is the folder of the file's partition, or '' if the export has none.
  */
 export function dataFileName(
-  file: { readonly segment: number; readonly toMs: number; readonly part: number; readonly writerToken: string },
+  file: {
+    readonly segment: number;
+    readonly toMs: number;
+    readonly part: number;
+    readonly writerToken: string;
+    readonly partition?: string;
+  },
   output: Pick<ExportOutput, 'format' | 'compression'>,
 ): string {
-  const { segment, toMs, part, writerToken } = file;
-  return `data/${key(segment, toMs)}-${String(part).padStart(3, '0')}-${writerToken}${extension(output)}`;
+  const { segment, toMs, part, writerToken, partition = '' } = file;
+  const folder = partition === '' ? 'data' : `data/${partition}`;
+  return `${folder}/${key(segment, toMs)}-${String(part).padStart(3, '0')}-${writerToken}${extension(output)}`;
+}
+
+/** Returns the folder of a data file's partition. The name is relative to the export's folder. Returns '' for a file in `data`. */
+export function partitionOf(name: string): string {
+  return name.split('/').slice(1, -1).join('/');
 }
 
 /** Extension of a data file. It does not name the compression of Parquet files, because they are compressed inside. */

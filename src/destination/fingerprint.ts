@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { canonicalText } from '../base/canonical-text.ts';
-import { boolean, choice, integer, list, moment, object, type Stored, text } from './stored-json.ts';
+import { boolean, choice, integer, list, moment, object, optional, type Stored, text } from './stored-json.ts';
 
 /** Version of the code that produces files. Raise it when the same settings produce other rows or bytes than before. */
 const generation = 1;
@@ -16,6 +16,8 @@ const exportOutput = object({
   fields: list(text()),
   maxPartBytes: integer(1),
   csv: object({ formulaGuard: boolean }),
+  /** Partition of each file. Absent if files are not divided by time, so that exports without partitions keep their fingerprint. */
+  partitionBy: optional(choice(['Day', 'Hour'])),
 });
 export type ExportOutput = Stored<typeof exportOutput>;
 
@@ -26,7 +28,7 @@ export const exportIdentity = object({
   /** Range `[fromMs, toMs)` of the export in milliseconds since the epoch. */
   fromMs: moment,
   toMs: moment,
-  /** Time zone in which functions of the query compute days and hours. */
+  /** Time zone of the days and hours in functions of the query and in names of partitions. */
   timeZone: text(),
   byReceiptTime: boolean,
   autoParsingMode: choice(['Manual', 'AutoParse']),

@@ -31,6 +31,8 @@ export type DifferenceKind =
   | 'sharedFile'
   /** The sizes or times of the messages in an interval's files differ from those in its commit record. */
   | 'figures'
+  /** A data file is in the folder of another partition than its messages. */
+  | 'partition'
   /** The proof in the manifest differs from the sums over its intervals, or contradicts the digest verdicts in the export's folder (E6). */
   | 'proof';
 

@@ -12,12 +12,13 @@ import { coverageOf } from './coverage.ts';
 import type { Destination } from './destination.ts';
 import { destinationError } from './destination-error.ts';
 import { type ComparableFigure, comparableFigures, type DigestVerdict, readVerdicts } from './digest-verdict.ts';
-import type { ExportLayout } from './export-layout.ts';
+import { type ExportLayout, partitionOf } from './export-layout.ts';
 import type { FileFigures } from './file-figures.ts';
 import { readContent } from './file-reader.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 import { contradictionsIn, type Difference, type DifferenceKind, isProofOf } from './manifest-check.ts';
+import { Partitions } from './partitions.ts';
 import { readPlan } from './plan-object.ts';
 import { possibleProofs } from './proof-range.ts';
 import { joinSlices, sliceFigureNames, summaryOf } from './slice-figures.ts';
@@ -70,7 +71,7 @@ export async function verifyExport(
   const read = { files: 0, rows: 0, bytes: 0 };
   for (const { file, sliceMs } of files) {
     const own = await readFile(destination, layout, file, { output: manifest.export.output, sliceMs });
-    differences.push(...own.differences);
+    differences.push(...own.differences, ...partitionDifferences(manifest.export, file, own.figures));
     if (own.figures) found.set(file.name, own.figures);
     read.files += own.exists ? 1 : 0;
     read.rows += own.rows;
@@ -181,6 +182,25 @@ async function strayFiles(
     strays.push({ kind: 'strayFile', where: layout.relative(name) });
   }
   return strays;
+}
+
+/**
+ * Compares the folder of a file with the times of its messages. Files without message times, and exports that divide their rows by
+ * receipt time, are not compared.
+ */
+function partitionDifferences(
+  { output, timeZone, byReceiptTime }: Manifest['export'],
+  { name }: CommittedFile,
+  figures: FileFigures | undefined,
+): readonly Difference[] {
+  const { partitionBy } = output;
+  const partition = partitionOf(name);
+  if (partitionBy === undefined) return partition === '' ? [] : [{ kind: 'partition', where: name }];
+  const { oldestMs, newestMs } = figures ?? {};
+  const timesMs = byReceiptTime ? [] : [oldestMs, newestMs].filter((timeMs) => timeMs !== undefined);
+  const partitions = new Partitions(partitionBy, timeZone);
+  const other = timesMs.map((timeMs) => partitions.folderOf(timeMs)).find((folder) => folder !== partition);
+  return other === undefined ? [] : [{ kind: 'partition', where: name, expected: other, found: partition }];
 }
 
 interface ReadFile {

@@ -1,45 +1,74 @@
 /**
- * Writes rows to a series of files (parts) of limited size. When a part is full, the next row opens another part, while the full part is
- * still being written. A row is never divided.
+ * Writes rows to a series of files (parts) of limited size. Each part belongs to one partition, such as an hour, and rows choose their
+ * partition. When a part is full, the next row of its partition opens another part, while the full part is still being written. A row is
+ * never divided.
  *
- * Invariant: no part is empty, and every row is in exactly one part.
+ * Rows usually arrive in order of time, so one or two partitions receive rows at a time. A part stays open for further rows of its
+ * partition until `maxOpenParts` parts are open. Then the part that has received no row for longest ends.
+ *
+ * Invariant: no part is empty, and every row is in exactly one part. At most `maxOpenParts` parts are open for rows.
  */
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
 import type { RawRow } from './row-encoder.ts';
 
+/** Maximum number of parts that are open for rows. An open part takes about 1 MB of memory, or 6 MB for Parquet. */
+export const maxOpenParts = 8;
+
+interface OpenPart {
+  /** Number of the part in the series. */
+  readonly index: number;
+  readonly partition: string;
+  readonly writer: PartWriter;
+}
+
 export class PartSeries {
-  readonly #optionsOf: (index: number) => PartOptions;
+  readonly #optionsOf: (index: number, partition: string) => PartOptions;
+  /** Summaries of the parts that have ended, by the number of the part. */
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
-  #current: PartWriter | undefined;
-  /** Promise for the end of the part (data file) that became full last. The promise is pending while that part is being written. */
-  #finishing: Promise<void> | undefined;
+  /** Parts that are open for rows, by partition. The part that received the latest row is the last one. */
+  readonly #open = new Map<string, OpenPart>();
+  /** Part that received the latest row. Undefined before the first row. */
+  #current: OpenPart | undefined;
+  #begun = 0;
+  /** Number of parts that have ended and are still being written. */
+  #finishing = 0;
+  /** Waiters for the end of a part that is being written. */
+  #finished: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  /** `optionsOf` returns the options of a part, and is called at the part's first row. Parts are numbered from 0. */
-  constructor(optionsOf: (index: number) => PartOptions) {
+  /**
+   * `optionsOf` returns the options of a part, and is called at the part's first row. Parts are numbered from 0, across all partitions.
+   */
+  constructor(optionsOf: (index: number, partition: string) => PartOptions) {
     this.#optionsOf = optionsOf;
   }
 
-  row(row: RawRow): void {
-    this.#open().row(row);
+  /** Writes a row to a part of its partition. Rows without a partition have the partition ''. */
+  row(row: RawRow, partition = ''): void {
+    this.#partOf(partition).row(row);
   }
 
   /**
    * Returns a promise if the caller should wait before it passes the next row (see `PartWriter.drained`). The caller also waits while two
-   * parts are being written and the next row would open a third.
+   * parts are being written and the next row would open a third, and while `maxOpenParts` ended parts are being written.
    */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
-    return this.#current?.drained() ?? (this.#current?.isFull ? this.#finishing : undefined);
+    const draining = this.#current?.writer.drained();
+    if (draining) return draining;
+    const mostFinishing = this.#current?.writer.isFull ? 1 : maxOpenParts;
+    if (this.#finishing < mostFinishing) return undefined;
+    this.#finished ??= Promise.withResolvers();
+    return this.#finished.promise;
   }
 
   /**
-   * Ends the series and returns its parts in order. The list is empty if there was no row. If a part fails, all parts are aborted, and the
-   * call rejects with the first error.
+   * Ends the series and returns its parts by number. The list is empty if there was no row. If a part fails, all parts are aborted, and
+   * the call rejects with the first error.
    */
   async end(): Promise<PartSummary[]> {
-    if (this.#current !== undefined) this.#endCurrent(this.#current);
+    for (const part of this.#open.values()) this.#endPart(part);
     try {
       return await Promise.all(this.#ended);
     } catch (error) {
@@ -53,33 +82,56 @@ export class PartSeries {
     await Promise.all([...this.#unfinished].map((part) => part.abort()));
   }
 
-  /** Returns the part that receives the next row, and opens it if necessary. */
-  #open(): PartWriter {
+  /** Returns the writer of the part that receives the next row of a partition, and opens a part if necessary. */
+  #partOf(partition: string): PartWriter {
     if (this.#failure) throw this.#failure.error;
-    if (this.#current?.isFull) this.#endCurrent(this.#current);
-    this.#current ??= this.#begin();
-    return this.#current;
+    if (this.#current?.partition !== partition) this.#current = this.#switchTo(partition);
+    if (this.#current.writer.isFull) {
+      this.#endPart(this.#current);
+      this.#current = this.#begin(partition);
+    }
+    return this.#current.writer;
   }
 
-  #begin(): PartWriter {
-    const part = new PartWriter(this.#optionsOf(this.#ended.length));
-    this.#unfinished.add(part);
+  /** Returns the open part of a partition as the latest one, or opens a part. */
+  #switchTo(partition: string): OpenPart {
+    const part = this.#open.get(partition);
+    if (!part) return this.#begin(partition);
+    this.#open.delete(partition);
+    this.#open.set(partition, part);
     return part;
   }
 
-  #endCurrent(part: PartWriter): void {
-    const ended = part.end();
-    this.#ended.push(ended);
-    this.#current = undefined;
-    const finishing = ended.then(
+  #begin(partition: string): OpenPart {
+    const [oldest] = this.#open.values();
+    if (oldest && this.#open.size === maxOpenParts) this.#endPart(oldest);
+    const index = this.#begun++;
+    const writer = new PartWriter(this.#optionsOf(index, partition));
+    const part = { index, partition, writer };
+    this.#unfinished.add(writer);
+    this.#open.set(partition, part);
+    return part;
+  }
+
+  #endPart({ index, partition, writer }: OpenPart): void {
+    const ended = writer.end();
+    this.#ended[index] = ended;
+    this.#open.delete(partition);
+    this.#finishing++;
+    const finished = () => {
+      this.#finishing--;
+      this.#finished?.resolve();
+      this.#finished = undefined;
+    };
+    ended.then(
       () => {
-        this.#unfinished.delete(part);
-        if (this.#finishing === finishing) this.#finishing = undefined;
+        this.#unfinished.delete(writer);
+        finished();
       },
       (error: unknown) => {
         this.#failure ??= { error };
+        finished();
       },
     );
-    this.#finishing = finishing;
   }
 }

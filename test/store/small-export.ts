@@ -1,6 +1,6 @@
 /**
  * A small export by the protocol (E2, E3) with generated rows instead of search jobs: one hour in two segments, each cut off once
- * at the row limit, with files large enough for multipart uploads. The export stops at each step until the test lets it continue.
+ * at the row limit, with files in a partition that are large enough for multipart uploads. The export stops at each step until the test lets it continue.
  */
 import { createHash } from 'node:crypto';
 import { LogfleetError } from '../../src/base/errors.ts';
@@ -10,6 +10,7 @@ import type { Destination } from '../../src/destination/destination.ts';
 import { dataFileName, ExportLayout } from '../../src/destination/export-layout.ts';
 import { type ExportIdentity, fingerprintOf } from '../../src/destination/fingerprint.ts';
 import { manifestOf, removeStrays, writeManifest } from '../../src/destination/manifest.ts';
+import { Partitions } from '../../src/destination/partitions.ts';
 import { type Segment, settlePlan } from '../../src/destination/plan-object.ts';
 import { listFiles } from '../../src/destination/recorded-files.ts';
 import type { Writer } from '../../src/destination/writer.ts';
@@ -30,7 +31,10 @@ export const identity: ExportIdentity = {
   autoParsingMode: 'Manual',
   results: 'Messages',
   requiresRawMessages: true,
-  output: { format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 10 ** 9, csv: { formulaGuard: true } },
+  output: {
+    ...{ format: 'NDJSON', compression: 'None', fields: [], maxPartBytes: 10 ** 9, csv: { formulaGuard: true } },
+    partitionBy: 'Hour',
+  },
 };
 export const layout = ExportLayout.of('small', fingerprintOf(identity));
 
@@ -90,7 +94,9 @@ async function exportInterval(
   { index, fromMs: segmentFromMs, toMs }: Segment,
 ): Promise<false> {
   const fromMs = Math.max(segmentFromMs, toMs - 20 * minuteMs);
-  const name = dataFileName({ segment: index, toMs, part: 1, writerToken: writer.newToken() }, identity.output);
+  const partition = new Partitions('Hour', identity.timeZone).folderOf(fromMs);
+  const file = { segment: index, toMs, part: 1, writerToken: writer.newToken(), partition };
+  const name = dataFileName(file, identity.output);
   const content = Buffer.from(
     Array.from({ length: rowsOfFile }, (_, row) => `{"row":${row + fromMs},"text":"${text}"}\n`).join(''),
   );
@@ -105,10 +111,10 @@ async function exportInterval(
   }
   await at('finished');
   const sha256 = createHash('sha256').update(content).digest('hex');
-  const file = { name, rows: rowsOfFile, bytes: content.length, encodedBytes: content.length, misfits: 0, sha256 };
+  const committed = { name, rows: rowsOfFile, bytes: content.length, encodedBytes: content.length, misfits: 0, sha256 };
   const figures = { received: rowsOfFile, written: rowsOfFile, outside: 0, duplicates: 0, left: 0 };
   const count = { rows: rowsOfFile, source: 'Job' as const };
-  const record: CommitRecord = { segment: index, fromMs, toMs, ...figures, count, files: [file] };
+  const record: CommitRecord = { segment: index, fromMs, toMs, ...figures, count, files: [committed] };
   await commit(destination, layout, record);
   await at('committed');
   return false;

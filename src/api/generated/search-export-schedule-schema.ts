@@ -260,6 +260,15 @@ export const searchExportScheduleSchema: StructuralSchema = {
                         }
                       ]
                     },
+                    "partitionBy": {
+                      "type": "string",
+                      "enum": [
+                        "None",
+                        "Day",
+                        "Hour"
+                      ],
+                      "default": "None"
+                    },
                     "csv": {
                       "type": "object",
                       "example": {
@@ -540,7 +549,15 @@ export const searchExportScheduleSchema: StructuralSchema = {
                     }
                   ]
                 }
-              }
+              },
+              "x-kubernetes-validations": [
+                {
+                  "rule": "self.results == \"Messages\" || self.output.partitionBy == \"None\"",
+                  "fieldPath": ".output.partitionBy",
+                  "problem": "records have no time by which they could be divided",
+                  "remedy": "leave partitionBy out, or export Messages"
+                }
+              ]
             }
           }
         }

@@ -239,6 +239,15 @@ export const searchExportSchema: StructuralSchema = {
                 }
               ]
             },
+            "partitionBy": {
+              "type": "string",
+              "enum": [
+                "None",
+                "Day",
+                "Hour"
+              ],
+              "default": "None"
+            },
             "csv": {
               "type": "object",
               "example": {
@@ -541,6 +550,12 @@ export const searchExportSchema: StructuralSchema = {
         }
       },
       "x-kubernetes-validations": [
+        {
+          "rule": "self.results == \"Messages\" || self.output.partitionBy == \"None\"",
+          "fieldPath": ".output.partitionBy",
+          "problem": "records have no time by which they could be divided",
+          "remedy": "leave partitionBy out, or export Messages"
+        },
         {
           "rule": "(has(self.requiresRawMessages) ? self.requiresRawMessages : self.results == \"Messages\") == (has(oldSelf.requiresRawMessages) ? oldSelf.requiresRawMessages : oldSelf.results == \"Messages\") || self.results != oldSelf.results",
           "fieldPath": ".requiresRawMessages",

@@ -138,6 +138,13 @@ export interface OutputSpec {
    * file begins. A file can be slightly larger, since rows are not split.
    */
   readonly maxPartSize: string;
+  /**
+   * Division of the data files by time. `Day` writes to `data/dt=2026-11-01/` and `Hour` to
+   * `data/dt=2026-11-01/hour=13/`, so that DuckDB, Athena, Trino and Spark read only the days and hours that a query
+   * needs. Days and hours are those of `timeRange.timeZone`. The time of a row is its `_messagetime`, or its
+   * `_receipttime` with `byReceiptTime`. The range may have at most 9,000 partitions.
+   */
+  readonly partitionBy: 'None' | 'Day' | 'Hour';
   /** Settings that apply only to CSV. */
   readonly csv?: CsvSpec;
 }

@@ -92,8 +92,11 @@ export function flagManifest(
   return { source: { name: flagSource, text: JSON.stringify(document) }, volumes };
 }
 
-/** Throws a `UsageError` for output formats and compressions that cannot be written to stdout. */
-function refuseForStdout({ format, compression }: ExportOptions): void {
+/** Throws a `UsageError` for formats, compressions and partitions that cannot be written to stdout. */
+function refuseForStdout({ format, compression, partitionBy }: ExportOptions): void {
+  if (partitionBy !== undefined && partitionBy !== 'None') {
+    throw new UsageError('rows on stdout have no folders: remove --partition-by, or write -o DIR');
+  }
   if (format === 'Parquet') {
     const advice = 'write -o DIR, or another --format';
     throw new UsageError(`Parquet cannot go to stdout, since it is read from its end: ${advice}`);

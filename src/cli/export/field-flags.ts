@@ -64,6 +64,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   choice('output.compression', '<how>', 'Compression of the files; none with -o -', ['None', 'Gzip', 'Zstd'], 'Gzip'),
   field('output.fields', '<a,b>', 'Fields to write, in this order (default: all).', nameList),
   field('output.maxPartSize', '<size>', 'Maximum size of a file (default: 256Mi).'),
+  choice('output.partitionBy', '<period>', 'Folders of the files by time; None with -o -', ['None', 'Day', 'Hour']),
   field('parallelism', '<n>', 'Maximum number of search jobs at once (default: 4).', wholeNumber),
   field('limits.maxMessages', '<n>', 'Start no further search after this number of rows.', wholeNumber),
   field('limits.maxBytesScanned', '<size>', 'Start no further search after this number of scanned bytes, such as 1Ti.'),

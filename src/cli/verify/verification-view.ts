@@ -96,6 +96,7 @@ const against: { readonly [K in DifferenceKind]: Check['name'] } = {
   sha256: 'checksums',
   record: 'folder',
   strayFile: 'folder',
+  partition: 'folder',
 };
 
 function checksOf(verification: Verification): readonly Check[] {
@@ -232,6 +233,8 @@ const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference
   sha256: ({ where, expected, found }) => `${where} has the SHA-256 ${found} instead of ${expected}`,
   rows: ({ where, expected, found }) => `${where} has ${found} rows instead of ${expected}`,
   unreadable: ({ where, found }) => `${where} cannot be read: ${found}`,
+  partition: ({ where, expected }) =>
+    `${where} has messages of ${expected ? `the partition ${expected}` : 'no partition'}`,
   strayFile: ({ where }) => `${where} is not in the manifest`,
   figures: ({ where, expected, found }) =>
     `the messages in the files have ${where} = ${found}, but their record has ${expected}`,

@@ -5,6 +5,7 @@
  * This file knows neither the destination nor anything that is learned during the export.
  */
 import type { Explanation } from '../../api/finding.ts';
+import { partitionProblem } from '../../api/partition-check.ts';
 import { rewrittenField, rewrittenProblem } from '../../api/rewritten-field.ts';
 import { splittability } from '../../api/splittable.ts';
 import { readTimeRange, type TimeRangeText } from '../../api/time-range.ts';
@@ -57,6 +58,8 @@ export interface RequestProblem extends Explanation {
 export function exportTask(request: ExportRequest, serviceHost: string): ExportTask | RequestProblem {
   const range = readTimeRange(request.timeRange);
   if ('problem' in range) return { ...range, member: `timeRange.${range.member}` };
+  const tooMany = partitionProblem(request.output.partitionBy ?? 'None', range);
+  if (tooMany) return { member: 'output.partitionBy', ...tooMany };
   const rewritten = request.results === 'Messages' ? rewrittenField(request.query) : undefined;
   if (rewritten !== undefined) return { member: 'query', ...rewrittenProblem(rewritten) };
   const { query, byReceiptTime, autoParsingMode, results, output } = request;

@@ -1,19 +1,23 @@
 /**
- * The files (parts) that a search writes for its interval, one after the other and with unique names. A file at the destination belongs to
- * the export only once a commit record names it (E3).
+ * The files (parts) that a search writes for its interval, with unique names. If the export has partitions, each file belongs to one of
+ * them. A file at the destination belongs to the export only once a commit record names it (E3).
  *
  * Invariant: discarded files are removed. If the destination refuses to remove a file, it is removed with other unneeded files once the
  * whole range is exported (E15).
  */
+import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import { type CommittedFile, maxFiles } from '../../destination/commit-record.ts';
 import { destinationError } from '../../destination/destination-error.ts';
 import { dataFileName } from '../../destination/export-layout.ts';
+import type { ExportIdentity } from '../../destination/fingerprint.ts';
+import { Partitions } from '../../destination/partitions.ts';
 import type { DescribedField } from '../../output/columns.ts';
 import { PartSeries } from '../../output/part-series.ts';
 import type { PartSink } from '../../output/part-writer.ts';
 import type { RawRow } from '../../output/row-encoder.ts';
 import type { RowReceiver } from '../../service/jobs/search-service.ts';
+import type { PageRow } from '../../service/pages/page-row.ts';
 import type { RunTally } from './run-tally.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 
@@ -32,14 +36,16 @@ export class IntervalFiles {
     this.#tools = tools;
     this.#order = order;
     const { encoder, compression } = tools.task.form(described);
-    const { maxPartBytes } = tools.task.identity.output;
-    this.#parts = new PartSeries((index) => {
-      if (index >= maxFiles) throw tooManyFiles(maxPartBytes);
-      return { encoder, compression, maxPartBytes, open: () => this.#open(this.#nameOf(index)) };
+    const { output } = tools.task.identity;
+    const { maxPartBytes } = output;
+    this.#parts = new PartSeries((index, partition) => {
+      if (index >= maxFiles) throw tooManyFiles(output);
+      const name = this.#newName(index, partition);
+      return { encoder, compression, maxPartBytes, open: () => this.#open(name) };
     });
   }
 
-  /** Writes a row. Throws the error of an earlier write. */
+  /** Writes a row without a partition. Throws the error of an earlier write. */
   row(row: RawRow): void {
     this.#parts.row(row);
   }
@@ -51,18 +57,22 @@ export class IntervalFiles {
 
   /** Receiver that writes the rows of a search's pages, except the rows that `tally` excludes, such as duplicates. */
   receiver(tally: RunTally): RowReceiver {
+    const folderOf = folderFinder(this.#tools.task.identity);
     return {
       row: (row) => {
-        if (tally.take(row)) this.#parts.row(row);
+        if (tally.take(row)) this.#parts.row(row, folderOf(row));
       },
       drained: () => this.drained(),
     };
   }
 
-  /** Resolves when all parts are complete at the destination, without a commit record yet; in the order of their rows. Rejects with the first error. */
+  /**
+   * Returns the parts when all of them are complete at the destination, without a commit record yet. They are in the order of their first
+   * rows. Rejects with the first error.
+   */
   async end(): Promise<readonly CommittedFile[]> {
     const parts = await this.#parts.end();
-    return parts.map((part, index) => ({ name: this.#nameOf(index), ...part }));
+    return parts.map((part, index) => ({ name: this.#names[index] as string, ...part }));
   }
 
   /** Discards all parts. Never rejects. */
@@ -81,14 +91,13 @@ export class IntervalFiles {
     }
   }
 
-  #nameOf(index: number): string {
+  #newName(index: number, partition: string): string {
     const { writer, task } = this.#tools;
     const { segment, toMs } = this.#order;
-    this.#names[index] ??= dataFileName(
-      { segment, toMs, part: index + 1, writerToken: writer.newToken() },
-      task.identity.output,
-    );
-    return this.#names[index];
+    const file = { segment, toMs, part: index + 1, writerToken: writer.newToken(), partition };
+    const name = dataFileName(file, task.identity.output);
+    this.#names[index] = name;
+    return name;
   }
 
   async #open(name: string): Promise<PartSink> {
@@ -105,7 +114,22 @@ export class IntervalFiles {
   }
 }
 
-function tooManyFiles(maxPartBytes: number): Error {
+/**
+ * Returns a function that finds the folder of a row's partition. Rows are divided by the time to which the export's range applies, so every
+ * row has this time and every partition is part of the range.
+ */
+function folderFinder({ output, timeZone, byReceiptTime }: ExportIdentity): (row: PageRow) => string {
+  if (output.partitionBy === undefined) return () => '';
+  const partitions = new Partitions(output.partitionBy, timeZone);
+  return ({ messageTimeMs, receiptTimeMs }) => {
+    const timeMs = byReceiptTime ? receiptTimeMs : messageTimeMs;
+    assert(timeMs !== undefined, 'a row of a search by receipt time has no receipt time');
+    return partitions.folderOf(timeMs);
+  };
+}
+
+function tooManyFiles({ maxPartBytes, partitionBy }: ExportIdentity['output']): Error {
   const what = `the rows of one search do not fit into ${maxFiles} files of ${maxPartBytes} bytes`;
-  return destinationError('tooMuch', `${what}: raise maxPartSize`);
+  const advice = partitionBy === undefined ? 'raise maxPartSize' : 'raise maxPartSize, or write partitionBy: None';
+  return destinationError('tooMuch', `${what}: ${advice}`);
 }

@@ -87,7 +87,7 @@ export function sampleExport(changes: ExportChanges = {}): SearchExport {
       results: 'Messages',
       requiresRawMessages: true,
       parallelism: 4,
-      output: { format: 'NDJSON', compression: 'Gzip', fields: [], maxPartSize: '256Mi' },
+      output: { format: 'NDJSON', compression: 'Gzip', fields: [], maxPartSize: '256Mi', partitionBy: 'None' },
       destination: { volume: { name: 'exports' } },
       limits: {},
       incompletePolicy: 'Fail',

@@ -1,7 +1,14 @@
 /** Tests the names of an export's objects at the destination (E1), the export's fingerprint, and its plan (E2). */
 import { describe, expect, test } from 'vitest';
-import { bucketRoot, dataFileName, ExportLayout, volumeRoot } from '../../../src/destination/export-layout.ts';
+import {
+  bucketRoot,
+  dataFileName,
+  ExportLayout,
+  partitionOf,
+  volumeRoot,
+} from '../../../src/destination/export-layout.ts';
 import { type ExportIdentity, fingerprintOf } from '../../../src/destination/fingerprint.ts';
+import { nameProblem } from '../../../src/destination/object-name.ts';
 import { planKind, readPlan, settlePlan } from '../../../src/destination/plan-object.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { identity, layout, plan, startMs } from './sample-export.ts';
@@ -30,6 +37,13 @@ describe('the layout', () => {
     expect(dataFileName({ segment: 3, toMs: startMs, part: 1, writerToken: 'w1' }, output)).toBe(
       `data/000003-20261101T000000000Z-001-w1${extension}`,
     );
+  });
+
+  test('names files of a partition by its folder', () => {
+    const file = { segment: 3, toMs: startMs, part: 1, writerToken: 'w1', partition: 'dt=2026-10-31/hour=23' };
+    const name = dataFileName(file, { format: 'Parquet', compression: 'Zstd' });
+    expect(name).toBe('data/dt=2026-10-31/hour=23/000003-20261101T000000000Z-001-w1.parquet');
+    expect([nameProblem(name), partitionOf(name), partitionOf('data/x')]).toEqual([undefined, file.partition, '']);
   });
 
   test('sorts by segment and time', () => {
@@ -68,6 +82,8 @@ describe('the fingerprint', () => {
     { output: { ...identity.output, fields: ['_raw'] } },
     { output: { ...identity.output, maxPartBytes: 1_000 } },
     { output: { ...identity.output, csv: { formulaGuard: false } } },
+    { output: { ...identity.output, partitionBy: 'Day' } },
+    { output: { ...identity.output, partitionBy: 'Hour' } },
   ];
 
   test('depends on every setting that decides rows or bytes (E1)', () => {

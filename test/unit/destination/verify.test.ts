@@ -254,6 +254,41 @@ describe('verification', () => {
   });
 });
 
+describe('partitions are checked', () => {
+  /** Returns the differences of an export of two rows whose file has this name. */
+  async function found(name: string, partitionBy: 'Day' | 'Hour' | undefined) {
+    const at = [startMs + 10 * 60_000, startMs + 50 * 60_000];
+    const content = Buffer.from(at.map((atMs) => `{"_messagetime":"${atMs}"}\n`).join(''));
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    const record: CommitRecord = {
+      ...{ segment: 0, fromMs: identity.fromMs, toMs: identity.toMs },
+      ...{ received: 2, written: 2, outside: 0, duplicates: 0, left: 0, count: { rows: 2, source: 'Job' } },
+      files: [{ name, bytes: content.length, encodedBytes: content.length, misfits: 0, rows: 2, sha256 }],
+    };
+    const output = { ...identity.output, compression: 'None' as const, ...(partitionBy ? { partitionBy } : {}) };
+    const exported = { ...identity, timeZone: 'Asia/Kolkata', output };
+    const place = new MemoryDestination();
+    const root = new ExportLayout('');
+    place.objects.set(name, content);
+    const coverage = coverageOf({ boundariesMs: [identity.fromMs, identity.toMs] }, [record]);
+    await writeManifest(place, root, manifestOf(exported, coverage));
+    return (await verifyExport(place, root)).differences;
+  }
+
+  // The rows are from 5:40 and 6:20 in this time zone.
+  test.each([
+    ['data/dt=2026-11-01/x', 'Day', []],
+    ['data/dt=2026-11-02/x', 'Day', [{ expected: 'dt=2026-11-01', found: 'dt=2026-11-02' }]],
+    ['data/x', 'Day', [{ expected: 'dt=2026-11-01', found: '' }]],
+    ['data/dt=2026-11-01/hour=05/x', 'Hour', [{ expected: 'dt=2026-11-01/hour=06' }]],
+    ['data/dt=2026-11-01/hour=06/x', 'Hour', [{ expected: 'dt=2026-11-01/hour=05' }]],
+    ['data/dt=2026-11-01/x', undefined, [{ where: 'data/dt=2026-11-01/x' }]],
+    ['data/x', undefined, []],
+  ] as const)('a file %s with partitionBy %s', async (name, partitionBy, expected) => {
+    expect(await found(name, partitionBy)).toMatchObject(expected.map((each) => ({ kind: 'partition', ...each })));
+  });
+});
+
 describe('figures of slices are computed again (E6)', () => {
   const lengthMs = 60_000;
   const rows = [

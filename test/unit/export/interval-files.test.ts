@@ -1,13 +1,14 @@
-/** Tests the number of files of one interval, which must not exceed the maximum that a commit record can name. */
+/** Tests the files of one interval: their partitions, and their number, which has a maximum. */
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { maxFiles } from '../../../src/destination/commit-record.ts';
+import { partitionOf } from '../../../src/destination/export-layout.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import { IntervalFiles } from '../../../src/export/search/interval-files.ts';
 import { recordRow } from '../../../src/output/record-row.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
-import { hour, requestOf, taskOf } from './search-world.ts';
+import { evenly, hour, hourMs, requestOf, SearchWorld, startMs, taskOf } from './search-world.ts';
 
 test('more files than a record can name are refused, with what to write instead', async () => {
   const destination = new MemoryDestination();
@@ -28,4 +29,33 @@ test('more files than a record can name are refused, with what to write instead'
   );
   await files.giveUp();
   expect(destination.objects.size + destination.store.uploads.size).toBe(0);
+});
+
+const late = (index: number) => startMs - 1 - ((index * 7_919_000) % hourMs);
+const crossing = evenly(600).map((message, index) => ({
+  ...message,
+  at: message.at - (index % 60 === 0 ? 5 * 60_000 : 0),
+  received: late(index),
+}));
+
+// The time zone is half an hour off UTC, so the interval of an hour has two partitions.
+test.each([
+  [false, 'at'],
+  [true, 'received'],
+] as const)('with byReceiptTime %s, rows go to the partition of their time (%s)', async (byReceiptTime, member) => {
+  const { output, timeRange } = requestOf();
+  const zone = { ...timeRange, timeZone: 'Asia/Kolkata' };
+  const request = { byReceiptTime, timeRange: zone, output: { ...output, partitionBy: 'Hour' } } as const;
+  const messages = crossing.toSorted((left, right) => right.at - left.at).filter(({ at }) => at >= hour.fromMs);
+  const world = new SearchWorld({ messages, request });
+  const record = await world.committed();
+  expect(await world.complaints(record)).toEqual([]);
+  const folders = record.files.map(({ name }) => partitionOf(name)).sort();
+  expect(folders).toEqual(['dt=2026-11-01/hour=04', 'dt=2026-11-01/hour=05']);
+  for (const file of record.files) {
+    const isLast = file.name.includes('hour=05');
+    const own = messages.filter((message) => message[member] >= startMs - hourMs / 2 === isLast);
+    const rows = world.rows({ ...record, files: [file] });
+    expect(rows.map((row) => row['_raw']).sort()).toEqual(own.map(({ raw }) => raw).sort());
+  }
 });

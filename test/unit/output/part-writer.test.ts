@@ -4,14 +4,14 @@
  */
 import { createHash } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { readContent } from '../../../src/destination/file-reader.ts';
 import { messageColumns } from '../../../src/output/columns.ts';
 import type { Compression } from '../../../src/output/compression.ts';
 import { NdjsonEncoder } from '../../../src/output/ndjson-encoder.ts';
 import { fileForm } from '../../../src/output/output-format.ts';
 import { ParquetEncoder } from '../../../src/output/parquet-encoder.ts';
-import { PartSeries } from '../../../src/output/part-series.ts';
+import { maxOpenParts, PartSeries } from '../../../src/output/part-series.ts';
 import { type PartOptions, type PartSink, PartWriter } from '../../../src/output/part-writer.ts';
 import { KeepingSink, PassingRow, rowWith } from './rows.ts';
 
@@ -218,6 +218,51 @@ describe('a series of parts', () => {
     expect(rows).toEqual(parts.map((part) => part.rows));
     expect(rows.reduce((sum, some) => sum + some, 0)).toBe(2_000);
     for (const { bytes } of sinks.slice(0, -1)) expect(bytes.readUInt32LE(bytes.length - 8)).toBeLessThan(24_000);
+  });
+
+  test('writes rows of each partition to parts of their own, numbered by their first rows', async () => {
+    const sinks: KeepingSink[] = [];
+    const partitions: string[] = [];
+    const series = new PartSeries((index, partition) => {
+      sinks[index] = new KeepingSink();
+      partitions[index] = partition;
+      return optionsFor(sinks[index], { compression: { kind: 'gzip', level: 1 }, maxPartBytes: 100_000 });
+    });
+    const written = new Map<string, string>();
+    for (let number = 0; number < 9_000; number++) {
+      const hour = `${Math.floor(number / 3_000) - (number % 10 === 0 ? 1 : 0)}`;
+      const row = rowWith({ hour, _raw: createHash('sha512').update(String(number)).digest('base64') });
+      written.set(hour, `${written.get(hour) ?? ''}${Buffer.from(row.bytes)}\n`);
+      series.row(row, hour);
+      await series.drained();
+    }
+    const parts = await series.end();
+    expect(parts.length).toBeGreaterThan(4);
+    for (const [hour, lines] of written) {
+      const own = sinks.filter((_, index) => partitions[index] === hour);
+      expect(own.map(({ bytes }) => gunzipSync(bytes).toString()).join('')).toBe(lines);
+    }
+    const rows = sinks.map(({ bytes }) => gunzipSync(bytes).toString().split('\n').length - 1);
+    expect(parts.map((part) => part.rows)).toEqual(rows);
+  });
+
+  test('ends the part that has received no row for longest when too many are open', async () => {
+    const sinks: KeepingSink[] = [];
+    const partitions: string[] = [];
+    const series = new PartSeries((index, partition) => {
+      sinks[index] = new KeepingSink();
+      partitions[index] = partition;
+      return optionsFor(sinks[index]);
+    });
+    const isFinished = (index: number) => sinks[index]?.calls.includes('finish') ?? false;
+    for (let hour = 0; hour < maxOpenParts; hour++) series.row(rowWith({ hour }), `${hour}`);
+    series.row(rowWith({ hour: 0 }), '0');
+    series.row(rowWith({ hour: 'new' }), 'new');
+    await vi.waitFor(() => expect(isFinished(1)).toBe(true));
+    expect(sinks.map((_, index) => isFinished(index)).filter(Boolean)).toHaveLength(1);
+    series.row(rowWith({ hour: 1 }), '1');
+    expect((await series.end()).map(({ rows }) => rows)).toEqual([2, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+    expect(partitions).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', 'new', '1']);
   });
 
   test('without rows has no part', async () => {

@@ -1,0 +1,49 @@
+/**
+ * Partitions of an export's data files: local days or hours, in folders such as `dt=2026-11-01/hour=13`. DuckDB, Athena, Trino and Spark
+ * read days and hours from the names of these folders (Hive partitioning), so a query reads only the folders that it needs.
+ *
+ * An hour that a clock change repeats is one partition, and an hour that it skips has no partition. A day has 23 to 25 hours.
+ */
+import { assert } from '../base/assert.ts';
+import { timeZone } from '../base/time-zone.ts';
+
+export type Partitioning = 'Day' | 'Hour';
+
+const hourMs = 3_600_000;
+const lengthsMs: Readonly<Record<Partitioning, number>> = { Day: 24 * hourMs, Hour: hourMs };
+
+export class Partitions {
+  readonly #partitionBy: Partitioning;
+  readonly #zone: NonNullable<ReturnType<typeof timeZone>>;
+  /** Folder of the latest time, and the range `[fromMs, toMs)` of times that certainly have the same folder. */
+  #folder = '';
+  #fromMs = Number.NaN;
+  #toMs = Number.NaN;
+
+  constructor(partitionBy: Partitioning, zoneName: string) {
+    const zone = timeZone(zoneName);
+    assert(zone !== undefined, `${zoneName} is no time zone`);
+    this.#partitionBy = partitionBy;
+    this.#zone = zone;
+  }
+
+  /** Returns the folder of the partition that contains a time in ms since the epoch. */
+  folderOf(timeMs: number): string {
+    if (!(timeMs >= this.#fromMs && timeMs < this.#toMs)) this.#find(timeMs);
+    return this.#folder;
+  }
+
+  #find(timeMs: number): void {
+    const lengthMs = lengthsMs[this.#partitionBy];
+    const localMs = this.#zone.localMs(timeMs);
+    const localFromMs = Math.floor(localMs / lengthMs) * lengthMs;
+    const [day, time = ''] = new Date(localFromMs).toISOString().split('T');
+    this.#folder = this.#partitionBy === 'Day' ? `dt=${day}` : `dt=${day}/hour=${time.slice(0, 2)}`;
+    const fromMs = localFromMs - (localMs - timeMs);
+    const toMs = fromMs + lengthMs;
+    // If a clock change is in the partition, only this time is known to have the folder.
+    const isSteady = [fromMs, toMs - 1].every((each) => this.#zone.localMs(each) - each === localMs - timeMs);
+    this.#fromMs = isSteady ? fromMs : timeMs;
+    this.#toMs = isSteady ? toMs : timeMs + 1;
+  }
+}

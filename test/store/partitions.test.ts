@@ -1,0 +1,120 @@
+/**
+ * Tests an export with partitions in a real directory. DuckDB reads the files by the folders of their hours, in a range with a day of 25
+ * hours.
+ */
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { silentLogger } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { type CommitRecord, commit } from '../../src/destination/commit-record.ts';
+import { coverageOf } from '../../src/destination/coverage.ts';
+import type { Destination } from '../../src/destination/destination.ts';
+import { manifestOf, writeManifest } from '../../src/destination/manifest.ts';
+import { settlePlan } from '../../src/destination/plan-object.ts';
+import { verifyExport } from '../../src/destination/verify.ts';
+import { Writer } from '../../src/destination/writer.ts';
+import { InOrder } from '../../src/export/search/duplicates.ts';
+import { type ExportTask, exportTask } from '../../src/export/search/export-task.ts';
+import { IntervalFiles } from '../../src/export/search/interval-files.ts';
+import { RunTally } from '../../src/export/search/run-tally.ts';
+import { makeVolume, openPlace, type Place } from './place.ts';
+
+const rowsWritten = 200_003;
+const zone = 'Europe/Berlin';
+/** Three days, of which the second has 25 hours. */
+const fromMs = Date.parse('2026-10-24T00:00:00+02:00');
+const toMs = Date.parse('2026-10-27T00:00:00+01:00');
+
+let place: Place;
+let destination: Destination;
+beforeEach(async () => {
+  place = makeVolume();
+  destination = await openPlace(place.data);
+});
+afterEach(async () => {
+  await destination.close();
+  place.remove();
+});
+
+function taskOf(): ExportTask {
+  const csv = { formulaGuard: true };
+  const task = exportTask(
+    {
+      name: 'audit',
+      query: '*',
+      timeRange: { from: `${fromMs}`, to: `${toMs}`, timeZone: zone },
+      byReceiptTime: false,
+      autoParsingMode: 'Manual',
+      results: 'Messages',
+      output: { format: 'Parquet', compression: 'Zstd', fields: [], maxPartBytes: 10 ** 9, csv, partitionBy: 'Hour' },
+    },
+    'service.test',
+  );
+  if ('problem' in task) throw new Error(task.problem);
+  return task;
+}
+
+/** Time of a row in ms. The rows are in the order of pages, newest first. */
+function timeOf(index: number): number {
+  return toMs - 1 - Math.floor((index * (toMs - fromMs)) / rowsWritten);
+}
+
+/** Exports the whole range as one interval. */
+async function exportAll(task: ExportTask): Promise<CommitRecord> {
+  const tools = { destination, task, writer: await Writer.ours(systemRandom), log: silentLogger };
+  const files = new IntervalFiles(tools, { segment: 0, toMs }, []);
+  const interval = { fromMs, toMs };
+  const duplicates = new InOrder();
+  const tally = new RunTally({ interval, byReceiptTime: false, duplicates, writtenFromMs: undefined, sliceMs: 60_000 });
+  const receiver = files.receiver(tally);
+  tally.beginPage();
+  for (let index = 0; index < rowsWritten; index++) {
+    const row = { messageTimeMs: timeOf(index), messageId: `${index}`, receiptTimeMs: undefined, size: 1 };
+    const map = { _messageid: `${index}`, _messagetime: `${row.messageTimeMs}`, _size: '1', _raw: `message ${index}` };
+    receiver.row({ ...row, bytes: Buffer.from(JSON.stringify(map)) });
+    await receiver.drained?.();
+  }
+  const { received, written, outside, left, messages } = tally.figures();
+  const figures = { received, written, outside, left, duplicates: 0, figures: messages };
+  const count = { rows: rowsWritten, source: 'Job' as const };
+  return { segment: 0, fromMs, toMs, ...figures, count, files: await files.end() };
+}
+
+async function duckdb(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const connection = await instance.connect();
+  return (await connection.runAndReadAll(sql)).getRowObjectsJS();
+}
+
+test('DuckDB reads only the partitions that a query asks for, and every row is in the partition of its hour', async () => {
+  const task = taskOf();
+  const plan = await settlePlan(destination, task.layout, { boundariesMs: [fromMs, toMs] });
+  const record = await exportAll(task);
+  expect(await commit(destination, task.layout, record)).toEqual({ kind: 'committed' });
+  await writeManifest(destination, task.layout, manifestOf(task.identity, coverageOf(plan, [record])));
+  const { differences, rows, files } = await verifyExport(destination, task.layout);
+  expect(differences).toEqual([]);
+  // Clocks show the hour from 2 to 3 twice on 25 October, so 73 hours have 72 partitions.
+  expect([rows, files]).toEqual([rowsWritten, 72]);
+
+  const { directory, root } = place.data as Extract<Place['data'], { kind: 'volume' }>;
+  const data = join(directory, root, task.layout.data, '**', '*.parquet');
+  const table = `read_parquet('${data}', hive_partitioning = true)`;
+  const expected = Array.from({ length: rowsWritten }, (_, index) => timeOf(index));
+  const startMs = Date.parse('2026-10-25T02:00:00+02:00');
+  const cases = [
+    { where: `dt = '2026-10-25'`, from: '2026-10-25T00:00:00+02:00', to: '2026-10-26T00:00:00+01:00', partitions: 24 },
+    { where: `dt = '2026-10-25' AND hour = 2`, from: startMs, to: startMs + 2 * 3_600_000, partitions: 1 },
+    { where: `dt = '2026-10-26' AND hour = 23`, from: toMs - 3_600_000, to: toMs, partitions: 1 },
+  ];
+  for (const { where, from, to, partitions } of cases) {
+    const sums = `count(*)::INTEGER AS rows, sum(epoch_ms(_messagetime) - ${fromMs})::DOUBLE AS times`;
+    const [found] = await duckdb(`SELECT ${sums} FROM ${table} WHERE ${where}`);
+    const [firstMs, endMs] = [from, to].map((each) => (typeof each === 'string' ? Date.parse(each) : each));
+    const own = expected.filter((timeMs) => timeMs >= Number(firstMs) && timeMs < Number(endMs));
+    expect(found).toEqual({ rows: own.length, times: own.reduce((sum, timeMs) => sum + timeMs - fromMs, 0) });
+    const [plan] = await duckdb(`EXPLAIN ANALYZE SELECT _raw FROM ${table} WHERE ${where}`);
+    expect(plan?.['explain_value']).toMatch(new RegExp(`Scanning Files: ${partitions}/72\\b`));
+  }
+});
