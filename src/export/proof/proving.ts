@@ -1,6 +1,6 @@
 /**
  * Requests the digest of the written rows from the service, and compares both (E6, `digest.ts`). One aggregation covers each contiguous
- * unproven range. By receipt time only the values of the whole range are compared, because the service slices by message time. If the sums
+ * unproven range. By receipt time only the values of the whole range are compared, because the service slices by message time. If these values
  * differ, the range is halved until the differing intervals are found.
  *
  * Invariant: the digest of a range starts after the last search of that range has ended. Proving writes nothing.
