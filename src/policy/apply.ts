@@ -46,8 +46,7 @@ export class Applier {
       decidedAtMs: input.now.monotonicMs,
       moreWait,
     });
-    // A rollout without anything to upgrade publishes no Event for its start. The Event `AllUpdated` reports such a
-    // rollout.
+    // A rollout without anything to upgrade publishes no Event for its start. The Event `AllUpdated` reports such a rollout.
     if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
     for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
     this.#read(gathered, decision);
@@ -66,8 +65,7 @@ export class Applier {
     this.#runtime.isStatusOutdated = !areCountsCurrent(input, decision);
     if (this.#runtime.isStatusOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
-    // A directory run that is about to end writes the status of its policies without delay, so that
-    // the final counts are shown.
+    // A directory run that is about to end writes the status of its policies without delay, so that the final counts are shown.
     const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), this.#untilMs(nextBuild));
     return requeue(delayMs, settled && statusDelayMs === Infinity);
   }
@@ -97,7 +95,8 @@ export class Applier {
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-    // Status only confirms that a person's request was seen. The policy is evaluated again after the first complete sweep.
+    // The conditions in status still hold, so the only change of status is the confirmation of a person's request. The policy is
+    // evaluated again after the first complete sweep.
     if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
     const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.nextBuild));
@@ -119,8 +118,8 @@ export class Applier {
     try {
       await kept.write(decision, ownership);
     } catch (error) {
-      // It is unknown whether the ledger was written. The attempts are withdrawn, because their
-      // upgrade requests were certainly not sent.
+      // The write failed, so it is unknown whether the ledger contains the attempts. They are withdrawn, because their upgrade
+      // requests were certainly not sent.
       posting.withdraw(post);
       throw error;
     }
@@ -150,11 +149,10 @@ export class Applier {
   }
 }
 
-/** Milliseconds until a policy is evaluated again that waits for a change of which logfleet may not be notified. */
+/** Milliseconds until a policy is evaluated again because it waits for a change of which logfleet may not be notified. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // A problem with a Secret needs no timer, because the policy is notified when the Secret changes
-  // (C2).
+  // A problem with a Secret needs no timer, because the policy is notified when the Secret changes (C2).
   if (problem?.code.startsWith('secret.')) return Infinity;
   return health.stalled || problem ? stallRetryMs : Infinity;
 }

@@ -1,7 +1,4 @@
-/**
- * Input of `decide`, the function that decides about a policy: everything that is known about the policy at
- * one moment.
- */
+/** Input of `decide`, the function that decides about a policy: everything that is known about the policy at one moment. */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import type { FleetListing } from '../fleet/fleet-listing.ts';
@@ -21,7 +18,7 @@ export interface Overlap {
   readonly collectors: number;
 }
 
-/** Read-only view of the account's collector listing, with the members that a decision needs. */
+/** Parts of the account's collector listing that a decision needs, read-only. */
 export type ListingFacts = Pick<
   FleetListing,
   'row' | 'pageOf' | 'pageReadMs' | 'observes' | 'completeSinceMs' | 'sweepMs'

@@ -1,16 +1,17 @@
 /**
- * The pure function at the centre of a policy: from everything that is known about the policy to everything that must be done. It
- * sends and stores nothing.
+ * The pure function at the centre of a policy. Its input is everything that is known about the policy, its result is everything
+ * that must be done. It sends and stores nothing.
  *
  * The order of its steps:
- * - Evaluate open upgrade attempts with the new evidence (U3 to U7, U10, U11, `evidence.ts`).
+ * - Evaluate open upgrade attempts by answers, task statuses and listings (U3 to U7, U10, U11, `evidence.ts`).
  * - Apply the annotations that people set (`annotation-actions.ts`).
  * - Evaluate the state of the rollout and its failure policy (`rollout-state.ts`).
  * - Select new attempts, if any may start (U2, U3, U6, U8, `start-rules.ts`, `admission.ts`).
  * - Plan the next reads from the service (U9, `read-plan.ts`).
  * - Compute the health verdict, and build the status.
  *
- * `decide` does not change the ledger, the index of members, or the listing. The caller stores the changes of the ledger and then
+ * `decide` does not change the ledger, the index of collectors, or the listing. The caller stores the changes of the ledger and
+ * then
  * applies them.
  */
 import { reasons } from '../api/conditions.ts';
@@ -44,10 +45,7 @@ import { countLeftAlone, describeFigures, type Figures } from './status/describe
 import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
 import { measureThroughput } from './status/throughput.ts';
 
-/**
- * Counts and estimates for the policy's status, including the rollout and its estimated end when a
- * rollout exists.
- */
+/** Counts and estimates for the policy's status, including the rollout and its estimated end when a rollout exists. */
 export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
@@ -65,12 +63,9 @@ export interface Decision extends LedgerChange {
   /** Durations of upgrades that have ended since the last decision. */
   readonly durations: readonly DurationSample[];
   readonly health: Health;
-  /**
-   * Status of the policy without its counts and estimates, which are computed only when the status
-   * is written.
-   */
+  /** Status of the policy without its counts and estimates, which are computed only when the status is written. */
   readonly essentials: Essentials;
-  /** Number of the policy's members and their counts by state, after the changes of this decision. */
+  /** Number of the policy's collectors and their counts by state, after the changes of this decision. */
   readonly fleet: { readonly counts: Counts; readonly matched: number };
   /** Number of attempts in progress that this decision withdraws because their POSTs were never sent. */
   readonly unsent: number;
@@ -102,7 +97,8 @@ export function decide(input: DecideInput): Decision {
   const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
   // Another decision follows immediately when a stage has started or a person has retried the rollout.
   const isFollowed = state.started !== undefined || applied.retried;
-  // One decision starts at most one stage, so another decision follows a changed header.
+  // A changed header of a rollout with stages may allow another stage to start, and one decision starts at most one stage. So
+  // another decision follows.
   const isContinued = header !== ledger.header && (input.policy.spec.strategy.stages ?? []).length > 0;
   const isAtEnd = isSettled(input, health, pending.openCount, counts) || isLeftToPeople(found, health);
   const isOver = isAtEnd && !isChecking(state);
@@ -152,9 +148,8 @@ export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
 }
 
 /**
- * Whether the counts in status messages are still correct after the decision was stored (H3). They
- * may be wrong when an attempt ended with the decision, because the collector may then belong to
- * another policy (U13).
+ * Whether the counts in status messages are still correct after the decision was stored (H3). They may be wrong when an attempt
+ * ended with the decision, because the collector may then belong to another policy (U13).
  */
 export function areCountsCurrent({ ledger, memberIndex }: DecideInput, { changes, fleet }: Decision): boolean {
   const now = new PendingChanges(ledger, memberIndex, changes);
@@ -210,7 +205,10 @@ function healthInput(
   };
 }
 
-/** Ledger header that the decision stores, with the attempt numbers, the selection, and the completion of the rollout. */
+/**
+ * Ledger header that the decision stores, with the attempt numbers, the digest of the selector, and the completion of the
+ * rollout.
+ */
 function headerOf(
   input: DecideInput,
   { state, admission, pending }: Found,
@@ -239,7 +237,8 @@ function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: Next
 }
 
 /**
- * Whether the policy is quiet: no upgrade attempt is in flight, none will start, and no page of the collector list is awaited.
+ * Whether nothing happens in the policy: no upgrade attempt is in flight, none will start, and no page of the collector list is
+ * awaited.
  */
 function isQuiet(
   { policy, observation, memberIndex }: DecideInput,
@@ -279,11 +278,9 @@ function isChecking({ recovery }: RolloutState): boolean {
 
 /** Whether only a person can change the state of the policy. A directory run may then end. */
 function isSettled({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
-  // While the service cannot be used, a directory run does not wait for upgrades in flight, because
-  // it cannot learn how they end.
+  // While the service cannot be used, a directory run does not wait for upgrades in flight, because it cannot learn how they end.
   if (observation.problem && health.stalled) return true;
-  // A build may need days to reach its minimum age (`minAge`). A directory run ends before that time; the next run
-  // waits further.
+  // A build may need days to reach its minimum age (`minAge`). A directory run ends before that time; the next run waits further.
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;
   if (open > 0 || health.reconciling) return false;
   return health.ready === 'Unknown' || health.stalled || policy.spec.mode === 'Observe' || outstanding(counts) === 0;

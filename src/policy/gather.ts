@@ -1,6 +1,7 @@
 /**
- * Collects the input of `decide` for one policy: service, collector listing, ledger, index of members, and the evidence since the
- * last decision. Missing data is requested from the service without waiting for the answer. The answer enqueues the policy again.
+ * Collects the input of `decide` for one policy: service, collector listing, ledger, index of the policy's collectors, and the
+ * answers since the last decision. Missing data is requested from the service without waiting for the answer. The answer enqueues
+ * the policy again.
  *
  * The steps, in order: register the policy in the ownership table, read its ledger, record the available builds, begin a rollout
  * when the target changed (in memory; the next write stores it), and claim the policy's collectors.
@@ -48,10 +49,7 @@ export interface Ready {
    */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
-  /**
-   * Evidence (answers to POSTs, statuses of tasks) that the decision uses. It is kept until the decision was
-   * stored.
-   */
+  /** Answers to POSTs and statuses of tasks that the decision uses. They are kept until the decision was stored. */
   readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
     readonly tasks: ReadonlyMap<string, UpgradeTask>;
@@ -255,8 +253,7 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { kept, memberIndex } = this.#runtime;
     const before = kept.known;
-    // Final counts of the former rollout, which ends here. This process may not have evaluated that
-    // rollout, so they are computed now.
+    // The former rollout ends here. Its final counts are computed now, because this process may not have evaluated that rollout.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
     memberIndex.forget();

@@ -19,14 +19,11 @@ import { type PolicySettings, policySettings } from './settings.ts';
 import { PolicyMetrics } from './status/policy-metrics.ts';
 
 /**
- * Called instead of applying a decision, with what is known about the policy. The runtime then sends no POST and
- * writes nothing.
+ * Called instead of applying a decision, with what is known about the policy. The runtime then sends no POST and writes nothing.
  */
 export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
-/**
- * Interval in ms between the reports of a process that only observes. It writes nothing, so fewer events trigger its reports.
- */
+/** Interval in ms between reports of a process that only observes: it writes nothing, so no event of a write triggers a report. */
 const lookAgainMs = 1_000;
 /** Policy in this process: its state, and the first and last step of its decisions. */
 interface Running {

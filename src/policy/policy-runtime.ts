@@ -1,8 +1,8 @@
 /**
  * State of one policy in this process, for one resource (by uid) and one term of leadership. `gather` and `apply` use it.
  *
- * Invariant: the runtime keeps two kinds of data. Copies of stored data (the ledger and the index of members) are read again when
- * they may be outdated (`doubt`). Facts from the service (outcomes of POSTs, durations of upgrades) are kept.
+ * Invariant: the runtime has two kinds of data. Copies of stored data (the ledger and the index of collectors) are read again
+ * when they may be outdated (`doubt`). Facts from the service (outcomes of POSTs, durations of upgrades) are never discarded.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
@@ -111,8 +111,8 @@ export class PolicyRuntime implements PostingPolicy {
   }
 
   /**
-   * Checks immediately before a POST whether the policy still wants the attempt (U2). A newer version of the policy withdraws
-   * attempts that were stored for a former version.
+   * Checks immediately before a POST whether the policy still wants the attempt (U2). After an edit of the policy, attempts that
+   * were stored before the edit are not sent.
    */
   stillWanted(entry: Entry, generation: number): boolean {
     const { binding, kept, tasks, owner } = this;
@@ -176,7 +176,8 @@ export class PolicyRuntime implements PostingPolicy {
   }
 
   /**
-   * Schedules a decision about the policy after a short delay. The decision covers all evidence that arrives during the delay.
+   * Schedules a decision about the policy after a short delay, so that one decision covers all answers that arrive during the
+   * delay.
    */
   noteNews(): void {
     if (this.#closed) return;

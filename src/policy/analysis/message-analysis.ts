@@ -1,9 +1,9 @@
 /**
- * Message analysis of a stage: compares how many messages each member ships after its upgrade with how many it shipped before (R11).
- * This file has the rules; `message-counter.ts` asks the service for the counts.
+ * Message analysis of a stage: compares how many messages each collector sends after its upgrade with how many it sent before
+ * (R11). This file has the rules; `message-counter.ts` asks the service for the counts.
  *
  * The service counts the messages of all collectors by receipt time, once for the baseline and once for the result. Both periods
- * follow from the record of the stage, so another process computes the same periods.
+ * follow from times in the ledger, so another process computes the same periods.
  */
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
@@ -23,11 +23,11 @@ export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
 /** Typical number of requests of one search besides its pages: creation, two reads of its status, and deletion. */
 const requestsOfSearch = 4;
 
-/** Maximum number of quiet members that the ledger and status list. */
+/** Maximum number of collectors that stopped sending logs in the lists of the ledger and of status. */
 const maxListed = 10;
 /** Maximum rounding in ms of stored upgrade times, which are whole seconds. */
 const roundingMs = 1_000;
-/** Maximum length in characters of the name of a quiet member. */
+/** Maximum length in characters of the name of a collector that stopped sending logs. */
 const maxNameLength = 256;
 
 /** Period [fromMs, toMs) in wall time, by receipt time of the messages. */
@@ -46,7 +46,7 @@ export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
  * Settings of a stage's analysis at the start of the stage. Later edits of the spec do not change them.
- * @param unprovenSinceMs see `LedgerHeader`
+ * @param unprovenSinceMs wall time in ms before which no rollout upgraded collectors to this version; set in an unproven rollout
  */
 export function analysisAtStart(
   { minRatio, duration, baseline, minMessages, scope }: MessageAnalysis,
@@ -77,7 +77,8 @@ export function analysisPeriods(
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The day before may be after the upgrade, for example when a stage soaks for days or was retried later.
+  // A baseline one cycle earlier may still be after the upgrade, for example when a stage soaks for days or was retried later. So
+  // the baseline is as many cycles earlier as needed.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
@@ -88,7 +89,7 @@ export function analysisPeriods(
 
 /**
  * Typical number of requests that count the messages of both periods.
- * @param collectors number of collectors in the service's list, because each collector with messages has one record
+ * @param collectors number of collectors in the service's list, because the answer has one row for each collector with messages
  */
 export function requestsOfAnalysis(collectors: number): number {
   return 2 * (requestsOfSearch + Math.max(1, Math.ceil(collectors / maxPageRows)));
@@ -99,13 +100,13 @@ export function countQuery({ scope = '*' }: Pick<StageAnalysis, 'scope'>): strin
   return `${scope} | count by _collectorid`;
 }
 
-/** Verdict of a finished analysis. It is inconclusive if no member could be judged. */
+/** Verdict of a finished analysis. It is inconclusive if no collector could be judged. */
 export function verdictOf({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Failed' | 'Inconclusive' {
   if (quiet > 0) return 'Failed';
   return judged > 0 ? 'Passed' : 'Inconclusive';
 }
 
-/** Sentence about the quiet members without its full stop; undefined when there are none. */
+/** Sentence about the collectors that stopped sending logs, without its full stop; undefined when there are none. */
 export function quietText({ durationMs, outcome }: StageAnalysis): string | undefined {
   if (!outcome || outcome.quiet === 0) return undefined;
   const [{ name, messages, baseline } = { name: '', messages: 0, baseline: 0 }] = outcome.quietest;
@@ -113,10 +114,13 @@ export function quietText({ durationMs, outcome }: StageAnalysis): string | unde
   return `${counted(outcome.quiet, 'collector')} went quiet (${outcome.quiet === 1 ? '' : 'for example '}${example})`;
 }
 
-/** Upgraded member of a stage. */
+/** Upgraded collector of a stage. */
 export interface Member {
   readonly id: string;
-  /** Wall time in ms at which the rollout upgraded the member, rounded to a second; undefined if the rollout did not upgrade it. */
+  /**
+   * Wall time in ms at which the rollout upgraded the collector, rounded to a second; undefined if the rollout did not upgrade
+   * it.
+   */
   readonly upgradedAtMs: number | undefined;
 }
 
@@ -127,8 +131,8 @@ export interface PeriodCounts {
 }
 
 /**
- * Judges the members of a stage by their numbers of messages. A member that was upgraded within the period of the result is not
- * judged, because its former version shipped a part of the messages.
+ * Judges the collectors of a stage by their numbers of messages. A collector that was upgraded within the period of the result is
+ * not judged, because its former version sent a part of the messages.
  * @param resultFromMs start of the period of the result
  * @param nameOf name of a collector, for people
  */

@@ -26,7 +26,7 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
       readonly kind: 'counted';
       /** Counts of each period of the order. */
       readonly counts: readonly MessageCounts[];
-      /** Bytes that the searches scanned, also those that gave no counts, as far as the service reports bytes. */
+      /** Bytes that the searches scanned, including searches that gave no counts, as far as the service reports bytes. */
       readonly scannedBytes: number;
     }
   /** Error of the last search. The counter repeats the search later. */
@@ -57,8 +57,8 @@ export class MessageCounter {
   }
 
   /**
-   * Counts the messages of this order, and stops to count those of another order or with former credentials. Without an order, nothing
-   * is counted.
+   * Counts the messages of this order. Counting for another order or with former credentials stops. Without an order, nothing is
+   * counted.
    */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
@@ -84,7 +84,7 @@ class CounterRun {
   readonly #counts: MessageCounts[] = [];
   #failures = 0;
   #scannedBytes = 0;
-  /** Time in ms by which the clock of the service is ahead; 0 until the clocks have differed by too much. */
+  /** Time in ms by which the clock of the service is ahead of this process; 0 while the difference is small enough to ignore. */
   #aheadMs = 0;
 
   constructor(clock: Clock, onNews: () => void, searches: SearchJobs, order: AnalysisOrder) {
@@ -151,7 +151,7 @@ class CounterRun {
 /** Decimal digits of a collector id. Messages without a collector have an empty id. */
 const collectorId = /^[0-9]*$/;
 
-/** Counts by collector. Throws when the records do not account for all messages that the service counted. */
+/** Counts by collector. Throws when the rows do not account for all messages that the service counted. */
 function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount: number): Map<string, number> {
   const counts = new Map<string, number>();
   let total = 0;
@@ -159,7 +159,8 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record has no count');
-    // An id such as 1E8 was rounded, and would make its collector look quiet.
+    // The service rounded an id such as 1E8. The messages of the real id would then be missing, and its collector would seem to
+    // send no logs.
     if (!collectorId.test(id)) throw notCounted('a record has a collector id that is not in decimal digits');
     if (counts.has(id)) throw notCounted(`two records are about ${id === '' ? 'no collector' : `collector ${id}`}`);
     counts.set(id, count);

@@ -1,9 +1,9 @@
 /**
- * Checks after a rollback whether the quiet members ship messages again (R11). The result is only reported: no upgrade and no
- * rollback depends on it.
+ * Checks after a rollback whether collectors that stopped sending logs send them again (R11). The result is only reported: no
+ * upgrade and no rollback depends on it.
  *
- * The check counts the messages of each stage with quiet members once more, in a period that begins when the rollback is over. It
- * compares the members that the stage lists as quiet with their baseline.
+ * The check counts the messages of each stage with such collectors once more, in a period that begins when the rollback is over.
+ * It compares each listed collector with its messages before the upgrade.
  */
 import { sameValue } from '../../base/canonical-text.ts';
 import { renderDuration } from '../../base/duration.ts';
@@ -15,7 +15,7 @@ import type { PolicySettings } from '../settings.ts';
 import { countQuery, isQuiet, type MessageCounts, type Period, settleMs } from './message-analysis.ts';
 import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 
-/** Check that is not finished. */
+/** Check of a rolled-back rollout that is not finished. */
 export interface PendingCheck {
   /** Name of the stage whose messages are counted next. */
   readonly stage: string;
@@ -58,13 +58,14 @@ export function checkRecovery(
   return checkRecovery({ ...header, stages: stages.with(index, finished) }, undefined, wallMs, settings);
 }
 
-/** Period of the check. */
+/** Period in which messages are counted after the rollback. */
 export function recoveryPeriod({ durationMs, recovery }: StageAnalysis & { readonly recovery: RecoveryCheck }): Period {
   return { fromMs: recovery.fromMs, toMs: recovery.fromMs + durationMs };
 }
 
 /**
- * Sentence about the quiet members after a rollback, without its full stop; undefined when no check has begun.
+ * Sentence about the collectors that stopped sending logs, as counted after the rollback, without its full stop; undefined when
+ * no check has begun.
  * @param check check that is not finished, if the rollback is over
  */
 export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
@@ -92,7 +93,7 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
   return example === undefined ? text : `${text} (${example})`;
 }
 
-/** Example of a member that is still quiet, with its counts; undefined when all ship messages again. */
+/** Example of a collector that still sends too few logs, with its counts; undefined when all send logs again. */
 function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   for (const { name, baseline, messagesAfterRollback: messages = 0 } of analysis.outcome.quietest) {
     if (isQuiet(analysis, messages, baseline))
@@ -101,7 +102,10 @@ function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   return undefined;
 }
 
-/** Ledger header in which the check of each stage with quiet members has begun. Returns the same header when all have begun. */
+/**
+ * Ledger header in which the check has begun for each stage with collectors that stopped sending logs. Returns the same header
+ * when all checks have begun.
+ */
 function begun(header: LedgerHeader, fromMs: number) {
   const { stages = [] } = header;
   const isDue = ({ analysis }: StageRecord) => (analysis?.outcome?.quiet ?? 0) > 0 && !analysis?.recovery;
@@ -121,7 +125,7 @@ function isUnfinished(analysis: Pick<StageAnalysis, 'recovery'> | undefined): bo
   return analysis?.recovery !== undefined && analysis.recovery.recovered === undefined;
 }
 
-/** Analysis of a stage with the messages of its quiet members after the rollback. */
+/** Analysis of a stage with the messages that its collectors sent after the rollback. */
 function finish(analysis: CheckedAnalysis, counts: MessageCounts, scannedBytes: number): StageAnalysis {
   const { outcome, recovery } = analysis;
   const quietest = outcome.quietest.map((one) => ({ ...one, messagesAfterRollback: counts.get(one.id) ?? 0 }));

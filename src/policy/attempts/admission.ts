@@ -46,9 +46,7 @@ export interface Admission {
   readonly nextMs: number;
   /** Whether a collector must wait because `maxInProgress` upgrade attempts are already in flight. */
   readonly pressed: boolean;
-  /**
-   * Whether a collector waits for a condition that will be met within moments, such as the end of the current batch of POSTs.
-   */
+  /** Whether a collector waits for a condition that will be met within moments, such as the end of the current batch of POSTs. */
   readonly isBrisk: boolean;
   /** Reasons why candidate collectors wait, in the order of the candidates. */
   readonly waits: readonly Wait[];

@@ -264,8 +264,7 @@ export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: 
 }
 
 /**
- * Returns the selection to record in the ledger: the current selection, or the former one while an attempt for it is in
- * flight.
+ * Returns the selection to record in the ledger: the current selection, or the former one while an attempt for it is in flight.
  */
 export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: PendingChanges): string {
   const before = ledger.header.selection ?? memberIndex.selection;

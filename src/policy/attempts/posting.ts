@@ -98,10 +98,7 @@ export class Posting {
     return this.#inFlight.size === 0 && this.#received.size === 0;
   }
 
-  /**
-   * Number of attempts that may be stored in the ledger now; 0 until most attempts of the last
-   * batch were sent.
-   */
+  /** Number of attempts that may be stored in the ledger now; 0 until most attempts of the last batch were sent. */
   room(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }
@@ -150,8 +147,7 @@ export class Posting {
     });
     const beforeSend = () => {
       if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
-      // If the service redirects a POST, the POST is written to a socket twice but counts as one
-      // sent attempt.
+      // If the service redirects a POST, the POST is written to a socket twice but counts as one sent attempt.
       if (!sent) this.#left(collectorId, true);
       sent = true;
     };

@@ -48,10 +48,7 @@ export interface WatchPlan {
 
 /** Number of upgrades whose tasks are read often, as long as the usual duration of an upgrade is unknown. */
 export const samples = 3;
-/**
- * Maximum number of frequent reads of one upgrade's task. After that, the task of another upgrade is read
- * often instead.
- */
+/** Maximum number of frequent reads of one upgrade's task. After that, the task of another upgrade is read often instead. */
 const readsPerTurn = 20;
 /**
  * Minimum number of due attempts (attempts that should have ended) on a page of the collector list. With

@@ -43,8 +43,8 @@ export class KeptLedger {
   }
 
   /**
-   * Whether a new rollout towards this target must begin. This is so if the ledger has another target, or if status shows a
-   * later rollout than the ledger. In the second case the ledger is old, and the outcome of the later rollout is lost.
+   * Whether a new rollout towards this target must begin: the ledger has another target, or status shows a later rollout than the
+   * ledger. In the second case the ledger is old, and the outcome of the later rollout is lost.
    */
   isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
     const { header } = this.#ledger ?? {};
@@ -75,8 +75,7 @@ export class KeptLedger {
 
   /** Reads the stored ledger unless it is already in memory. */
   async load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<void> {
-    // Task ids of another service are meaningless, so a ledger that belongs to another service is
-    // not used (U1).
+    // Task ids of another service are meaningless, so a ledger that belongs to another service is not used (U1).
     if (this.#ledger && this.#ledger.header.service !== account.serviceId) this.#ledger = undefined;
     if (this.#stored !== 'unread') return;
     const { clock, owner } = this.#options;
@@ -97,7 +96,7 @@ export class KeptLedger {
 
   /**
    * Begins a rollout towards this target version in the ledger.
-   * @param counts final counts of the rollout that ends now
+   * @param counts final counts of the previous rollout, which ends now
    */
   begin(
     policy: CollectorVersionPolicy,
@@ -107,7 +106,8 @@ export class KeptLedger {
   ): Ledger {
     const { clock } = this.#options;
     const before = this.#ledger?.header;
-    // A previous ledger of another service is not used here, because status may describe that service, too.
+    // If the previous ledger belongs to another service, status may describe that service, too, so its ended rollouts are not
+    // used.
     const isTold = before !== undefined || this.#stored === 'missing';
     const shown = isTold ? shownHistory(policy.status, before) : [];
     const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };
@@ -124,8 +124,8 @@ export class KeptLedger {
   }
 
   /**
-   * Takes over the ledger header of a decision in memory only. Nothing is stored, because the policy's status
-   * shows everything that a later process must know (U1).
+   * Replaces the ledger header in memory only. Nothing is stored, because the policy's status shows everything that a later
+   * process must know (U1).
    */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
@@ -142,9 +142,8 @@ export class KeptLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // The write failed, so it is unknown whether the ledger records that this policy took over
-      // attempts of deleted policies. These attempts count as attempts of their former policies
-      // again.
+      // The write failed, so it is unknown whether the ledger records that this policy took over attempts of deleted policies. In
+      // the ownership table, these attempts belong to the deleted policies again.
       for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }

@@ -19,44 +19,44 @@ const formatVersion = 4;
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
 /**
- * Rare fields of a ledger entry in packed form: number of the rollout's tally and index of the stage that count the last attempt,
- * whether the collector is rolled back, whether its death was forgiven. Absent values at the end are left out.
+ * Rare fields of a ledger entry in packed form: number of the rollout's count and index of the stage that count the last attempt,
+ * whether the collector is rolled back, whether a person's retry forgave its failure. Absent values at the end are left out.
  */
 type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**
- * Ledger entry of a collector in packed form: id, version before the rollout, number of attempts, number of
- * drifts, end of the last attempt, and the rare fields if any is set.
+ * Ledger entry of a collector in packed form: id, version before the rollout, number of attempts, number of times that it left
+ * the target, end of the last attempt, and the rare fields if any is set.
  */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, (PackedRest | null)?];
 /**
- * Open attempt in packed form: number, target version, state, task id, whether logfleet started it, whether it is a probe,
- * start time (ms).
+ * Open attempt in packed form: number, target version, state, task id, whether logfleet started it, whether its POST was
+ * repeated, start time (ms).
  */
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
-/** Shards to which the head shard refers. */
+/** Numbers of the log shards and member shards (parts of the stored ledger) to which the head shard refers. */
 export interface ShardNumbers {
   /** Number of log shards that this rollout has written. */
   readonly logs: number;
   /** Number of member shards of each started stage. */
   readonly memberShards: readonly number[];
-  /** Counter that grows with each write of log or member shards, so that no two of these shards have the same text. */
+  /**
+   * Number of writes of log shards and member shards so far. Each shard contains this number, so that no two shards have the same
+   * text.
+   */
   readonly shardWrites: number;
 }
 
 interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
-  /**
-   * Collectors whose entry in a log shard no longer applies, because the entry was deleted after
-   * that shard was written.
-   */
+  /** Collectors whose entry in a log shard no longer applies, because the entry was deleted after that shard was written. */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
 }
 
-/** Fields of all shards except the head shard. */
+/** Fields that every shard (part of the stored ledger) has, except the head shard. */
 interface OtherShard {
   readonly format: number;
   readonly rolloutId: string;
@@ -77,7 +77,7 @@ export interface DecodedHead extends ShardNumbers, Pick<Head, 'header' | 'forgot
 }
 
 /**
- * Encodes one ledger entry as text. An entry is encoded once per change, although its shard may be written many
+ * Encodes one ledger entry as text. An entry is encoded once per change, although the shard that contains it may be written many
  * times.
  */
 export function encodeEntry(entry: Entry, target: string): string {
@@ -109,10 +109,10 @@ export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: numb
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
 }
 
-/** Number of bytes of a member shard that are reserved for fields other than the member ids. */
+/** Number of bytes of a member shard (part of the stored ledger) that are reserved for fields other than the collector ids. */
 const spareBytes = 1024;
 
-/** Splits the members of a stage into groups, each small enough for one shard of the ledger. */
+/** Splits the collectors of a stage into groups, each small enough for one shard (part) of the stored ledger. */
 export function splitMembers(ids: readonly string[]): readonly (readonly string[])[] {
   const parts: string[][] = [];
   let bytes = Infinity;
@@ -133,8 +133,8 @@ export function encodeMembers({ rolloutId }: LedgerHeader, shardWrites: number, 
 }
 
 /**
- * Decodes a member shard (the stored members of a started stage) to which the ledger's head shard refers. A missing member shard
- * is an error, because without its list the stage would upgrade other collectors after a restart.
+ * Decodes a member shard: a stored list of collectors that a started stage has chosen. A missing list is an error, because
+ * without it the stage would upgrade other collectors after a restart.
  */
 export function decodeMembers(name: string, text: string | undefined, rolloutId: string): readonly string[] {
   const { members } = counted<Members>(name, text, rolloutId);

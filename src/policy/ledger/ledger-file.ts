@@ -34,7 +34,7 @@ const maxLogs = 128;
 /** Size of the head shard in bytes above which the ledger has no space for another batch of attempts. */
 const fullBytes = 0.75 * maxShardBytes;
 
-/** Log or member shard to write. */
+/** Shard (part of the stored ledger) that is written next: older ended attempts, or collectors of a stage. */
 interface NewShard {
   readonly name: string;
   readonly summary: string;
@@ -45,16 +45,13 @@ export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new SparseMap<string, string>();
-  /**
-   * Encoded entries of the head shard: open attempts, and ended attempts that no log shard contains yet in their current
-   * form.
-   */
+  /** Encoded entries of the head shard: open attempts, and ended attempts whose present form no log shard contains. */
   readonly #open = new SparseMap<string, string>();
   readonly #ended = new SparseMap<string, string>();
   readonly #logged = new SparseSet<string>();
   readonly #forgotten = new SparseSet<string>();
   #logs = 0;
-  /** Number of member shards of each started stage. */
+  /** Number of member shards (stored lists of collectors) of each started stage. */
   #memberShards: number[] = [];
   #shardWrites = 0;
   #full = false;
@@ -69,7 +66,7 @@ export class LedgerFile {
     return this.#full;
   }
 
-  /** Whether a head shard of this ledger is stored: this process has read or written it. */
+  /** Whether a ledger of this policy is stored: this process has read or written its head shard. */
   get isWritten(): boolean {
     return this.#versions.has('head');
   }
@@ -101,7 +98,7 @@ export class LedgerFile {
    * Stores the changes of the ledger, which `ledger` already contains. Throws `host.conflict` when another process has changed
    * the stored ledger.
    * @param changes entries that differ from the stored ledger
-   * @param started members of a stage that starts with this write
+   * @param started collectors of a stage that starts with this write
    */
   async save(ledger: Ledger, changes: readonly EntryChange[], started: readonly string[] = []): Promise<void> {
     const { header } = ledger;
@@ -165,7 +162,7 @@ export class LedgerFile {
     return names.flatMap((name, log) => decodeLog(name, shards[log]?.content, rolloutId, takeoverMs));
   }
 
-  /** Reads the members of the started stages, each with the index of its stage. */
+  /** Reads the collectors of the started stages, each with the index of its stage. */
   async #readMembers(rolloutId: string): Promise<readonly (readonly [string, number])[]> {
     const read = this.#memberShards.flatMap((shards, stage) =>
       Array.from({ length: shards }, async (_, part) => {
@@ -178,8 +175,8 @@ export class LedgerFile {
   }
 
   /**
-   * Reads shards that the head shard names. If the read fails because another process, such as a former leader, has written the
-   * ledger meanwhile, the thrown error names this cause.
+   * Reads shards (parts of the stored ledger) that the head shard names. If the read fails because another process, such as a
+   * former leader, has written the ledger meanwhile, the thrown error names this cause.
    */
   async #unlessReplaced<T>(head: LedgerShard, read: () => Promise<T>): Promise<T> {
     try {
@@ -214,8 +211,8 @@ export class LedgerFile {
   }
 
   /**
-   * Writes log or member shards. An existing shard of the same name is overwritten: it is from an earlier rollout, or from a
-   * process that stopped before it wrote the head shard.
+   * Writes log or member shards (parts of the stored ledger). An existing shard of the same name is overwritten: it is from an
+   * earlier rollout, or from a process that stopped before it wrote the head shard.
    * @param before header that does not refer to these shards
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {

@@ -102,11 +102,11 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Tallies that count an ended attempt. */
+/** Counts that include an ended attempt: the count of the rollout and that of a stage. */
 export interface Counted {
-  /** Number of the rollout's tally (count of ended and failed attempts) that includes the attempt. */
+  /** Number of the rollout's count of ended and failed attempts that includes the attempt. Each retry begins a new count. */
   readonly tally: number;
-  /** Index of the stage whose tally also includes the attempt; undefined when the attempt belongs to no stage. */
+  /** Index of the stage whose count also includes the attempt; undefined when the attempt belongs to no stage. */
   readonly stage: number | undefined;
 }
 
@@ -119,12 +119,12 @@ export interface Entry {
   /** Number of times that the collector left the target version in this rollout (U8). */
   readonly drifts: number;
   /**
-   * Tally (count of attempts) that includes the last ended attempt of the collector; absent when no tally includes it. An
-   * attempt is not counted twice.
+   * Count that includes the last ended attempt of the collector, so that the attempt is not counted twice; absent when no count
+   * includes it.
    */
   readonly counted?: Counted;
   /**
-   * Set by a person's retry if the collector had died or left the target version. That event is then not counted as a failure
+   * Set by a person's retry if the collector had stopped running or left the target version. This failure is then not counted
    * again.
    */
   readonly forgiven?: true;
@@ -152,7 +152,7 @@ export interface RolloutHistory {
 }
 
 /**
- * Record of a stage of this rollout that has started. The record keeps its limits and its members even if the spec is
+ * A stage of this rollout that has started, with its limits and its number of collectors. They stay the same even if the spec is
  * edited later. All times are wall times in ms.
  */
 export interface StageRecord {
@@ -162,15 +162,16 @@ export interface StageRecord {
   readonly maxInProgress?: Share;
   readonly soakMs: number;
   /**
-   * Number of members that the stage chose. Absent for a last stage without a list of members, which takes every collector that
-   * no other stage has.
+   * Number of collectors that the stage chose. Absent for a last stage without a list of collectors, which takes every collector
+   * that no other stage has.
    */
   readonly members?: number;
   readonly tally: Tally;
   /** Set once an upgrade of this rollout has succeeded in the stage. Only such a stage soaks. */
   readonly upgraded?: true;
   /**
-   * Time at which the last member of the stage reached the target version. The soak counts from this time and never starts again.
+   * Time at which the last collector of the stage reached the target version. The soak counts from this time and never starts
+   * again.
    */
   readonly updatedAtMs?: number;
   readonly endedAtMs?: number;
@@ -183,39 +184,44 @@ export interface StageAnalysis {
   readonly minRatio: number;
   readonly durationMs: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
-  /** Minimum number of messages in the baseline period. A member with fewer messages is not judged. */
+  /**
+   * Minimum number of messages of a collector before the upgrade. A collector with fewer messages is not judged by the analysis.
+   */
   readonly minMessages: number;
   /** Query for the messages that are counted; absent when all messages are counted. */
   readonly scope?: string;
   /**
-   * Wall time in ms by which the baseline must end, if members may have run the target version before the stage started.
-   * Otherwise, the baseline must end by the start of the stage.
+   * Wall time in ms by which the baseline must end, if collectors of the stage may have run the target version before the stage
+   * started. Otherwise, the baseline must end by the start of the stage.
    */
   readonly baselineBeforeMs?: number;
-  /** Start of the period after the upgrade. Set by a person's retry; before that, the period is the last part of the soak. */
+  /**
+   * Start of the period after the upgrade in which messages are counted. Set by a person's retry; without a retry, the period is
+   * the last part of the soak.
+   */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
-  /** Check whether the quiet members ship messages again. Set when the rollback of the rollout is over. */
+  /** Check whether the collectors that stopped sending logs send them again. Set when the rollback of the rollout is over. */
   readonly recovery?: RecoveryCheck;
 }
 
-/** Check after a rollback whether the members in `quietest` ship messages again. */
+/** Check after a rollback whether the collectors in `quietest` send logs again. */
 export interface RecoveryCheck {
   /** Start of the period after the rollback as wall time in ms. */
   readonly fromMs: number;
-  /** Number of members in `quietest` that ship enough messages again; absent until the messages are counted. */
+  /** Number of collectors in `quietest` that send enough messages again; absent until the messages are counted. */
   readonly recovered?: number;
 }
 
 export interface AnalysisOutcome {
-  /** Number of members that were judged, and the number of quiet members among them. */
+  /** Number of collectors that were judged, and how many of them send too few messages since the upgrade. */
   readonly judged: number;
   readonly quiet: number;
-  /** Number of members that were not judged: they shipped too few messages in the baseline, or were upgraded too late. */
+  /** Number of collectors that were not judged: they sent too few messages before the upgrade, or were upgraded too late. */
   readonly unjudged: number;
   /** Bytes that the searches of the analysis scanned, as far as the service reports bytes. */
   readonly scannedBytes: number;
-  /** The members that lost the largest part of their messages, at most 10. */
+  /** The collectors that lost the largest part of their messages, at most 10. */
   readonly quietest: readonly QuietMember[];
 }
 
@@ -245,8 +251,7 @@ export interface RolloutStop {
    * Kind of the stop.
    * - `failures`: the failure policy stopped the rollout.
    * - `rollback`: the failure policy stopped the rollout, and its collectors are rolled back.
-   * - `inconclusive`: no member of the stage reached the target version, or none could be judged by its
-   *   messages.
+   * - `inconclusive`: no collector of the stage reached the target version, or none could be judged by its messages.
    * - `abort`: a person stopped the rollout.
    */
   readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
@@ -285,13 +290,13 @@ export interface LedgerHeader {
    */
   readonly completedAtMs: number | undefined;
   /**
-   * Counts of ended and failed attempts of the whole rollout. After a retry and after each completion of the rollout, a new tally
-   * starts at zero, also in the stages.
+   * Counts of ended and failed attempts of the whole rollout. A retry and each completion of the rollout begin a new count at
+   * zero, also in the stages.
    */
   readonly tally: Tally & { readonly number: number };
   /** Highest number of an upgrade attempt in this ledger so far. */
   readonly attempts: number;
-  /** Name of the selection of collectors for which the attempts were made (U12); absent until a decision was stored. */
+  /** Digest of the selector for which the attempts were made (U12); absent until a decision was stored. */
   readonly selection?: string;
   /** Stages of the rollout that have started, in order. Only the last of them can still be active. */
   readonly stages?: readonly StageRecord[];
@@ -300,8 +305,8 @@ export interface LedgerHeader {
   /** Names of the stages that a person has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set if an earlier rollout to this version did not complete, or if its ledger was lost. Every stage then soaks, even a
-   * stage whose members already run the target version (R6).
+   * Set if an earlier rollout to this version did not complete, or if its ledger was lost. Every stage then soaks, even a stage
+   * whose collectors already run the target version (R6).
    */
   readonly unproven?: true;
   /** Wall time in ms before which no rollout upgraded collectors to this version; set in an unproven rollout. */
@@ -329,14 +334,14 @@ export function hasFailed(ending: Ending | undefined): boolean {
   return ending?.kind === 'failed' || ending?.kind === 'timedOut' || ending?.kind === 'died';
 }
 
-/** Returns the header with new, empty tallies for the rollout and each stage. */
+/** Returns the header with counts of attempts that begin again at zero, for the rollout and each stage. */
 export function withNewTally(header: LedgerHeader): LedgerHeader {
   const { tally, stages } = header;
   const emptied = stages?.map((stage) => ({ ...stage, tally: emptyTally }));
   return { ...header, tally: { ...emptyTally, number: tally.number + 1 }, ...(emptied && { stages: emptied }) };
 }
 
-/** Version to which the attempts for this collector go: the rollout's target, or the former version during a rollback. */
+/** Version that attempts for this collector must reach: the rollout's target, or the former version during a rollback. */
 export function wantedVersion({ before, back }: Entry, target: string): string {
   return back ? (before ?? target) : target;
 }
@@ -356,7 +361,7 @@ export type EntryChange = { readonly collectorId: string; readonly entry: Entry 
 export interface LedgerChange {
   readonly header: LedgerHeader;
   readonly changes: readonly EntryChange[];
-  /** Members of the stage that starts with the decision; empty when no stage starts. */
+  /** Collectors of the stage that starts with the decision; empty when no stage starts. */
   readonly started: readonly string[];
 }
 
@@ -364,12 +369,12 @@ export class Ledger {
   #header: LedgerHeader;
   readonly #entries = new SparseMap<string, Entry>();
   readonly #open = new SparseMap<string, Entry>();
-  /** Index of the started stage for each collector that a stage has chosen as a member. */
+  /** Index of the started stage that has chosen a collector, by collector id. */
   readonly #members: SparseMap<string, number>;
 
   /**
    * Creates the ledger of a policy in memory.
-   * @param members members of the started stages, each with the index of its stage
+   * @param members collectors of the started stages, each with the index of its stage
    */
   constructor(header: LedgerHeader, entries: Iterable<Entry> = [], members: Iterable<readonly [string, number]> = []) {
     this.#header = header;
@@ -398,14 +403,14 @@ export class Ledger {
     return this.#open;
   }
 
-  /** Index of the started stage that has chosen the collector as a member; undefined if no stage has. */
+  /** Index of the started stage that has chosen the collector; undefined if no stage has. */
   listedIn(collectorId: string): number | undefined {
     return this.#members.get(collectorId);
   }
 
   /**
    * Replaces the header of the ledger.
-   * @param started members of the stage that started with the new header
+   * @param started collectors of the stage that started with the new header
    */
   setHeader(header: LedgerHeader, started: readonly string[] = []): void {
     this.#header = header;

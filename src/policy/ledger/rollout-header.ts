@@ -63,8 +63,8 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    // An attempt in flight may have been made for a former selection of collectors, so the name of
-    // that selection stays recorded (U12).
+    // An attempt in flight may have been made for an earlier selector of the policy, so the digest of that selector stays
+    // recorded (U12).
     ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
@@ -72,9 +72,8 @@ export function nextRollout(
 }
 
 /**
- * Takes over the result of the last rollout to the same target version. If that rollout was stopped, the new rollout
- * begins stopped and waits for a person's retry. If it did not complete, the new rollout is unproven: every stage soaks
- * again (R6).
+ * Applies the result of the last rollout to the same target version. If that rollout was stopped, the new rollout begins stopped
+ * and waits for a person's retry. If it did not complete, the new rollout is unproven: every stage soaks again (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);
@@ -91,14 +90,13 @@ function takeUp(header: LedgerHeader): LedgerHeader {
 }
 
 /**
- * Returns the stop of an ended rollout for a new rollout that takes the stop over, with a new message. If only status shows
- * the stop, details are missing.
+ * Returns the stop of an ended rollout, with a new message, for a new rollout to the same target. If only status shows the stop,
+ * details are missing.
  */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // The stop was already taken over from an earlier rollout, so its message already names the
-  // rollout in which it happened.
+  // The rollout inherited its stop from an earlier rollout, so the message of the stop already names that earlier rollout.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `Rollout ${id}, which had the same target version, was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
@@ -130,16 +128,12 @@ export interface Progress {
   readonly wallMs: number;
 }
 
-/**
- * Returns the ledger header after a decision, with new attempt numbers and, if the rollout is complete, its
- * completion.
- */
+/** Returns the ledger header after a decision, with new attempt numbers and, if the rollout is complete, its completion. */
 export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHeader {
   const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;
   const isSame = attempts === header.attempts && selection === header.selection;
   const next = isSame ? header : { ...header, attempts, selection };
-  // After all collectors have reached the target version, a new tally (count of attempts) begins for late
-  // joiners.
+  // After all collectors have reached the target version, a new count of attempts begins for late joiners.
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
   // A rollout is not complete while no collector runs the target version, for example because all are offline or belong to other
@@ -194,7 +188,7 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
   }
 }
 
-/** Event that reports whether the quiet members of a stage ship messages again after a rollback. */
+/** Event that reports whether collectors that stopped sending logs send them again after a rollback. */
 function recoveryEvents(stage: string, { outcome, recovery: { recovered } = { fromMs: 0 } }: StageAnalysis) {
   if (recovered === undefined || !outcome) return [];
   const listed = outcome.quietest.length;

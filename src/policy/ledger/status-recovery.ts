@@ -43,7 +43,8 @@ function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
 }
 
 function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Entry {
-  // An upgrade that logfleet did not start counts as in flight, but never as an attempt of this policy (U10).
+  // Status shows an upgrade that logfleet did not start. It is in flight, but is never counted as an attempt of this policy
+  // (U10).
   const adopted = task.state === 'Adopted';
   return {
     collectorId: task.collectorId,
@@ -122,8 +123,8 @@ export function shownHistory(
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // If a restored ledger lacks the stop of its own rollout, the outcome of this rollout in status
-  // is different. The rollout then counts as missing in the ledger.
+  // If status shows another outcome for a rollout than the ledger, the ledger was restored and lacks the end of this rollout. The
+  // rollout is then added like one that is missing.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isNews).map(endedRollout);
@@ -144,8 +145,8 @@ function shownStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // A person has ended this stop, but status has not been written since. Times in status are whole seconds, so an equal
-  // time counts as the same stop.
+  // A person has ended this stop, but status has not been written since. Times in status are whole seconds, so an equal time
+  // counts as the same stop.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
@@ -159,9 +160,8 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
   });
 }
 
-// Kinds of stops that are restored from status. The restored ledger does not contain an
-// inconclusive stage, so its stop becomes an ordinary stop. As a result, only a person's retry ends
-// it.
+// Kinds of stops that are restored from status. A restored ledger does not contain the inconclusive stage, so an inconclusive
+// stop becomes an ordinary stop, which only a person's retry ends.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',
@@ -196,8 +196,8 @@ export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number)
     completedAtMs: own?.endedAtMs,
     attempts: 0,
     tally: { ...emptyTally, number: 0 },
-    // A changed spec may select other collectors. The placeholder marks the selection as changed, so these collectors
-    // continue the completed rollout and are not late joiners.
+    // A changed spec may select other collectors. The placeholder marks the selector as changed, so the new collectors continue
+    // the completed rollout and are not late joiners.
     ...(!isSameSpec && { selection: unknownSelection }),
     history,
   };

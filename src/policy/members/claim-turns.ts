@@ -52,8 +52,7 @@ export class ClaimTurns {
   /** Policies that wait until other policies have claimed their collectors, by service and name. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
   /**
-   * Host names of services, cached by service id. The cache saves time, because each decision needs
-   * the host name several times.
+   * Host names of services, cached by service id. The cache saves time, because each decision needs the host name several times.
    */
   readonly #hosts = new Map<string, string>();
   /** Whether the policies of the whole cluster or directory are already registered here. */

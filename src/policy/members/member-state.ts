@@ -144,8 +144,7 @@ function isUpdated(row: Row | undefined, ending: Ending | undefined, context: Me
     // A collector that stopped running and is alive again counts as updated. The age of the listing row is not compared, because
     // the row that showed the collector as stopped may be as old as the recorded end.
     if (ending?.kind === 'died') return row.collector.alive !== false;
-    // Only a listing row that was read after the failure can show that the collector reached the
-    // target.
+    // Only a listing row that was read after the failure can show that the collector reached the target.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
   }
   return wasUpdated(ending, context) && !isOffTarget(row, ending, context);

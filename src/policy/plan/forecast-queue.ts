@@ -10,9 +10,7 @@ export interface ForecastMember {
 
 interface Place {
   readonly calendar: MaintenanceCalendar;
-  /**
-   * Number of collectors in the service's list, and number of collectors on one page of the list.
-   */
+  /** Number of collectors in the service's list, and number of collectors on one page of the list. */
   readonly listed: number;
   readonly pageRows: number;
 }
@@ -83,7 +81,7 @@ export class ForecastQueue {
     return undefined;
   }
 
-  /** Groups the members into batches of the same version, split where time zones give different start times. */
+  /** Groups the collectors into batches of the same version, split where time zones give different start times. */
   #fill(members: readonly ForecastMember[]): void {
     const { byCollector } = this.#place.calendar;
     const groups = Map.groupBy(members, ({ version = '', zone = '' }) =>

@@ -10,9 +10,7 @@ import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
 import { policySettings } from '../settings.ts';
 
 export class ForecastReads {
-  /**
-   * Duration of an upgrade that the operator will have measured, based on the times of its reads.
-   */
+  /** Duration of an upgrade that the operator would measure in this rollout, which depends on the times of its reads. */
   readonly #typicalMs: number;
   /** Wall times in ms at which the ends of upgrades are due to be read, in order, by page of the collector list. */
   readonly #pages = new Map<number, number[]>();

@@ -16,7 +16,10 @@ import { type ForecastMember, ForecastQueue } from './forecast-queue.ts';
 import { ForecastReads } from './forecast-reads.ts';
 
 export interface ForecastStage {
-  /** Members of the stage to upgrade, in the order of their starts. Members that already run the target version are left out. */
+  /**
+   * Collectors of the stage to upgrade, in the order of their starts. Collectors that already run the target version are left
+   * out.
+   */
   readonly members: readonly ForecastMember[];
   /** Maximum number of upgrades in flight in the stage; undefined when the stage sets no limit. */
   readonly maxInProgress: number | undefined;
@@ -30,7 +33,7 @@ export interface ForecastStage {
    * upgrade.
    */
   readonly soakedMs?: number | undefined;
-  /** Whether the messages of the members are counted after the soak. */
+  /** Whether the messages of the stage's collectors are counted after the soak. */
   readonly isAnalyzed?: boolean;
   /**
    * Reason why the stage cannot end although it has no upgrade left, as text that completes "waiting for …"; undefined when there

@@ -1,9 +1,9 @@
 /**
- * Members of a policy as its plan shows them: collectors to upgrade, by stage and in the order of their starts, and collectors
+ * Collectors of a policy as its plan shows them: collectors to upgrade, by stage and in the order of their starts, and collectors
  * that are left out, with reasons.
  *
- * Invariant: plan and rollout always have the same members. The plan chooses members with the function that the rollout uses,
- * takes their order from the index of members, and their states from an actual decision.
+ * Invariant: plan and rollout always have the same collectors. The plan chooses collectors with the function that the rollout
+ * uses, takes their order from the index of the policy's collectors, and their states from an actual decision.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -25,7 +25,7 @@ export interface PlannedCollector {
   readonly zone: string | undefined;
 }
 
-/** Planned upgrades of one stage, or of all members of a policy without stages. */
+/** Planned upgrades of one stage, or of all collectors of a policy without stages. */
 export interface StageMembers {
   readonly counts: MutableCounts;
   /** Collectors to upgrade in the order of their starts, regardless of maintenance windows. */
@@ -46,7 +46,9 @@ export interface LeftOut {
 
 export interface PlannedMembers {
   readonly matched: number;
-  /** Planned members of each stage, by the index of the stage. The key `noStage` has the members of a policy without stages. */
+  /**
+   * Planned collectors of each stage, by the index of the stage. The key `noStage` has the collectors of a policy without stages.
+   */
   readonly stages: ReadonlyMap<number, StageMembers>;
   /** Groups of collectors that are not upgraded, largest first. */
   readonly leftOut: readonly LeftOut[];
@@ -137,7 +139,7 @@ function isGoingOn(memberState: MemberState): boolean {
   return memberState === 'retrying' || memberState === 'drifting';
 }
 
-/** Reasons why members in these states are not upgraded. Skipped members have a reason of their own. */
+/** Reasons why collectors in these states are not upgraded. Skipped collectors have a reason of their own. */
 const leftOutReasons: { readonly [S in MemberState]?: LeftOutReason } = {
   offline: 'Offline',
   newer: 'Newer',

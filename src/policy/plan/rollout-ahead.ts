@@ -14,12 +14,12 @@ import type { ForecastStage } from './forecast.ts';
 import { emptyStage, type StageMembers } from './planned-members.ts';
 
 /**
- * Stage in the plan of a rollout: a stage that has started, or a stage of the spec with the ledger record that it would have now. A
- * policy without stages has one stage without a name.
+ * Stage in the plan of a rollout: a stage that has started, or a stage of the spec as if it started now. A policy without stages
+ * has one stage without a name.
  */
 export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 'analysis' | 'members' | 'endedAtMs'> {
   readonly name: string | undefined;
-  /** `maxInProgress` of the stage as a number of its members; undefined when the stage sets none. */
+  /** `maxInProgress` of the stage as a number of its collectors; undefined when the stage sets none. */
   readonly maxInProgress: number | undefined;
   /** Stage of the spec; absent when the stage has started. */
   readonly waiting?: Stage;
@@ -90,7 +90,7 @@ function heldBy(
   { offlinePolicy }: CollectorVersionPolicySpec,
 ): string | undefined {
   if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.waitsFor;
-  // A person must provide a collector, except for a last stage without a list of members.
+  // The stage waits until a person provides a collector. A last stage that takes all remaining collectors needs none.
   if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return `a collector for stage ${name}`;
   const isAwaited = offlinePolicy === 'Wait' && counts.offline > 0;
   return isAwaited ? `${counted(counts.offline, 'collector')} to come back online` : undefined;

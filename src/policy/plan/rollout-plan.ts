@@ -1,5 +1,6 @@
 /**
- * Plan of a policy for an observer: its stages with their members, the collectors that are left out, and the expected duration.
+ * Plan of a policy for a person who only looks: its stages with their collectors, the collectors that are left out, and the
+ * expected duration.
  *
  * The plan calls the same `decide` as the operator, as if the policy were not paused, and applies nothing. Durations and numbers
  * of requests come from `forecast`. Pure.
@@ -58,11 +59,14 @@ export interface PlannedStage {
   readonly soakMs: number;
   /** Message analysis at the end of the soak; undefined when the stage has none. */
   readonly analysis: StageAnalysis | undefined;
-  /** Approval of the stage. `needed`: when the turn of the stage has come, its upgrades wait until a person approves them. */
+  /**
+   * Approval of the stage. `needed`: once all earlier stages have ended, the upgrades of the stage wait until a person approves
+   * them.
+   */
   readonly approval: 'none' | 'needed' | 'given';
   /**
-   * State of the stage in the plan. The remaining members of an `ended` stage are upgraded at once.
-   * A rollout that has not begun has no stage `underWay`.
+   * State of the stage in the plan. In an `ended` stage, collectors that still need an upgrade are upgraded at once. A rollout
+   * that has not begun has no stage `underWay`.
    */
   readonly state: 'ahead' | 'underWay' | 'ended';
   /**
@@ -161,8 +165,7 @@ function hindrancesOf(
     ...(upgradesBlocked === undefined ? [] : [`${upgradesBlocked}.`]),
     ...(by === undefined ? [] : [`It is paused by ${by}: nothing is started before it goes on.`]),
     ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: nothing is started before it is Enforce.'] : []),
-    // The list also contains the health message during a rollback, although a rollback continues
-    // without a person.
+    // The list also contains the health message during a rollback, although a rollback continues without a person.
     ...(health.stalled || header.stop ? [health.message] : []),
   ];
 }

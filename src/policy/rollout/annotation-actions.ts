@@ -25,10 +25,7 @@ export interface AppliedAnnotations {
   readonly retried: boolean;
 }
 
-/**
- * Returns the ledger header with the actions of people since the last decision. Returns the same object if there are
- * none.
- */
+/** Returns the ledger header with the actions of people since the last decision. Returns the same object if there are none. */
 export function applyAnnotations(
   policy: CollectorVersionPolicy,
   before: LedgerHeader,
@@ -59,8 +56,7 @@ export function applyAnnotations(
     const by = metadata.annotationWriters?.[annotations.abort]?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
     const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
-    // Some collectors may have been rolled back before this stop, so the rollout begins again with its first
-    // stage.
+    // The abort ends a rollback that may have changed collectors already, so the rollout later begins again with its first stage.
     const known = after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after;
     return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };
   };
@@ -173,8 +169,8 @@ function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolic
 }
 
 /**
- * Stage whose messages are counted again from now on. The analysis takes the present settings of the spec, so that a person can correct
- * or remove it. The settings of a stage that the spec no longer has are kept.
+ * Stage whose messages are counted again from now on. The analysis uses the present settings of the spec, so that a person can
+ * correct or remove the analysis. If the spec no longer has the stage, its earlier settings are kept.
  */
 function analyzedAgain(
   { analysis: _, ...stage }: StageRecord,

@@ -20,7 +20,7 @@ export interface Excess {
 type FailureSpec = Pick<CollectorVersionPolicySpec, 'failurePolicy'>;
 
 /**
- * Whether the spec sets a tolerance for failures in this stage or in the whole rollout. Without a tolerance, a failed member
+ * Whether the spec sets a tolerance for failures in this stage or in the whole rollout. Without a tolerance, a failed collector
  * keeps its stage from ending.
  */
 export function hasTolerance(
@@ -31,9 +31,9 @@ export function hasTolerance(
 }
 
 /**
- * Returns the exceeded tolerance (maximum number of failures); undefined if none is exceeded. The tolerance of a stage is
- * checked before that of the rollout. After its completion, a rollout is checked against `failurePolicy` only.
- * @param isStageEnd whether the active stage, or a rollout without stages, has no member left to upgrade
+ * Returns the exceeded tolerance (maximum number of failures); undefined if none is exceeded. The tolerance of a stage is checked
+ * before that of the rollout. After its completion, a rollout is checked against `failurePolicy` only.
+ * @param isStageEnd whether the active stage, or a rollout without stages, has no collector left to upgrade
  */
 export function findExcess(
   { failurePolicy }: FailureSpec,
@@ -82,9 +82,10 @@ function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {
   return { message, exceeded };
 }
 
-/** Text that names the quiet members among the failures of these stages; empty when there are none. */
+/** Text that names the collectors of these stages that stopped sending logs and count as failures; empty when there are none. */
 function quietAmong(failed: number, stages: readonly StageRecord[]): string {
-  // A retry empties the tally of each stage, so the quiet members of an empty tally are no failures any more.
+  // After a retry, each stage counts its failures from zero. Collectors that stopped sending logs before the retry are no
+  // failures any more.
   const stage = stages.findLast(({ analysis, tally }) => tally.failed > 0 && (analysis?.outcome?.quiet ?? 0) > 0);
   if (!stage?.analysis) return '';
   const others = failed - (stage.analysis.outcome?.quiet ?? 0);

@@ -11,10 +11,7 @@ import type { PolicyMemberIndex } from '../members/policy-member-index.ts';
 export interface RollbackPlan {
   /** Collectors whose rollback can start now, for the first time or again after a failure. */
   readonly candidates: readonly Entry[];
-  /**
-   * Collectors that already run their former version. They need no rollback attempt; only their ledger
-   * entries change.
-   */
+  /** Collectors that already run their former version. They need no rollback attempt; only their ledger entries change. */
   readonly there: readonly Entry[];
   /** Number of open attempts, including attempts to reach the target version that have not ended. */
   readonly underWay: number;
@@ -112,7 +109,7 @@ function placeOf(
 }
 
 /**
- * Whether this rollout upgraded the collector to the target version. Also true when the collector died or left the target version
+ * Whether this rollout upgraded the collector to the target version, even if the collector stopped running or left the version
  * afterwards.
  */
 function wasBroughtThere({ ending, used }: Entry, target: string): boolean {

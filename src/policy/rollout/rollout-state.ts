@@ -73,7 +73,7 @@ interface Progress {
   readonly current: number | undefined;
   /** Stage that comes next and has not started; absent when there is none, and while the rollout is stopped. */
   readonly next?: Stage;
-  /** Members of the stage that starts with this decision; absent when no stage starts. */
+  /** Collectors of the stage that starts with this decision; absent when no stage starts. */
   readonly started?: readonly string[];
   readonly gate?: Gate | undefined;
   /**
@@ -82,8 +82,7 @@ interface Progress {
    */
   readonly analysis?: AnalysisOrder;
   /**
-   * Wall time in ms: the soak can end only after a sweep (read of the whole collector list) that was sent at or
-   * after this time.
+   * Wall time in ms: the soak can end only after a sweep (read of the whole collector list) that was sent at or after this time.
    */
   readonly sweepFromMs?: number;
 }
@@ -91,10 +90,7 @@ interface Progress {
 export interface RolloutState extends Progress {
   /** Whether every stage has started, so that late joiners may be upgraded. */
   readonly isLastStarted: boolean;
-  /**
-   * Tolerance (maximum number of failures) that is exceeded although the rollout continues; undefined when
-   * none is exceeded.
-   */
+  /** Tolerance (maximum number of failures) that is exceeded although the rollout continues; undefined when none is exceeded. */
   readonly excess: Excess | undefined;
   /** Current number of failures of the stage or rollout that stopped the rollout; undefined when no attempt has ended. */
   readonly failedNow: number | undefined;
@@ -102,7 +98,10 @@ export interface RolloutState extends Progress {
   readonly untolerated: number;
   /** Plan of the rollback; undefined for a rollout that was never rolled back. */
   readonly rollback: RollbackPlan | undefined;
-  /** Check after a rollback whether the quiet members ship messages again; undefined when it is finished or not needed. */
+  /**
+   * Check after a rollback whether collectors that stopped sending logs send them again; undefined when the check is finished or
+   * not needed.
+   */
   readonly recovery: PendingCheck | undefined;
 }
 
@@ -116,8 +115,8 @@ export interface Evaluation {
 }
 
 /**
- * Maximum time in ms until a listing shows that a collector died. The service still reports a dead collector
- * as alive for half an hour, and then a listing must be read (4.8).
+ * Maximum time in ms until a listing shows that a collector stopped running. The service reports the collector as alive for
+ * another half hour, and then a listing must be read (4.8).
  */
 const deathSeenAfterMs = 35 * 60_000;
 
@@ -253,8 +252,9 @@ function stopped(header: LedgerHeader): Progress {
 type SoakingStage = StageRecord & { readonly updatedAtMs: number };
 
 /**
- * Adds the quiet members to the tally of a stage or of a rollout. After a retry, the tally has no attempts of the judged members. These
- * members then count as ended attempts, so that a percentage of tolerated failures refers to them.
+ * Adds the collectors that stopped sending logs to the failures of a stage or of a rollout. After a retry, the attempts of the
+ * judged collectors are not counted. The judged collectors then count as ended attempts, so that a percentage of tolerated
+ * failures refers to them.
  */
 function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, quiet }: AnalysisOutcome): T {
   const { tally } = counting;
@@ -262,7 +262,10 @@ function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, q
   return quiet === 0 ? counting : { ...counting, tally: { ...tally, ...counted } };
 }
 
-/** Members of a stage that run the target version and are alive. A person's retry accepts dead members. */
+/**
+ * Collectors of a stage that run the target version and are alive. After a person's retry, collectors that are not alive are
+ * included.
+ */
 function* updatedMembers(
   memberIndex: PolicyMemberIndex,
   pending: PendingChanges,
@@ -352,14 +355,13 @@ class StageProgress {
         `No member of stage ${name} can be judged by its messages: all shipped too few before the stage, or were upgraded too late`,
       );
     }
-    // The members that went quiet are failures, and the next decision applies the failure policy to
-    // them.
+    // The collectors that stopped sending logs are failures, and the next decision applies the failure policy to them.
     return verdict === 'Failed' ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
   }
 
   /**
-   * Returns the reason to wait for a stage with failed members, if the spec sets no `maxFailures`. The stage then
-   * waits until a person acts.
+   * Returns the reason to wait for a stage with failed collectors, if the spec sets no `maxFailures`. The stage then waits until
+   * a person acts.
    */
   #heldByFailures(stage: StageRecord, { failed }: Counts): Gate | undefined {
     const quiet = stage.analysis && quietText(stage.analysis);
@@ -370,7 +372,9 @@ class StageProgress {
     return byPerson(`a person to examine ${what}${why}, because no maxFailures is set`, reasons.collectorsFailed);
   }
 
-  /** Stops the rollout in an inconclusive stage. Former approvals of the stage are void: only a later approval ends the stage. */
+  /**
+   * Stops the rollout in an inconclusive stage. Earlier approvals of the stage become void: only a later approval ends the stage.
+   */
   #stopInconclusive(stage: string, message: string): Held {
     const { approved = [], handled } = this.#header;
     const approve = this.#input.policy.metadata.annotations[annotations.approve];
@@ -394,12 +398,13 @@ class StageProgress {
       return { gate: gate(`the end of the soak of stage ${name}${short}`, reasons.soaking, soakedMs) };
     }
     const sweptMs = observation.listing.completeSinceMs() ?? Number.NEGATIVE_INFINITY;
-    // Only a listing shows that a collector died, so a soak ends with a listing that was requested after the soak time.
+    // Only a listing shows that a collector stopped running, so a soak ends with a listing that was requested after the soak
+    // time.
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // Members that left the target version are upgraded again before the stage ends. A last stage
-    // without a list of members does not wait for its late joiners.
+    // Collectors that left the target version are upgraded again before the stage ends. A last stage without a list of collectors
+    // does not wait for its late joiners.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
@@ -412,14 +417,14 @@ class StageProgress {
   }
 
   /**
-   * Starts the next stage, or returns the reason why it waits. A stage without members is skipped if skipping
-   * it makes the rollout no less safe.
+   * Starts the next stage, or returns the reason why the stage waits. A stage without collectors is skipped if skipping it makes
+   * the rollout no less safe.
    */
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    // After a person's retry, the members of the removed stage are candidates again. The next
-    // decision starts the next stage with them.
+    // A person's retry has removed a stage, whose collectors can be chosen again. The next decision starts the next stage with
+    // them.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));
@@ -457,7 +462,7 @@ class StageProgress {
   }
 }
 
-/** Whether the stage is inconclusive: it had members, and none of them runs the target version. */
+/** Whether the stage is inconclusive: it had collectors, and none of them runs the target version. */
 function isInconclusive({ members }: StageRecord, counts: Counts): boolean {
   return counts.updated === 0 && (members !== undefined || totalOf(counts) > 0);
 }
@@ -469,7 +474,7 @@ function noneAtTarget({ name }: StageRecord, counts: Counts): string {
 }
 
 /**
- * Text that is added to the wait for a stage with offline members. The stage ends only when these collectors are
+ * Text about offline collectors of a stage, for the message that the stage waits. The stage ends only when these collectors are
  * alive again.
  */
 function awaitedWords(offline: number): string {
@@ -485,8 +490,8 @@ function byPerson(waitsFor: string, reason: string): Gate {
 }
 
 /**
- * Whether the stage with this index has started. Asks the ledger header, because the index of members may still contain a
- * stage that a retry has just removed.
+ * Whether the stage with this index has started. The ledger header is the source, because the index of collectors may still
+ * contain a stage that a retry has just removed.
  */
 export function isStageStarted(stage: number, { header }: Pick<RolloutState, 'header'>): boolean {
   return stage === noStage || header.stages?.[stage] !== undefined;

@@ -48,8 +48,8 @@ export function nextStartMs({ admission, state, now }: DecisionSoFar): number {
 
 /**
  * Returns the wait for the next stage when all remaining collectors belong to later stages, even if the maintenance window is
- * closed as well. Also returns the soak of the last stage, for whose end no collector waits. `health.ts` reports a collector that
- * dies in this soak.
+ * closed as well. Also returns the soak of the last stage, although no collector waits for its end. `health.ts` reports a
+ * collector that stops running in this soak.
  */
 function waitAtGate({ admission: { refusal }, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
   const { gate } = state;

@@ -31,7 +31,7 @@ interface StoredBuilds {
   readonly seen: readonly (readonly [string, number])[];
 }
 
-/** Recorded builds of one service, with the times since which they have been offered. */
+/** Builds that one service offers, each with the time since which it has been offered. */
 interface Known {
   readonly service: string;
   readonly seenSinceMs: ReadonlyMap<string, number>;
@@ -40,7 +40,9 @@ interface Known {
 export interface OfferedBuilds {
   readonly service: string;
   readonly builds: readonly Build[];
-  /** Whether the channel of the policy may choose a version. If the record is full, these builds are kept first. */
+  /**
+   * Whether the channel of the policy may choose a version. If there are too many builds to store, these builds are kept first.
+   */
   readonly isCandidate: (version: string) => boolean;
   readonly wallMs: number;
 }
@@ -48,7 +50,7 @@ export interface OfferedBuilds {
 export class SeenBuilds {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
-  /** Recorded builds. Undefined until the stored record was read, and after a write whose outcome is unknown. */
+  /** Stored builds and their times. Undefined until they were read, and after a write whose outcome is unknown. */
   #known: Known | undefined;
   #version: string | undefined;
 
@@ -89,7 +91,7 @@ export class SeenBuilds {
   }
 }
 
-/** Returns the versions to keep in the record: first the builds that the policy may choose, then the newest others. */
+/** Returns the versions to store: first the builds that the policy may choose, then the newest others. */
 function kept(builds: readonly Build[], isCandidate: (version: string) => boolean): readonly string[] {
   const latest = builds.filter((build) => build.latest).map(({ version }) => version);
   const ordered = newestFirst(builds.map(({ version }) => version));
@@ -111,7 +113,8 @@ const decodeBuilds = jsonReader<StoredBuilds>(
 );
 
 /**
- * Decodes the stored record. Unreadable content is ignored and later overwritten; all ages then start from now, which is safe.
+ * Decodes the stored builds and their times. Unreadable content is ignored and later overwritten; all ages then count from now,
+ * so a build is rolled out later, never earlier.
  */
 function decode(content: string | undefined): Known {
   const { service = '', seen = [] } = decodeBuilds(content) ?? {};

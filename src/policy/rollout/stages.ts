@@ -43,19 +43,19 @@ export function waitingStages(
   return (strategy.stages ?? []).filter(({ name }) => started.every((record) => record.name !== name));
 }
 
-/** Whether the stage takes all remaining collectors and so has no list of members. */
+/** Whether the stage takes all remaining collectors, so that no list of its collectors is stored. */
 export function hasNoList({ size, selector }: Stage): boolean {
   return size === undefined && selector === undefined;
 }
 
-/** Index of the started stage that has no list of members; undefined when no such stage has started. */
+/** Index of the started stage that takes all remaining collectors; undefined when no such stage has started. */
 export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {
   const index = stages.findLastIndex(({ members }) => members === undefined);
   return index === -1 ? undefined : index;
 }
 
 /**
- * Returns the members that a stage would choose if it started now. All candidates are evaluated.
+ * Returns the collectors that a stage would choose if it started now. All candidates are evaluated.
  * @param matched number of collectors that the policy selects now, used until the rollout's first stage starts
  */
 export function chooseMembers(
@@ -71,8 +71,8 @@ export function chooseMembers(
 }
 
 /**
- * Returns, for each stage that has not started, the members that it would have if all these stages started now, in their order. A
- * last stage without a list of members has all remaining candidates.
+ * Returns, for each stage that has not started, the collectors that it would have if all these stages started now, in their
+ * order. A last stage without a list of collectors has all remaining candidates.
  */
 export function expectedMembers(
   header: Pick<LedgerHeader, 'stages' | 'selected' | 'unproven'>,
@@ -90,15 +90,15 @@ export function expectedMembers(
 }
 
 /**
- * Returns the number of members of a stage. For a started stage with a list of members, the number is fixed. For any other stage,
- * it is the number of collectors that were upgraded or can be upgraded, so hosted collectors are not counted.
+ * Returns the number of collectors of a stage. For a started stage with a list of collectors, the number is fixed. For any other
+ * stage, it is the number of collectors that were upgraded or can be upgraded, so hosted collectors are not counted.
  */
 export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
   const states = Object.keys(counts) as MemberState[];
   return record?.members ?? states.reduce((sum, state) => sum + (isEligible(state, spec) ? counts[state] : 0), 0);
 }
 
-/** Whether a stage would choose at least one member. This check is fast, because it stops at the first match. */
+/** Whether a stage would choose at least one collector. This check is fast, because it stops at the first match. */
 export function hasMember(stage: Stage, candidates: Iterable<StageCandidate>, spec: StagedSpec): boolean {
   return choosable(stage, candidates, spec).next().done !== true;
 }
@@ -136,7 +136,7 @@ function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean):
   return sorted.map(({ candidate }) => candidate);
 }
 
-/** Ledger record of a stage that starts now. Later edits of the spec do not change the limits in this record. */
+/** Entry of the ledger for a stage that starts now. Later edits of the spec do not change the limits in this entry. */
 export function stageStarted(
   stage: Stage,
   startedAtMs: number,
@@ -154,7 +154,9 @@ export function stageStarted(
   };
 }
 
-/** Wall time in ms at which the soak of a started stage ends; Infinity until its last member has reached the target version. */
+/**
+ * Wall time in ms at which the soak of a started stage ends; Infinity until its last collector has reached the target version.
+ */
 export function soakEndMs({ updatedAtMs = Infinity, soakMs }: Pick<StageRecord, 'updatedAtMs' | 'soakMs'>): number {
   return updatedAtMs + soakMs;
 }
@@ -180,7 +182,9 @@ export function stageOrder(id: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Converts a share to a number of collectors. A percentage refers to `of`, is rounded up, and gives at least 1. */
+/**
+ * Converts a number or percentage to a number of collectors. A percentage refers to `of`, is rounded up, and gives at least 1.
+ */
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;
   return Math.max(1, Math.ceil((Number.parseFloat(share) * of) / 100));

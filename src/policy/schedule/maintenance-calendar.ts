@@ -51,24 +51,23 @@ interface Block extends Span {
   readonly name: string;
 }
 
-/** Answer with the wall time in ms until which it holds at most. */
+/** Answer of the calendar with the wall time in ms after which it must be computed again. */
 interface Found<Value> {
   readonly value: Value;
   readonly untilMs: number;
 }
 
 interface Kept<Value> extends Found<Value> {
-  /** Wall time in ms from which the answer holds. */
+  /** Wall time in ms from which the stored answer holds. */
   readonly fromMs: number;
 }
 
 /**
- * Maximum age in ms of a kept answer to the question whether upgrades may start. An answer looks
- * ahead for a limited time only.
+ * Maximum age in ms of a cached answer to the question whether upgrades may start. An answer looks ahead for a limited time only.
  */
 const longestKeptMs = 24 * 3_600_000;
 /**
- * Maximum number of time zones with kept verdicts. The service reports time zones as free texts, so their number has no limit.
+ * Maximum number of time zones with cached answers. The service reports time zones as free texts, so their number has no limit.
  */
 const mostZones = 1_000;
 /**
@@ -189,7 +188,7 @@ export class MaintenanceCalendar {
   }
 }
 
-/** Returns the kept value of a key if it holds at this time, or computes a new value. */
+/** Returns the cached answer for a key if it holds at this time, or computes a new one. */
 function kept<Value>(memory: Map<string, Kept<Value>>, key: string, wallMs: number, find: () => Found<Value>): Value {
   const known = memory.get(key);
   if (known && known.fromMs <= wallMs && wallMs < known.untilMs) return known.value;

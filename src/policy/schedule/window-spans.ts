@@ -18,7 +18,7 @@ export interface Opening {
   readonly schedule: CronSchedule;
   /** Time in ms for which the window stays open. */
   readonly durationMs: number;
-  /** Result of `spansOfDay` for this schedule. */
+  /** Spans of one day in which the window is open, as `spansOfDay` computes them for this schedule. */
   readonly daySpans: readonly Span[];
   readonly zone: TimeZone;
 }
@@ -83,8 +83,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 
 /** Yields the spans of one maintenance window that end after `fromMs`, in order. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, fromMs: number): Generator<Span, undefined> {
-  // Openings of the window that a clock change skipped. They are moved to a later time, which may
-  // be after the next opening.
+  // Openings of the window that a clock change skipped. They are moved to a later time, which may be after the next opening.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(fromMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);

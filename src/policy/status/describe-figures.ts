@@ -41,10 +41,7 @@ const maxAnalysisLength = 1_024;
 /** Maximum length in characters of names, reasons and messages in status. */
 const maxTextLength = 256;
 const maxVersionLength = 64;
-/**
- * Maximum length of a task id in status. A longer id is left out, because a shortened id could be
- * the id of another task.
- */
+/** Maximum length of a task id in status. A longer id is left out, because a shortened id could be the id of another task. */
 const maxIdLength = 32;
 /**
  * Maximum size in bytes of the tasks in status. Together with the limits of the other fields, this limit keeps the status below
@@ -53,12 +50,11 @@ const maxIdLength = 32;
 const maxTaskBytes = 17_000;
 const maxReasonBytes = 12_000;
 const maxVersionBytes = 6_000;
-/** Maximum size in bytes of the quiet members of a stage. */
+/** Maximum size in bytes of the list of a stage's collectors that stopped sending logs. */
 const maxQuietBytes = 1_800;
 
 /**
- * Counts and lists of a policy's status. They change with every answer of the service, so they are
- * written at limited intervals.
+ * Counts and lists of a policy's status. They change with every answer of the service, so they are written at limited intervals.
  */
 export interface Figures {
   readonly summary: NonNullable<CollectorVersionPolicyStatus['summary']>;
@@ -202,8 +198,8 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
 
 /**
  * Number of collectors by version. If an upgrade task has succeeded and the listing row still shows the former version, the
- * new version counts (U7). A collector with an open upgrade counts at its former version, because it does not count as
- * updated either (H3).
+ * collector counts at the new version (U7). A collector with an open upgrade counts at its former version, because it does not
+ * count as updated either (H3).
  */
 function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): ReadonlyMap<string, number> {
   const counts = memberIndex.countVersions();

@@ -1,6 +1,6 @@
 /**
- * Builds the status of a policy without its counts and estimates: the rollout, its history, and
- * conditions in the kstatus style. This file changes nothing.
+ * Builds the status of a policy without its counts and estimates: the rollout, its history, and conditions in the kstatus style.
+ * All functions are free of side effects.
  */
 import { findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
@@ -44,8 +44,7 @@ export interface EssentialsInput {
 export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, header, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
-  // The rollout stays open while a failed or refused collector can be retried, even if the rollout was completed
-  // before.
+  // The rollout stays open while a failed or refused collector can be retried, even if the rollout was completed before.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
     outstanding(counts) === 0 &&
@@ -100,9 +99,8 @@ function describeRollout(input: EssentialsInput) {
 }
 
 /**
- * Stop of the rollout in the form of the policy's status, with its time and the number of failures at that
- * time (H3). Conditions may show another reason, so only this field allows a later process to restore the
- * stop (U1).
+ * Stop of the rollout in the form of the policy's status, with its time and the number of failures at that time (H3). Conditions
+ * may show another reason, so only this field allows a later process to restore the stop (U1).
  */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
   const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };

@@ -229,8 +229,8 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 const observesOnly = 'spec.mode is Observe, so no upgrade is started.';
 
 /**
- * Reports that the searches of a stage's analysis give no counts. A person must act when the service refuses them, for example without
- * permission; otherwise, it is an outage (H2).
+ * Reports a message analysis of a stage whose searches give no counts. A person must act when the service refuses the searches,
+ * for example without permission; otherwise, the failure is an outage (H2).
  */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
@@ -268,8 +268,8 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
 }
 
 /**
- * Reports the soak of the last stage while all collectors run the target version, because a collector that dies during this
- * soak is a failure of the rollout. Also reports a stage that is about to choose more members.
+ * Reports the soak of the last stage while all collectors run the target version, because a collector that stops running during
+ * this soak is a failure of the rollout. Also reports a stage that is about to choose more collectors.
  */
 function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
@@ -286,7 +286,7 @@ function excessText(state: HealthInput['state']): string {
   return state?.excess ? `; ${state.excess.message}` : '';
 }
 
-/** Reasons why a stage can wait although all its members are upgraded. */
+/** Reasons why a stage can wait although all its collectors are upgraded. */
 export const stageReasons: ReadonlySet<string> = new Set([
   reasons.soaking,
   reasons.rollingOut,
@@ -312,7 +312,10 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Reports quiet collectors that exceed a tolerance when `failurePolicy` nevertheless let the rollout continue to its end. */
+/**
+ * Reports collectors that stopped sending logs after their upgrade, when there are too many of them and `failurePolicy`
+ * nevertheless let the rollout continue to its end.
+ */
 function wentQuiet({ state }: HealthInput): Health | undefined {
   const { excess, header } = state ?? {};
   const isQuiet = header?.stages?.some(({ analysis }) => (analysis?.outcome?.quiet ?? 0) > 0);
@@ -321,7 +324,7 @@ function wentQuiet({ state }: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Whether the spec sets `maxFailures` and the limits cover all failures. */
+/** Whether `maxFailures` of the spec tolerates all failures of the rollout. */
 function isTolerated({ state }: HealthInput): boolean {
   return state !== undefined && state.excess === undefined && state.untolerated === 0;
 }

@@ -7,7 +7,7 @@ import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { type Health, reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 
-/** Knowledge of this process about a policy whose collectors have not been read. */
+/** What this process knows about a policy whose collectors it has not read. */
 export interface SoFar {
   /** Target version of the policy; undefined when unknown. */
   readonly target: string | undefined;
@@ -59,8 +59,8 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // If status already shows the policy as paused, its old message stays. This message contains the
-  // number of running upgrades, which this process does not know yet.
+  // If status already shows the policy as paused, its message stays, because the message contains the number of running upgrades,
+  // which this process does not know yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;
