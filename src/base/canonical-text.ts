@@ -1,13 +1,13 @@
 /**
- * Makes JSON values comparable as text. The members of objects are sorted, because an API server
- * may return them in another order than they were sent.
+ * Makes JSON values comparable as text. The fields of objects are sorted, because an API server may return them in another order
+ * than they were sent.
  */
 import { isRecord } from './record.ts';
 export function canonicalText(value: unknown): string {
   return JSON.stringify(value, inOrder);
 }
 
-/** Returns a value as JSON text with sorted members and indentation, readable for people and for `diff`. */
+/** Returns a value as JSON text with sorted fields and indentation, readable for people and for `diff`. */
 export function canonicalLines(value: unknown): string {
   return JSON.stringify(value, inOrder, 1);
 }
@@ -18,8 +18,8 @@ function inOrder(_: string, member: unknown): unknown {
 }
 
 /**
- * Whether two JSON values are equal, regardless of the order of their members. This comparison is
- * faster than comparing canonical texts.
+ * Whether two JSON values are equal, regardless of the order of their fields. This comparison is faster than comparing canonical
+ * texts.
  */
 export function sameValue(left: unknown, right: unknown): boolean {
   if (left === right) return true;

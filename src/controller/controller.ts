@@ -68,7 +68,7 @@ export class Controller {
   /** Reconciles that are running now; at most `workers`. */
   readonly #inFlight = new Set<Promise<void>>();
 
-  /** Keys of resources whose last reconcile left work that continues even if the resource does not change. */
+  /** Keys of resources whose last reconcile left work to do even if the resource does not change. */
   readonly #unsettled = new Set<string>();
 
   /** Current term of leadership, in which reconciles are started. Its signal is aborted when the term ends. */
@@ -145,7 +145,7 @@ export class Controller {
     );
   }
 
-  /** Resolves when `idle` is true, possibly at once. */
+  /** Resolves when every resource has settled or stalled and no reconcile is queued or running, possibly at once. */
   whenSettled(): Promise<void> {
     return new Promise((resolve) => {
       this.#settledListeners.push(resolve);

@@ -48,7 +48,7 @@ export class StateSeries {
   readonly #entries = new Map<string, SeriesEntry>();
   /** Number of resources for each state and reason. */
   readonly #counts = new Map<string, number>();
-  /** Resources that have separate series, by urgency of their state; and resources that have none, also by urgency. */
+  /** Resources with separate series of metrics, and resources without, both by urgency of their state. */
   readonly #shown = ranks.map(() => new Set<string>());
   readonly #hidden = ranks.map(() => new Set<string>());
 

@@ -43,7 +43,7 @@ export interface StatusWriterOptions<K extends KindName> {
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
   /**
-   * Resource versions for which this status is the newest known one: the version before the write, and the version after it.
+   * Resource versions before and after the write of this status. While the cache has one of them, this status is the newest one.
    */
   readonly versions: readonly string[];
 }
@@ -86,10 +86,10 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Writes the status of the resource when a write is due. `essentials` contain all fields of the health verdict; `figures`
-   * contain the rest and are computed only when needed. Without `health`, the verdict in status stays, and no Event is
-   * published. Returns the delay in ms until the next check: held-back figures must be written then, or an outage must be shown
-   * by its condition. Infinity when no check is needed.
+   * Writes the status of the resource when a write is due. `essentials` contain the fields of the health verdict; `figures`
+   * contain the other fields and are computed only when needed. Without `health`, the verdict in status stays, and no Event is
+   * published. Returns the delay in ms until the next check: counts that were not written yet must be written then, or an outage
+   * must be shown by its condition. Infinity when no check is needed.
    */
   async publish(
     resource: ResourceOf<K>,

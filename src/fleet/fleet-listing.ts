@@ -70,8 +70,8 @@ export class FleetListing {
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
   /**
-   * Secrets that may belong to another account now. The policies of these Secrets were already notified since the last complete
-   * read of the list.
+   * Secrets that may belong to another account now, and whose policies were notified of this since the last complete read of the
+   * list.
    */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
@@ -83,7 +83,7 @@ export class FleetListing {
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
   #view: View | undefined;
-  /** Whether the service no longer offers a build for which the list is requested, so that no page of that list can be read. */
+  /** Whether the service no longer offers a build for which the list is requested. Then no page of that list can be read. */
   #isWithdrawn = false;
   #sweep: Sweep | undefined;
   #completeSinceMs: number | undefined;
@@ -328,8 +328,8 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(asLogfleetError(thrown));
     } finally {
-      // The flag is reset directly after the last check for requested reads, without a wait between them. So a later
-      // request starts the loop again.
+      // There is no wait between the last check for requested reads and this reset, so a request that arrives later starts the
+      // loop again.
       this.#running = false;
     }
   }
@@ -433,8 +433,8 @@ export class FleetListing {
     if (!answer) return;
     const { value: page, sentAtMs } = answer;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
-    // Only the listing of the first build defines positions of collectors. The second listing only adds the collectors
-    // that the first listing hides.
+    // Positions of collectors refer to the listing of the first build. The second listing only adds the collectors that the first
+    // one hides.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);

@@ -25,7 +25,7 @@ export class FleetRows {
   readonly #rows = new Map<string, MutableRow>();
   /** Collector id at each position of the list, from the newest sweep. */
   readonly #places: string[] = [];
-  /** Index of policies that receives each added, changed and removed row. */
+  /** Index of the policies that are interested in each collector; it receives each added, changed and removed row. */
   readonly members = new MemberIndex();
   /** Collector ids sorted by the text of a field. Computed when needed, and undefined after any change of the rows. */
   #sorted: Map<SelectorField, readonly string[]> | undefined;
@@ -54,7 +54,7 @@ export class FleetRows {
     return this.#revision;
   }
 
-  /** Returns the ids of the rows that meet an anchor, a condition on one field. Returns all rows when there is no anchor. */
+  /** Returns the ids of the rows that meet a condition on one field, or all ids when there is no condition. */
   *anchored(anchor: Anchor | undefined): IterableIterator<string> {
     if (!anchor) {
       yield* this.#rows.keys();
@@ -178,8 +178,7 @@ export class FleetRows {
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // An older sign of life than the stored one comes from an outdated replica of the service, so
-    // it is ignored.
+    // An outdated replica of the service may answer with an older sign of life than the stored one. The older one is ignored.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {
@@ -198,7 +197,7 @@ function sameCollector(left: Collector, right: Collector): boolean {
   return fields.every((field) => field === 'lastSeenAliveMs' || left[field] === right[field]);
 }
 
-/** Number of members or rows by version. Those without a version are not counted. */
+/** Number of collectors by version. Collectors without a version are not counted. */
 export function countVersions<T>(all: Iterable<T>, versionOf: (one: T) => string | undefined): Map<string, number> {
   const counts = new Map<string, number>();
   for (const one of all) {

@@ -24,8 +24,8 @@ export class Fleets {
   readonly #options: FleetsOptions;
   readonly #listings = new Map<Account, { readonly listing: FleetListing; readonly users: Set<string> }>();
   /**
-   * Ownership tables (which policy owns which collector) by host name of the service. They are kept while this process leads.
-   * So running upgrades stay known even if a policy is deleted and created again.
+   * Ownership tables (which policy owns which collector) by host name of the service. They are kept while this process leads, so
+   * running upgrades stay known even if a policy is deleted and created again.
    */
   readonly #ownerships = new Map<string, Ownership>();
 

@@ -14,10 +14,7 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /**
-   * Number of visible collectors before each place of the order. The numbers are valid for one value of the
-   * `revision` counter.
-   */
+  /** Number of visible collectors before each place of the order, computed for one value of the `revision` counter. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 

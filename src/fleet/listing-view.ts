@@ -36,7 +36,7 @@ export class View {
     return this.builds.some((build) => build !== undefined && !isAmong(build, offered));
   }
 
-  /** Whether one of the builds from which this view was chosen is no longer offered. */
+  /** Whether a build that the service offered when this view was chosen is no longer offered. */
   isOutdated(offered: readonly Build[]): boolean {
     return this.#offered.some((build) => !isAmong(build, offered));
   }

@@ -25,26 +25,26 @@ export interface Selection {
   /** Condition that every matching collector meets; undefined when any collector may match. */
   readonly anchor: Anchor | undefined;
   readonly matches: (collector: Collector) => boolean;
-  /** Called at the first change of a selected collector after each `takeChanged`. */
+  /** Called when a selected collector changes for the first time after `takeChanged`. */
   readonly onChange: () => void;
 }
 
-/** Policies with an anchor in the same field. */
+/** Policies whose selectors have a condition on the same field. */
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** Number of anchor prefixes for each prefix length. */
+  /** Number of prefixes of each length in the conditions of policies on this field. */
   readonly lengths: Map<number, number>;
 }
 
 export class MemberIndex {
   readonly #selections = new Map<string, Selection>();
   readonly #fields = new Map<SelectorField, FieldIndex>();
-  /** Policies whose selection has no anchor, so that it is evaluated for each changed row. */
+  /** Policies whose selector must be evaluated for each changed row, because no field restricts it. */
   readonly #unanchored = new Set<string>();
   /** Policies that observe single collectors, by the id of the collector. */
   readonly #followers = new Multimap();
-  /** For each policy, the collectors whose rows changed since the policy last asked. */
+  /** For each policy, the collectors whose rows changed since the policy's last call of `takeChanged`. */
   readonly #changed = new Multimap();
   #concerned = new Set<string>();
 

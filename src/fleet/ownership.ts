@@ -33,7 +33,7 @@ export interface Flight {
 
 export class Ownership {
   readonly #claimants = new Map<string, Claimant>();
-  /** For each collector, the policies that claim it; and for each policy, the collectors that it claims. */
+  /** Claims of policies: for each collector, the policies that claim it, and for each policy, the collectors that it claims. */
   readonly #claims = new Multimap();
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
@@ -45,7 +45,7 @@ export class Ownership {
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
   >();
-  /** For each policy, the collectors whose owner may have changed since the policy last asked. */
+  /** For each policy, the collectors whose owner may have changed since the policy's last call of `takeChanged`. */
   readonly #dirty = new Multimap();
   /** Policies that must still be notified of possible changes of the owners of their collectors. */
   readonly #toNotify = new Set<string>();

@@ -178,7 +178,7 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
       return { type: 'Warning', reason: 'StageAnalysisFailed', message } as const;
     }
     case 'Inconclusive': {
-      const message = `Stage ${stage}: no member could be judged, because all shipped too few messages before the stage or were upgraded too late.`;
+      const message = `Stage ${stage}: no collector could be judged, because all sent too few messages before the stage or were upgraded too late.`;
       return { type: 'Warning', reason: 'StageAnalyzed', message } as const;
     }
     case 'Passed': {

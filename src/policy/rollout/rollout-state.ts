@@ -352,7 +352,7 @@ class StageProgress {
     if (verdict === 'Inconclusive') {
       return this.#stopInconclusive(
         name,
-        `No member of stage ${name} can be judged by its messages: all shipped too few before the stage, or were upgraded too late`,
+        `No collector of stage ${name} can be judged by its messages: all sent too few before the stage, or were upgraded too late`,
       );
     }
     // The collectors that stopped sending logs are failures, and the next decision applies the failure policy to them.
@@ -469,8 +469,8 @@ function isInconclusive({ members }: StageRecord, counts: Counts): boolean {
 
 function noneAtTarget({ name }: StageRecord, counts: Counts): string {
   const members = totalOf(counts);
-  const listed = members === 0 ? 'its members are no longer listed' : `${members} of its members are still listed`;
-  return `No member of stage ${name} runs the target version, and ${listed}`;
+  const listed = members === 0 ? 'none of them is listed any more' : `${members} of them are still listed`;
+  return `None of the collectors of stage ${name} runs the target version, and ${listed}`;
 }
 
 /**

@@ -165,7 +165,7 @@ export const stopReasons = {
 
 function afterInconclusive({ stage }: RolloutStop, { stages = [] }: LedgerHeader): string {
   const isAnalyzed = stages.find(({ name }) => name === stage)?.analysis?.outcome !== undefined;
-  const retry = isAnalyzed ? 'to count their messages again' : 'to choose other members';
+  const retry = isAnalyzed ? 'to count their messages again' : 'to choose other collectors';
   return `Run \`logfleet retry\` ${retry}, \`logfleet approve --stage ${stage}\` to continue without ${isAnalyzed ? 'a judgement' : 'them'}, or set another target.`;
 }
 

@@ -22,7 +22,7 @@ export class PolicyMetrics {
     ]);
     this.#quiet = metrics.gauge(
       'logfleet_policy_quiet_collectors',
-      'Number of members that went quiet after their upgrade, in the stages of policies with a message analysis.',
+      'Number of collectors that send too few messages since their upgrade, in the stages of policies with a message analysis.',
       ['namespace', 'policy'],
     );
     const onHidden = (key: ResourceKey) => this.#hide(key);

@@ -224,7 +224,7 @@ describe('a stage without maxFailures (R5)', () => {
   });
 });
 
-describe('a stage whose members are no longer listed (R2)', () => {
+describe('a stage whose collectors are no longer listed (R2)', () => {
   async function soaking(gone: number) {
     const one = staged({ stages: [{ ...canary, maxFailures: 0, soakDuration: '24h' }, rest] });
     one.world.start();

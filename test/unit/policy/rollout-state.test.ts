@@ -161,7 +161,7 @@ describe('an active stage', () => {
       'the end of the soak of stage canary',
     ],
     [
-      'does not wait for members that are no longer listed',
+      'does not wait for collectors that are no longer listed',
       { fleet: ['upgraded', 'gone', 'old'], started: {} },
       'the end of the soak of stage canary',
     ],
@@ -234,18 +234,18 @@ describe('an inconclusive stage', () => {
   const failures = { maxFailures: 5 };
 
   test.each<[string, readonly Shown[], string]>([
-    ['whose members failed', ['failed', 'failed', 'there'], '2 of its members are still listed'],
-    ['whose members are no longer listed', ['gone', 'gone', 'there'], 'its members are no longer listed'],
-    ['whose members are offline', ['away', 'away', 'there'], '2 of its members are still listed'],
+    ['whose collectors failed', ['failed', 'failed', 'there'], '2 of them are still listed'],
+    ['whose collectors are no longer listed', ['gone', 'gone', 'there'], 'none of them is listed any more'],
+    ['whose collectors are offline', ['away', 'away', 'there'], '2 of them are still listed'],
   ])('%s stops the rollout', (_, fleet, listed) => {
     const { header, health } = decision({ fleet, started: failures });
-    const message = `No member of stage canary runs the target version, and ${listed}`;
+    const message = `None of the collectors of stage canary runs the target version, and ${listed}`;
     expect(header.stop).toEqual({ kind: 'inconclusive', message, stage: 'canary', atMs: epochMs + nowMs });
     expect(health).toMatchObject({ ready: 'False', stalled: true, reason: 'StageInconclusive' });
     expect(health.message).toContain('logfleet approve --stage canary');
   });
 
-  test('stops the rollout also when its members are no longer listed at the end of the soak', () => {
+  test('stops the rollout also when its collectors are no longer listed at the end of the soak', () => {
     const started = { upgraded: true, updatedAtMs: epochMs } as const;
     expect(decision({ fleet: ['gone', 'gone', 'there'], started }).header.stop?.kind).toBe('inconclusive');
   });
