@@ -20,8 +20,7 @@ export interface StatusRules<K extends KindName> {
   /** Fields of status whose change is written at once. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
   /**
-   * Returns whether the counts in two statuses differ enough to be written. If the function is absent, every
-   * change is written.
+   * Returns whether the counts in two statuses differ enough to be written. If the function is absent, every change is written.
    */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
 }
@@ -34,8 +33,7 @@ export interface StatusWriterOptions<K extends KindName> {
   readonly intervalMs: number;
   readonly owner: OwnerRef;
   /**
-   * Whether the process is about to end. Changed counts are then written at once, because they
-   * would never be written otherwise.
+   * Whether the process is about to end. Changed counts are then written at once, because they would never be written otherwise.
    */
   readonly draining: () => boolean;
 }
@@ -140,8 +138,7 @@ export class StatusWriter<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // Another writer has changed or deleted the resource. The host reports this change, and a new status is then
-      // computed.
+      // Another writer has changed or deleted the resource. The host reports this change, and a new status is then computed.
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;

@@ -75,10 +75,7 @@ export class FleetListing {
    */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /**
-   * Whether policies at rest were notified of a problem of this listing. If so, they are also notified when
-   * the problem ends.
-   */
+  /** Whether policies at rest were notified of a problem of this listing. If so, they are also notified when the problem ends. */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
@@ -125,10 +122,7 @@ export class FleetListing {
     return this.#builds;
   }
 
-  /**
-   * Send time in monotonic ms of the first request of the newest complete sweep; undefined until the
-   * first complete sweep.
-   */
+  /** Send time in monotonic ms of the first request of the newest complete sweep; undefined until the first complete sweep. */
   completeSinceMs(): number | undefined {
     return this.#completeSinceMs;
   }
@@ -236,9 +230,7 @@ export class FleetListing {
     this.rows.members.leave(id);
   }
 
-  /**
-   * Notifies all policies whose Secret may belong to another account now, at most once per complete read of the list.
-   */
+  /** Notifies all policies whose Secret may belong to another account now, at most once per complete read of the list. */
   doubtSecret(secret: string): void {
     if (this.#notifiedSecrets.has(secret)) return;
     this.#notifiedSecrets.add(secret);
@@ -295,10 +287,7 @@ export class FleetListing {
     for (const { resyncMs, share } of this.#users.values()) this.#planResync(resyncMs, share);
   }
 
-  /**
-   * Notifies one policy for each Secret. That policy then checks whether the Secret still belongs to this
-   * account (U9).
-   */
+  /** Notifies one policy for each Secret. That policy then checks whether the Secret still belongs to this account (U9). */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
     const bySecret = new Map<string, User>();
@@ -314,8 +303,7 @@ export class FleetListing {
 
   async #run(): Promise<void> {
     try {
-      // Several reads can be requested in the same turn of the event loop, so the loop starts after that
-      // turn.
+      // Several reads can be requested in the same turn of the event loop, so the loop starts after that turn.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -579,8 +567,7 @@ interface Sweep {
   /** Index of the build whose listing is being read. */
   build: number;
   /**
-   * Whether it is proven that no collector runs the build of the view, because another listing would have shown such a
-   * collector.
+   * Whether it is proven that no collector runs the build of the view, because another listing would have shown such a collector.
    */
   readonly proven: boolean;
 }

@@ -172,9 +172,7 @@ export class FleetRows {
     return row.collector;
   }
 
-  /**
-   * Updates the row of a collector. Strings that are already stored are kept, so the memory of the page can be freed early.
-   */
+  /** Updates the row of a collector. Strings that are already stored are kept, so the memory of the page can be freed early. */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;

@@ -13,10 +13,7 @@ export interface FleetsOptions {
   readonly log: Logger;
   /** Whether this process may send requests to services. */
   readonly active: () => boolean;
-  /**
-   * Called for a policy that may have become the owner of collectors, or may have lost collectors to another
-   * policy.
-   */
+  /** Called for a policy that may have become the owner of collectors, or may have lost collectors to another policy. */
   readonly onOwnersChanged: (policy: Claimant) => void;
 }
 
@@ -87,10 +84,7 @@ export class Fleets {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);
   }
 
-  /**
-   * Forgets all listings and ownership tables, because another process may have acted while this process did
-   * not lead.
-   */
+  /** Forgets all listings and ownership tables, because another process may have acted while this process did not lead. */
   reset(): void {
     for (const { listing } of this.#listings.values()) listing.close();
     this.#listings.clear();

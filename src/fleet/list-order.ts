@@ -67,9 +67,8 @@ export class ListOrder {
 }
 
 /**
- * Merges two partial listings that the service sorts in the same way. Collectors that are in both listings show how the
- * listings align; the sort key decides the places of the other collectors. If the listings contradict each other, the first
- * one applies.
+ * Merges two partial listings that the service sorts in the same way. Collectors that are in both listings show how the listings
+ * align; the sort key decides the places of the other collectors. If the listings contradict each other, the first one applies.
  */
 function merge(first: readonly Listed[], second: readonly Listed[]): readonly Listed[] {
   const inFirst = new Set(first.map(({ id }) => id));

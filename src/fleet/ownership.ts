@@ -70,10 +70,7 @@ export class Ownership {
     this.announce();
   }
 
-  /**
-   * Removes a policy that was deleted or now uses another service. Its upgrade attempts in flight stay in the
-   * table.
-   */
+  /** Removes a policy that was deleted or now uses another service. Its upgrade attempts in flight stay in the table. */
   retire(uid: string): void {
     if (!this.#claimants.delete(uid)) return;
     this.#outdated.delete(uid);

@@ -25,14 +25,14 @@ import {
   tolerates,
 } from './wanted.ts';
 
-/** State of the simulated service, policies and ledgers at one moment. */
+/** State of the simulated service, policies and ledgers at one time. */
 export interface Truth {
   /** Time in ms since the start of the history. */
   readonly nowMs: number;
   readonly plan: HistoryPlan;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
-  /** Shards of the ledgers, by the policy's uid. */
+  /** Shards (parts) of the stored ledgers, by the policy's uid. */
   readonly ledgers: ReadonlyMap<string, Shards>;
   readonly posts: readonly PostRecord[];
   readonly policyChanges: readonly PolicyChange[];
@@ -165,12 +165,12 @@ function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, re
   }
 }
 
-/** Whether a stage cannot end because one of its members failed and the spec has no `maxFailures`. */
+/** Whether a stage cannot end because one of its collectors failed and the spec has no `maxFailures`. */
 function isHeldByFailures({ status }: CollectorVersionPolicy): boolean {
   return status?.stages?.some(({ state }) => state === 'Failed') ?? false;
 }
 
-/** Whether the rollout stopped in a stage in which no member runs the target version. */
+/** Whether the rollout stopped in a stage in which no collector runs the target version. */
 function isInconclusive({ status }: CollectorVersionPolicy): boolean {
   return status?.stages?.some(({ state, updated }) => state === 'Stopped' && updated === 0) ?? false;
 }
@@ -235,7 +235,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   } else if (isKnown && counts.matched < members.length) {
     missing.push(`matched is ${counts.matched}, in truth at least ${members.length}`);
   }
-  // An upgraded collector that is in no list stays a member (U7, U12), unless the ledger was restored and lacks its upgrade.
+  // The policy keeps an upgraded collector that is in no list (U7, U12), unless the ledger was restored and lacks its upgrade.
   const upgraded = isRestored ? 0 : own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
   if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, and ${upgraded} were upgraded`);
   const shards = truth.ledgers.get(policy.metadata.uid);
@@ -309,7 +309,7 @@ function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: Colle
   if (isHosted(collector) && !plan.scenario.list?.hosted) return false;
   const selected = isSelected(plan, policy, collector);
   if (selected !== undefined) return selected;
-  // A collector that this rollout attempted to upgrade stays a member when its fields change (U12).
+  // The policy keeps a collector that this rollout attempted to upgrade when the fields of the collector change (U12).
   return matchesVersion(policy, collector.version) || wasUpgraded(truth, policy, collector);
 }
 

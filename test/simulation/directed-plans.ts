@@ -420,8 +420,8 @@ const rolloutDirections: typeof directions = {
     });
   },
   /**
-   * No member of the first stage reaches the target, and failures do not stop the rollout. So the stage is inconclusive until a
-   * user retries the rollout or approves the next stage.
+   * No collector of the first stage reaches the target, and failures do not stop the rollout. So the stage is inconclusive until
+   * a user retries the rollout or approves the next stage.
    */
   inconclusive: (seed, chance) => {
     const outcome = { end: 'fail' as const, ...(chance.happens(0.5) ? { attempts: 1 } : {}) };
@@ -459,7 +459,8 @@ const rolloutDirections: typeof directions = {
     return plan(seed, { cannotFail: true, scenario: { upgrade: { duration: '1m' } }, stages, actions: [person] });
   },
   /**
-   * A user edits, reorders, adds and deletes stages during the rollout. A started stage keeps the members and limits with which it started.
+   * A user edits, reorders, adds and deletes stages during the rollout. A started stage keeps the collectors and limits with
+   * which it started.
    */
   edited: (seed, chance) => {
     const stage = (name: string) => ({

@@ -1,6 +1,6 @@
 /**
- * Checks (oracle) that the operator upgrades a collector again only after it has read the listings that the rules require as
- * evidence (U3, U6, U8).
+ * Checks (oracle) that the operator upgrades a collector again only after it has read the listings that the rules require first
+ * (U3, U6, U8).
  */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
@@ -52,7 +52,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (!task || task.endTime === null) return undefined;
   const endedMs = task.endTime - record.startMs;
   if (endedMs > post.atMs) return undefined;
-  // A collector that another tool has upgraded may then belong to another policy, which has no evidence about it yet.
+  // A collector that another tool has upgraded may then belong to another policy, which has not seen that upgrade.
   if (post.known.length > 1 && plan.fleet.touched.size > 0) return undefined;
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
   const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;
@@ -62,8 +62,8 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
 }
 
 /**
- * Finds an upgrade after drift (a collector that left the target) without the required evidence: two listings ten minutes apart that show
- * another version. The first of them is sent at least a grace period after the upgrade.
+ * Finds a repeated upgrade of a collector that left the target, without the two listings that must confirm this: they show
+ * another version, are ten minutes apart, and the first is sent at least a grace period after the upgrade.
  */
 function driftUnconfirmed(
   { plan }: HistoryRecord,

@@ -1,7 +1,7 @@
 /**
- * Checks (oracle) the tolerance for failed upgrades (R5). Each stage and each rollout has a tally, which counts ended and failed
- * attempts. A process that knows that a tally exceeds `maxFailures` starts no further upgrade. After that, only attempts in
- * flight and collectors that go offline in a soak can fail.
+ * Checks (oracle) the tolerance for failed upgrades (R5). Each stage and each rollout counts its ended and failed attempts. A
+ * process that knows that a count exceeds `maxFailures` starts no further upgrade. After that, only attempts in flight and
+ * collectors that go offline in a soak can fail.
  */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
@@ -22,9 +22,9 @@ export function failureViolations(record: HistoryRecord): string[] {
 }
 
 /**
- * Checks that no attempt counts twice. The number of attempts in a tally has a maximum. It is the larger of two numbers, the
- * attempts in the ledger and the POSTs to the target, plus the number of collectors that can go offline or be changed by others.
- * The ledger has more attempts if some are never sent. It has fewer if it was restored.
+ * Checks that no attempt counts twice, because the counted attempts have a maximum. It is the larger of two numbers, the attempts
+ * in the ledger and the POSTs to the target, plus the number of collectors that can go offline or be changed by others. The
+ * ledger has more attempts if some are never sent. It has fewer if it was restored.
  */
 function doubleCounts({ plan, posts }: HistoryRecord, { target, writes, rolloutId }: Rollout): string[] {
   const sent = posts.filter(({ toVersion }) => toVersion === target).length;
@@ -42,7 +42,7 @@ function silentOf({ fleet }: HistoryPlan): number {
   return Object.values(fleet.events).filter((event) => JSON.stringify(event).includes('"running":false')).length;
 }
 
-/** A tally of failures: the attempts that it counts, and its limit `maxFailures`. */
+/** One count of failures, of a stage or a rollout: the attempts that it includes, and its limit `maxFailures`. */
 interface Scope {
   readonly name: string;
   readonly maxFailures: number | string | undefined;
@@ -77,8 +77,8 @@ function takenOver(rollouts: readonly Rollout[], { policy, target, rolloutId }: 
 }
 
 /**
- * Returns the tallies in which an upgrade counts: that of each started stage that has not ended, and that of the rollout since
- * its last completion.
+ * Returns the counts of failures that include an upgrade: that of each started stage that has not ended, and that of the rollout
+ * since its last completion.
  */
 function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   const completedMs = completedAtMs(rollout, atMs);
@@ -94,7 +94,7 @@ function scopesOf(rollout: Rollout, { atMs, policy }: RolloutPost): Scope[] {
   return scopes;
 }
 
-/** Time of the rollout's last completion before a POST; 0 when there is none. After each completion, a new tally begins. */
+/** Time of the rollout's last completion before a POST; 0 when there is none. Each completion begins a new count of failures. */
 function completedAtMs({ writes }: Rollout, atMs: number): number {
   const textOf = (write: LedgerWrite | undefined) => `${write?.completedAtMs}/${write?.tally.number}`;
   const isCompletion = (index: number) =>
@@ -106,7 +106,7 @@ function completedAtMs({ writes }: Rollout, atMs: number): number {
 const decidedMs = 10;
 /** Time in ms after which a received outcome is in the ledger, unless the process ended. */
 const writtenMs = 20_000;
-/** Maximum time in ms until a process notices a user's retry. Failures that are known by then no longer count. */
+/** Maximum time in ms until a process notices a user's retry. Failures that happened by then no longer count. */
 const forgivenMs = 60_000;
 
 /** Counts the outcomes of earlier attempts that a process knew when it sent a POST. */

@@ -1,6 +1,7 @@
 /**
- * Runs many simulated histories in parallel on worker threads. The pool gives up a history that does not end, and reports the seed of a
- * history whose thread died. A thread runs many histories, because compiled code halves the cost of a history.
+ * Runs many simulated histories in parallel on worker threads. The pool gives up a history that does not end, and reports the
+ * seed of a history whose thread ended unexpectedly. A thread runs many histories, because compiled code halves the cost of a
+ * history.
  */
 import { Worker } from 'node:worker_threads';
 import type { HistoryOrder, WorkerData, WorkerReply } from './history-worker.ts';
@@ -102,7 +103,7 @@ class HistoryThread {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 1_024 },
     });
-    // A thread that dies between two histories is replaced.
+    // A thread that ends unexpectedly between two histories is replaced.
     worker.once('exit', () => {
       if (this.#worker === worker) this.#worker = undefined;
     });

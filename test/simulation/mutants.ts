@@ -504,7 +504,7 @@ export const mutants: readonly Mutant[] = [
         find: 'return { ...withNewTally(next), completedAtMs: wallMs, history };',
         replace: 'return { ...next, completedAtMs: wallMs, history };',
       },
-      // A new tally also begins with the next decision after the collector reached the target.
+      // The counts of failures also begin again with the next decision after the collector reached the target.
       {
         file: 'policy/ledger/rollout-header.ts',
         find: 'isAtTarget && header.tally.finished > 0',

@@ -63,7 +63,7 @@ export interface Tally {
 /** A started stage, as the header of a ledger records it. */
 export interface RecordedStage {
   readonly name: string;
-  /** Ids of the stage's members; undefined for a last stage without a member list, which takes all remaining collectors. */
+  /** Ids of the stage's collectors; undefined for a last stage without a list of collectors, which takes all that remain. */
   readonly members: readonly string[] | undefined;
   readonly maxFailures?: number | string;
   readonly maxInProgress?: number | string;
@@ -74,7 +74,7 @@ export interface RecordedStage {
    * starts again.
    */
   readonly startedAtMs: number;
-  /** Wall time in ms at which the last member reached the target; undefined until then. */
+  /** Wall time in ms at which the last collector of the stage reached the target; undefined until then. */
   readonly updatedAtMs?: number;
   /** Wall time in ms at which the stage ended; undefined until then. */
   readonly endedAtMs?: number;

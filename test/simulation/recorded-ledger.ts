@@ -12,7 +12,7 @@ export type Shards = ReadonlyMap<string, string>;
 /** Fields of the ledger's header shard that the oracles read. Ledger entries are packed arrays. */
 interface Head {
   readonly header: Header;
-  /** For each started stage, the number of ledger shards (parts) that hold its members. */
+  /** For each started stage, the number of ledger shards (parts) that hold its collectors. */
   readonly memberShards: readonly number[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
 }
@@ -29,12 +29,12 @@ interface Header {
 }
 
 interface Stage extends Omit<RecordedStage, 'members'> {
-  /** Number of members of the stage; absent for a stage without a member list. */
+  /** Number of collectors of the stage; absent for a stage without a list of collectors. */
   readonly members?: number;
 }
 
 /**
- * Last fields of a packed ledger entry: the tally that counts the attempt, the stage that counts it, and 1 for a rollback
+ * Last fields of a packed ledger entry: the rollout's count and the stage's count that include the attempt, and 1 for a rollback
  * attempt.
  */
 type PackedRest = readonly [unknown?, unknown?, (0 | 1)?];
@@ -55,7 +55,7 @@ const intended = 0;
 /**
  * Finds the upgrade attempt that a POST carries out.
  *
- * @param ledgers shards of all ledgers, by the uids of their policies
+ * @param ledgers shards (parts) of all stored ledgers, by the uids of their policies
  */
 export function intentOf(
   ledgers: ReadonlyMap<string, Shards>,
@@ -83,7 +83,7 @@ export function intentOf(
 
 const emptyHead = '{"header":{},"memberShards":[],"open":[]}';
 
-/** Reads the header of a ledger, together with the members of its stages. */
+/** Reads the header of a ledger, together with the collectors of its stages. */
 export function ledgerWrite(atMs: number, policy: string, shards: Shards): LedgerWrite {
   const { header, memberShards } = JSON.parse(shards.get('head') ?? emptyHead) as Head;
   const { rolloutId, target, stop, selected, tally, attempts, stages = [] } = header;
@@ -110,5 +110,5 @@ function membersOf(shards: Shards, stage: number, count: number): readonly strin
   );
 }
 
-/** Id that replaces the members of a ledger shard that the header names but the store does not have. */
+/** Id that stands for the collectors of a ledger shard that the header names but the store does not have. */
 export const missingMember = 'missing shard';

@@ -91,7 +91,7 @@ export function stagesAt({ writes }: Rollout, atMs: number): readonly RecordedSt
   return writes.findLast((write) => write.atMs <= atMs)?.stages ?? [];
 }
 
-/** Stage to which a collector belongs: the stage that lists the collector, or else a last stage without a member list. */
+/** Stage to which a collector belongs: the stage that lists the collector, or else a last stage without a list of collectors. */
 export function stageOf(stages: readonly RecordedStage[], collectorId: string): RecordedStage | undefined {
   return stages.find(({ members }) => members?.includes(collectorId)) ?? stages.find(({ members }) => !members);
 }

@@ -35,7 +35,7 @@ import { isDead, never, ProcessClock, ProcessGate } from './process-gate.ts';
 export interface ProcessObserver {
   /** Called right before the request is sent. The request is not sent when the observer kills the process. */
   sending(process: SimulatedProcess, request: Sending): void;
-  /** Called right after the request was sent. The request takes effect even if the process dies now. */
+  /** Called right after the request was sent. The request takes effect even if the process is killed now. */
   sent(process: SimulatedProcess, request: Sending): void;
   /** Called when the process receives the answer to a request. */
   answered(process: SimulatedProcess, request: Sending, answer: TransportResponse): void;

@@ -21,7 +21,7 @@ interface Mistake {
   /** Pattern for the message of the condition `Ready`. The message says what is wrong, and what to do. */
   readonly says: RegExp;
   readonly stalls: boolean;
-  /** Wrong members of the Secret; `missing` when the Secret does not exist. */
+  /** Wrong keys of the Secret; `missing` when the Secret does not exist. */
   readonly secret?: Readonly<Record<string, string>> | 'missing';
   readonly spec?: object;
   readonly fault?: FaultScenario;

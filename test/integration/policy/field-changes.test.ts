@@ -232,7 +232,7 @@ describe.each([
     expect(status()?.history).toMatchObject([{ id: `1-${target}`, outcome: 'Completed', failed: 0 }]);
     expect(tasks()).toHaveLength(20);
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(20);
-    // While the field was changed, no member of one stage was upgraded in another stage.
+    // While the field was changed, no collector of one stage was upgraded in another stage.
     for (const { state, members } of status()?.stages ?? [])
       expect([state, members > 0]).toEqual(members > 0 ? ['Completed', true] : [state, false]);
     expect(status()?.stages?.[0]?.members).toBe(canaries.size);

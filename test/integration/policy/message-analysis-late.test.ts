@@ -1,4 +1,7 @@
-/** Message analyses of members that reach the target late: during the soak, after a retry, or after the start of the last stage. */
+/**
+ * Tests of message analyses for collectors that reach the target late: during the soak, after a retry, or after the start of the
+ * last stage.
+ */
 import { expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';

@@ -118,7 +118,7 @@ test('only the messages of the scope are counted', async () => {
   expect(Math.min(judged, unjudged)).toBeGreaterThan(0);
 });
 
-test('a stage without a member that can be judged waits until a person approves', async () => {
+test('a stage without a collector that can be judged waits until a person approves', async () => {
   const { world, untilReason, analysisNow, annotate, status, at } = analyzed({ group: { messagesPerMinute: 1 } });
   world.start();
   expect(await untilReason('StageInconclusive')).toBe(true);

@@ -1,4 +1,4 @@
-/** Checks after a rollback whether the quiet collectors ship messages again (R11). */
+/** Tests of the check after a rollback whether collectors that stopped sending logs send them again (R11). */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
@@ -14,7 +14,7 @@ function rolledBack(setting: Setting & Parts = {}) {
   return { ...world, recoveryNow, untilChecked };
 }
 
-test('the quiet collectors ship messages again after the rollback, and the status says so', async () => {
+test('the status reports that collectors send messages again after the rollback', async () => {
   const { world, untilReason, untilChecked, recoveryNow, analysisNow, searches, at } = rolledBack();
   world.start();
   expect(await untilReason('RolledBack')).toBe(true);
@@ -32,7 +32,7 @@ test('the quiet collectors ship messages again after the rollback, and the statu
   expect(analysisNow()?.scannedBytes).toBeGreaterThan(scannedBytes);
   expect(world.ready('production')).toMatchObject({ status: 'False', reason: 'RolledBack' });
   expect(world.ready('production')?.message).toContain(`${quiet} of ${quiet} quiet collectors ship messages again`);
-  // Polls apart: the requests for the status of a search job.
+  // All requests except those for the status of a search job.
   const requests = searches().filter(({ operation }) => operation !== 'getJob');
   expect(requests.length).toBeLessThanOrEqual(12);
   const now = searches().length;

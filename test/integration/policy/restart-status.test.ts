@@ -1,4 +1,4 @@
-/** Tests that a new operator process keeps the reason in a policy's status until it has new evidence (H1). */
+/** Tests that a new operator process keeps the reason in a policy's status until the process knows better (H1). */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
@@ -161,7 +161,7 @@ describe('H1: the status stays until new evidence contradicts it', () => {
   test('except for a pause, which is shown before other policies have claimed their collectors', async () => {
     const fleet = await reached('AllUpdated', { spec: { selector: {} } });
     const { world } = fleet;
-    // The new policy cannot record the builds that the service offers, so it cannot take ownership of collectors.
+    // The new policy cannot store since when builds are offered, so it cannot take ownership of collectors.
     world.api.onRequest = ({ collection, method }) =>
       collection.endsWith('/ledgers') && method === 'POST'
         ? { kind: 'status', status: 500, when: 'before' }

@@ -5,7 +5,7 @@ import { planInWorld } from '../../support/planned-world.ts';
 import { minuteMs } from '../../unit/policy/builders.ts';
 import { before, canary, hourMs, middle, rest, staged, target } from './staged-world.ts';
 
-/** Stages in the policy's status, each as its name, its number of members, and its number of collectors at the target. */
+/** Stages in the policy's status, each as its name, its number of collectors, and how many of them run the target. */
 const figures = ({ name, members, updated }: { name: string; members: number; updated: number }) => [
   name,
   members,

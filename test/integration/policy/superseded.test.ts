@@ -1,6 +1,6 @@
 /**
- * Tests of the numbers in the history of a rollout that ends because the target changes. They describe the moment of the change,
- * and not an older status.
+ * Tests of the numbers in the history of a rollout that ends because the target changes. The numbers are those at the time of the
+ * change, not those of an older status.
  */
 import { expect, test } from 'vitest';
 import { policiesPath, World } from '../../support/world.ts';
@@ -15,7 +15,7 @@ function rolling() {
       groups: { web: { count: 10, version: before } },
       upgrade: { duration: '2m' },
     },
-    // Only the first status shows figures of the fleet.
+    // After the first status, the interval is too long for another write of changed numbers.
     settings: { statusIntervalMs: 1_000 * minuteMs },
   });
   world.addSecret();

@@ -17,7 +17,7 @@ const durationMinutes = 30;
 
 interface AnalysisPlan {
   readonly seed: number;
-  /** Members of the canary. */
+  /** Number of collectors in the canary stage. */
   readonly size: number;
   readonly messagesPerMinute: number;
   readonly dailyRhythm: number;
@@ -147,7 +147,10 @@ export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]
   return violations;
 }
 
-/** True number of stage members that can be judged, and ids of the members that stopped shipping, computed from the scenario. */
+/**
+ * Truth about the stage, computed from the scenario: the number of its collectors that can be judged, and the ids of those that
+ * stopped sending logs.
+ */
 function truthOf(plan: AnalysisPlan, ids: readonly string[]): { judged: number; quiet: ReadonlySet<string> } {
   if (plan.messagesPerMinute * durationMinutes < minMessages) return { judged: 0, quiet: new Set() };
   const ratio = 100 * (1 - plan.drops);

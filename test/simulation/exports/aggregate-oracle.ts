@@ -1,5 +1,5 @@
 /**
- * Checks (oracle) the exported records of an aggregation. The records must be those of the messages that were searchable when the
+ * Checks (oracle) the exported rows of an aggregation. The rows must be those of the messages that were searchable when the
  * search ended (E5, E6, E8, E13).
  */
 import { expectedRecords } from './expected-records.ts';
@@ -49,8 +49,8 @@ function isDone(search: LiveSearch): boolean {
 }
 
 /**
- * Expected records of a search. They count messages at the exact end of the range, because the service may treat the end as
- * inclusive, and records do not show this (E10).
+ * Expected rows of an aggregation. They count messages at the exact end of the range, because the service may treat the end as
+ * inclusive, and the rows do not show this (E10).
  */
 function recordsOf(search: LiveSearch, aggregation: AggregationPlan): string[] {
   return expectedRecords(

@@ -34,8 +34,8 @@ function sameInterval(left: StandingRecord['record'], right: StandingRecord['rec
 }
 
 /**
- * Returns whether a digest that began after the record was written counted the same number of different rows in each time slice
- * of the interval.
+ * Returns whether a digest that began after the commit record was written counted the same number of different rows in each time
+ * slice of the interval.
  */
 function isCounted(digests: readonly LiveSearch[], { record, atMs }: StandingRecord): boolean {
   return digests.some((search) => {

@@ -56,7 +56,7 @@ const directions: Readonly<Record<string, Direction>> = {
       actions: killedAnywhere(chance),
     }),
   },
-  /** The first process is killed after it wrote a file and before it wrote the record that names the file. */
+  /** The first process is killed after it wrote a file and before it wrote the commit record that names the file. */
   unrecorded: {
     more: (chance) => ({
       maxPartBytes: 1_000,
@@ -88,7 +88,8 @@ const directions: Readonly<Record<string, Direction>> = {
     more: () => ({ proof: 'Digest' }),
   },
   /**
-   * Digests prove the export although result pages lack rows that the search job counted, and some searches miss a shard of the service.
+   * Digests prove the export although result pages lack rows that the search job counted, and some searches miss a shard (part of
+   * the service's data).
    */
   digestedFlawed: {
     messages: (chance) => late(chance, plain(chance, 120)),
@@ -185,8 +186,8 @@ const directions: Readonly<Record<string, Direction>> = {
     more: () => ({ flaws: { missShard: 0, holes: 0, forget: 0.5 }, smallestLimit: 1_000 }),
   },
   /**
-   * The export writes the records of an aggregation. No row limit applies to them, so they may summarize more messages than any search
-   * returns.
+   * The export writes the rows of an aggregation. No row limit applies to them, so they may summarize more messages than any
+   * search returns.
    */
   added: {
     search: { status: { bucketLength: '3h' } },

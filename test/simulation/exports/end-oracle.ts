@@ -87,7 +87,10 @@ function leftovers({ task, store, counters, told }: ExportHistoryRecord): string
   return found;
 }
 
-/** Checks that the commit records cover the planned segments without gaps, and that the manifest names all these records (E2, E3). */
+/**
+ * Checks that the commit records cover the planned segments without gaps, and that the manifest names all commit records (E2,
+ * E3).
+ */
 function manifestViolations({ task, store, records, plan, voided }: ExportHistoryRecord): string[] {
   const { layout } = task;
   const content = store.objects.get(layout.manifest);

@@ -1,8 +1,8 @@
-/** The expected records of an aggregation, computed from the planned messages without code of the program or the simulator. */
+/** The expected rows of an aggregation, computed from the planned messages without code of the program or the simulator. */
 import type { AggregationPlan, Figure, GroupKey } from './planned-aggregation.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
-/** Expected records of the aggregation of these messages, as texts in the form of `recordText`, in any order. */
+/** Expected rows of the aggregation of these messages, as texts in the form of `recordText`, in any order. */
 export function expectedRecords(plan: AggregationPlan, messages: readonly PlannedMessage[]): string[] {
   const groups = new Map<string, PlannedMessage[]>();
   for (const message of messages) {
@@ -22,10 +22,12 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
   });
 }
 
-/** Canonical text of a record: numbers and times in any notation are equal, and members without a value are omitted. */
+/**
+ * Canonical text of a row of an aggregation: numbers and times in any notation are equal, and fields without a value are omitted.
+ */
 export function recordText(members: Readonly<Record<string, unknown>>): string {
   const { _rest: rest, ...others } = members;
-  // In a Parquet file, this member of a row contains the values that do not fit into their columns.
+  // In a Parquet file, the field `_rest` of a row contains the values that do not fit into their columns.
   const all = typeof rest === 'string' && rest !== '' ? { ...others, ...(JSON.parse(rest) as object) } : others;
   return Object.entries(all)
     .map(([name, value]) => [name, plainText(value)])

@@ -57,7 +57,7 @@ export class ExportHistoryWorld {
   readonly #resource: ExportResource | undefined;
   #isPaused = false;
   #isCalm = false;
-  /** Number of processes that died and will be restarted. */
+  /** Number of processes that were killed and will be restarted. */
   #missing = 0;
 
   constructor(plan: ExportHistoryPlan, trace?: (line: string) => void) {

@@ -1,6 +1,6 @@
 /**
  * Reads the rows of exported files without code of the program. Each row is returned as a text: `<id> <text>` for a message, and
- * the form of `recordText` for a record.
+ * the form of `recordText` for a row of an aggregation.
  */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';

@@ -3,11 +3,11 @@ import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord } from './record.ts';
 import { countingRecords } from './standing-verdicts.ts';
 
-/** Maximum time in ms between the moment when a process sends a request and the moment when the service receives it. */
+/** Maximum time in ms between the sending of a request and its arrival at the service. */
 const underWayMs = 1_000;
 /**
- * Maximum time in ms from the moment when a limit is reached until all searches stop. The process notices within a second that
- * the limit is reached, and may send one further request before that.
+ * Maximum time in ms after a limit is reached until all searches stop. The process notices within a second that the limit is
+ * reached, and may send one further request before that.
  */
 const stoppedWithinMs = 1_000 + 2 * underWayMs;
 

@@ -118,7 +118,7 @@ export class LiveSearch implements Search {
   query: string | undefined;
   /** Numbers of scanned bytes that statuses of the search job reported to clients, each with its time in ms since the epoch. */
   readonly heard: { readonly atMs: number; readonly bytes: number }[] = [];
-  /** Number of records of the search's aggregation, from its latest status. */
+  /** Number of rows of the search's aggregation, from its latest status. */
   records = 0;
   /** True if the service returned rows of the search to a client. */
   isRead = false;

@@ -17,7 +17,7 @@ export interface ExportHistoryPlan {
   readonly query: string;
   /** Part of the export's query that selects messages. */
   readonly scope: Scope;
-  /** Aggregation whose records the export writes; undefined for an export of messages. */
+  /** Aggregation whose rows the export writes; undefined for an export of messages. */
   readonly aggregation: AggregationPlan | undefined;
   /** Row limit that the query itself contains. The program cannot split such a query into intervals (E8). */
   readonly queryLimit: number | undefined;
@@ -189,7 +189,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   return { ...whole, proof: chance.happens(0.7) ? 'Digest' : 'Count' };
 }
 
-/** Returns the plan for an export that writes the records of an aggregation. */
+/** Returns the plan for an export that writes the rows of an aggregation. */
 export function aggregated(chance: Chance, plan: ExportHistoryPlan): ExportHistoryPlan {
   const { scope, scenario, fromMs, toMs } = plan;
   const aggregation = planAggregation(chance, toMs - fromMs);

@@ -1,6 +1,6 @@
 /**
- * Plans the aggregation of an export that writes records: its groups, and the numbers that it computes. The query of the export
- * is built from this plan.
+ * Plans the aggregation of an export that writes computed rows: its groups, and the numbers that it computes. The query of the
+ * export is built from this plan.
  */
 import type { Chance } from '../chance.ts';
 
@@ -10,7 +10,7 @@ export interface AggregationPlan {
   readonly figures: readonly Figure[];
   /** Length in ms of the time slices by which the aggregation groups messages. */
   readonly sliceMs: number;
-  /** Only groups with more messages than this number give a record. Undefined if all groups do. */
+  /** Only groups with more messages than this number give a row. Undefined if all groups do. */
   readonly moreThan: number | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface AggregationPlan {
  */
 export type GroupKey = 'kind' | 'digit' | 'slice' | '_size' | '_messageid';
 
-/** Number that an aggregation computes for each group. Each record has the number of messages and may have others. */
+/** Number that an aggregation computes for each group. Each row has the number of messages and may have others. */
 export type Figure = 'messages' | 'bytes' | 'mean' | 'first' | 'last' | 'ids';
 
 const groupKeys: readonly GroupKey[] = ['kind', 'digit', 'slice', '_size', '_messageid'];

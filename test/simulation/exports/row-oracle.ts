@@ -28,7 +28,7 @@ export function rowViolations(history: ExportHistoryRecord): string[] {
   return [...found, ...missingInTime(history, everywhere)];
 }
 
-/** Checks a commit record that claims to have all rows of its interval. */
+/** Checks a commit record that claims to contain all rows of its interval. */
 function recordViolations(
   history: ExportHistoryRecord,
   { record, atMs }: StandingRecord,
@@ -55,8 +55,8 @@ function recordViolations(
 }
 
 /**
- * Returns whether a record may come from a search. The client must know the search job, the search must have finished before the
- * record was written, and the search and the record must have the same end of their time ranges.
+ * Returns whether a commit record may come from a search. The client must know the search job, the search must have finished
+ * before the commit record was written, and both must have the same end of their time ranges.
  */
 export function mayBeOf(search: LiveSearch, { toMs }: CommitRecord, atMs: number): boolean {
   if (search.query === undefined || search.beganAtMs > atMs || (search.endedAtMs ?? 0) > atMs) return false;
@@ -103,8 +103,8 @@ interface Difference {
 }
 
 /**
- * Compares the exported rows of a record with the expected rows. Returns a text about the difference, or undefined if the record
- * has each expected row exactly once and no other row.
+ * Compares the exported rows of a commit record with the expected rows. Returns a text about the difference, or undefined if the
+ * commit record has each expected row exactly once and no other row.
  */
 function differenceOf(expected: readonly StoredMessage[], rows: readonly string[]): Difference | undefined {
   const wanted = new Set(expected.map(keyOf));

@@ -37,8 +37,8 @@ export function voidedOf(standing: Standing, records: readonly StandingRecord[])
 }
 
 /**
- * Commit records that the export used before the proof and after each round of the proof. A round only adds records, so each list
- * has all records that the export used in its round.
+ * Commit records that the export used before the proof and after each round of the proof. A round only adds commit records, so
+ * each list has all commit records that the export used in its round.
  */
 export function countingRecords(
   standing: Standing,

@@ -61,7 +61,7 @@ export class TellingService extends InProcessService {
     return { ...answer, body };
   }
 
-  /** Removes records from an answer, so that the pages contain fewer records than the service counts. */
+  /** Removes rows from an answer, so that the pages contain fewer rows than the service counts. */
   #without({ method, path }: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
     const [, id, offset] = /\/jobs\/([0-9A-F]{16})\/records\?.*offset=(\d+)/.exec(path) ?? [];
     const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;

@@ -155,7 +155,7 @@ export function header(more: Partial<LedgerHeader> = {}): LedgerHeader {
   };
 }
 
-/** Record in the ledger of a stage that has just started and has no member list. */
+/** Entry in the ledger of a stage that has just started and has no list of its collectors. */
 export function stageRecord(name: string, more: Partial<StageRecord> = {}): StageRecord {
   return { name, startedAtMs: epochMs, soakMs: 0, tally: { finished: 0, failed: 0 }, ...more };
 }

@@ -361,7 +361,7 @@ test('U8: a drift is corrected once', () => {
   expect(posts(decided(bench, { nowMs: 200 + driftConfirmMs }))).toEqual(['1']);
 });
 
-test('the start of a stage is written before its members are upgraded', () => {
+test('the start of a stage is written before its collectors are upgraded', () => {
   const stages = [
     { name: 'canary', size: 1, soakDuration: '1h', maxFailures: 0, maxInProgress: '50%' },
     { name: 'rest', soakDuration: '0s' },

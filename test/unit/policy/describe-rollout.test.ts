@@ -98,7 +98,7 @@ describe('stages', () => {
     });
   });
 
-  test('show no soak if all members ran the target before the stage started', () => {
+  test('show no soak if all collectors ran the target before the stage started', () => {
     const header = { stages: [record({ updatedAtMs: epochMs, endedAtMs: epochMs })] };
     expect(told({ first: 'updated', header }).stages[0]).not.toHaveProperty('soakedUntil');
   });

@@ -23,7 +23,7 @@ const inStages = {
     ],
   },
 } as const;
-/** Marks the last attempt of the collector as counted in the tallies (counts of failures) of the rollout and of its stage. */
+/** Marks the last attempt of the collector as included in the counts of failures of the rollout and of its stage. */
 const counted = { counted: { tally: 0, stage: 0 } } as const;
 const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
 

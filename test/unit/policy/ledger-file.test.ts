@@ -1,5 +1,6 @@
 /**
- * Tests of the shards of the ledger. The next process reads what the process before it wrote, even after a crash between two writes (U1).
+ * Tests of the shards (parts) in which the ledger is stored. A new process reads what the last process wrote, even after a crash
+ * between two writes (U1).
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -26,7 +27,7 @@ function book(store = new MemoryLedgerStore(), ledger = new Ledger(header())) {
   return { store, ledger, file, save };
 }
 
-/** Starts a stage with these members, as the operator does. */
+/** Starts a stage with these collectors, as the operator does. */
 function start({ ledger, file }: ReturnType<typeof book>, members: readonly string[]) {
   const { stages = [] } = ledger.header;
   const record = stageRecord(`stage-${stages.length + 1}`, { members: members.length });
@@ -42,7 +43,7 @@ async function reread(store: MemoryLedgerStore): Promise<Ledger> {
 
 const ids = (ledger: Ledger) => [...ledger.entries()].map(({ collectorId }) => collectorId).sort();
 
-/** Adds entries of ended attempts until the ledger moves them to a separate shard. */
+/** Adds entries of ended attempts until the ledger moves them out of its head shard. */
 async function fill({ save, store }: ReturnType<typeof book>, from: number): Promise<number> {
   const flushes = store.writes.filter((name) => name !== 'head').length;
   for (let id = from; ; id += 250) {
@@ -336,8 +337,8 @@ test('U1: a write that is based on an outdated ledger is refused', async () => {
 
 describe('U1: a former leader that continues', () => {
   /**
-   * Freezes a former leader before its next read or write of a shard, until the next leader has stored another choice of stage
-   * members.
+   * Freezes a former leader before its next read or write of a shard (part of the ledger), until the next leader has stored
+   * another choice of collectors for the stage.
    */
   async function frozenAt(call: 'read' | 'write', shard: string) {
     const store = new MemoryLedgerStore();

@@ -1,6 +1,6 @@
 /**
  * Test set-up with one policy in memory and all inputs of `decide`, the function that chooses the policy's next actions:
- * collector rows, ownership of collectors, ledger, and the index of members.
+ * collector rows, ownership of collectors, ledger, and the index of the policy's collectors.
  */
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
 import { FleetRows } from '../../../src/fleet/fleet-rows.ts';
@@ -74,7 +74,8 @@ export interface BenchParts {
   readonly header?: Partial<LedgerHeader>;
   readonly entries?: readonly Entry[];
   /**
-   * Member lists of the started stages, by stage name. A stage in the ledger header that is not named here has no member list.
+   * Collectors of the started stages, by stage name. A stage in the ledger header that is not named here has no list of
+   * collectors.
    */
   readonly members?: Readonly<Record<string, readonly string[]>>;
   readonly collectors?: readonly Collector[];
@@ -127,7 +128,7 @@ export class PolicyBench {
     this.#members.place(id);
   }
 
-  /** Computes the ownership of collectors and the index of members again, as a new process does. */
+  /** Computes the ownership of collectors and the index of the policy's collectors again, as a new process does. */
   rebuild(): void {
     this.#members = this.freshMembers();
   }

@@ -1,5 +1,5 @@
 /**
- * Tests of the index of members, which holds the state of each collector of a policy. After any sequence of changes, the index equals one
+ * Tests of the index of a policy's collectors, which holds the state of each. After any sequence of changes, the index equals one
  * that is built anew.
  */
 import fc from 'fast-check';
@@ -34,7 +34,7 @@ function apply(bench: PolicyBench, ...changes: readonly EntryChange[]): void {
 const memberStates = (memberIndex: PolicyMemberIndex) =>
   new Map([...memberIndex.ids()].map((id) => [id, memberIndex.member(id)?.memberState]));
 
-describe('members', () => {
+describe('the collectors of a policy', () => {
   test('are the collectors that the selector matches and no exclusion matches', () => {
     const bench = new PolicyBench({
       spec: { selector: { matchNames: ['web-*'] }, exclude: [{ matchNames: ['web-2'] }] },
@@ -64,7 +64,7 @@ describe('members', () => {
     expect(bench.ownership.owner('1')).toBeUndefined();
   });
 
-  test('U12: stay members after an attempt of this rollout, whatever their fields become', () => {
+  test('U12: stay in the policy after an attempt of this rollout, whatever their fields become', () => {
     const selector = { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: [target] }] } as const;
     const bench = new PolicyBench({ spec: { selector }, collectors: fleetOf(2) });
     apply(bench, { collectorId: '1', entry: openEntry() });

@@ -23,10 +23,10 @@ const entries: { readonly [S in Shown]?: Entry } = {
 };
 
 interface Setting {
-  /** Collectors with the ids 1 to n. Collectors 1 and 2 are the members of the stage `canary`. */
+  /** Collectors with the ids 1 to n. The stage `canary` has chosen collectors 1 and 2. */
   readonly fleet: readonly Shown[];
   readonly stages?: readonly Stage[];
-  /** Ledger record of the stage `canary`; absent when the stage has not started. */
+  /** Fields of the stage `canary` in the ledger; absent when the stage has not started. */
   readonly started?: Partial<StageRecord>;
   readonly header?: Partial<LedgerHeader>;
   readonly spec?: Partial<CollectorVersionPolicySpec>;

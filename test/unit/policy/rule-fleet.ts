@@ -281,13 +281,13 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
   return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
 }
 
-/** Ledger record of the last stage, `rest`; empty when the stage has not started. */
+/** The last stage, `rest`, as the ledger has it; empty when the stage has not started. */
 function restUnder(rules: Rules): readonly StageRecord[] {
   const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
   return isAhead ? [] : [stageRecord('rest', { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') })];
 }
 
-/** Ledger record of the stage `canary`. */
+/** The stage `canary`, as the ledger has it. */
 function recordUnder(rules: Rules): StageRecord {
   const soakMs = rules.have('soak') ? 60 * minuteMs : 0;
   const begun = stageRecord('canary', { soakMs, upgraded: true, maxFailures: 0 });

@@ -1,5 +1,5 @@
 /**
- * Tests of the record of when each build was first offered. When the time is uncertain, the recorded time may be too late, but
+ * Tests of the stored times at which builds were first offered. When the time is uncertain, the stored time may be too late, but
  * never too early.
  */
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Tests that a reason in the policy's status stays after a restart of the operator, until new evidence replaces it (H1). */
+/** Tests that a reason in the policy's status stays after a restart of the operator until the new process knows better (H1). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { Health } from '../../../src/controller/health.ts';

@@ -203,7 +203,7 @@ describe('for one collector', () => {
     };
     const refusal = { waitsFor: 'the end of stage canary', reason: 'Soaking', untilMs: 50 };
 
-    /** Collector 1 is a member of the stage `canary`. Collector 2 is a member of no started stage. */
+    /** The started stage `canary` has chosen collector 1. No started stage has chosen collector 2. */
     const staged = (records: readonly StageRecord[], more: Among = {}) => {
       const parts = { spec: { strategy }, header: { stages: records }, members: { canary: ['1'] } };
       const bench = new PolicyBench({ ...parts, collectors: fleetOf(2) });
