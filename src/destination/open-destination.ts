@@ -1,5 +1,6 @@
-/** Opens a destination from its settings. The S3 SDK is loaded only for an object store, since loading it takes a sixth of a second. */
+/** Opens a destination from its settings. The SDK of an object store is loaded only when it is used, since that takes a sixth of a second. */
 import type { Clock } from '../base/clock.ts';
+import type { AzureSettings } from './azure/azure-settings.ts';
 import type { Destination } from './destination.ts';
 import type { S3Settings } from './s3/s3-settings.ts';
 import type { Writer } from './writer.ts';
@@ -12,7 +13,8 @@ export type DestinationSettings =
       /** Name of the destination's root folder in the directory. The folder is created if it is missing. */
       readonly root: string;
     }
-  | { readonly kind: 's3'; readonly settings: S3Settings };
+  | { readonly kind: 's3'; readonly settings: S3Settings }
+  | { readonly kind: 'azureBlob'; readonly settings: AzureSettings };
 
 export interface DestinationPorts {
   readonly clock: Clock;
@@ -21,7 +23,7 @@ export interface DestinationPorts {
    * upload by this identity and removes it (E15).
    */
   readonly writer: Writer;
-  /** Environment variables, of which the proxy settings `HTTPS_PROXY` and `NO_PROXY` are used. */
+  /** Environment variables, of which proxy settings (`HTTPS_PROXY`, `NO_PROXY`) and Azure's credentials (`AZURE_STORAGE_*`) are used. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -35,6 +37,10 @@ export async function openDestination(chosen: DestinationSettings, ports: Destin
     case 's3': {
       const { S3Destination } = await import('./s3/s3-destination.ts');
       return new S3Destination({ ...ports, settings: chosen.settings });
+    }
+    case 'azureBlob': {
+      const { AzureDestination } = await import('./azure/azure-destination.ts');
+      return AzureDestination.open({ ...ports, settings: chosen.settings });
     }
   }
 }

@@ -27,9 +27,10 @@ import {
 } from '../destination.ts';
 import { destinationError, tooLarge } from '../destination-error.ts';
 import { folderSegments, nameSegments } from '../object-name.ts';
+import { PartBuffers } from '../part-buffers.ts';
+import { PartedUpload } from '../parted-upload.ts';
 import { readObject } from '../read-object.ts';
 import type { Writer } from '../writer.ts';
-import { PartBuffers } from './part-buffers.ts';
 import { abortUploads } from './running-uploads.ts';
 import { createClient, type Environment } from './s3-client.ts';
 import { errorCode, httpStatus, isAbsent, isBrokenOff, isTaken, s3Error } from './s3-error.ts';
@@ -118,14 +119,13 @@ export class S3Destination implements Destination {
 
   async open(name: string): Promise<FileUpload> {
     const StorageClass = this.#settings.storageClass as StorageClass | undefined;
-    return new S3Upload({
+    const requests = new S3Upload({
       client: this.#client,
       place: this.#at(name),
       objectOptions: { ...this.#encryption, StorageClass },
-      buffers: this.#buffers,
       mark: this.#writer.newToken(),
-      writer: this.#writer,
     });
+    return new PartedUpload({ requests, buffers: this.#buffers, writer: this.#writer });
   }
 
   /** Reads an object as a stream. A download that breaks off is continued where it ended, unless the object has changed. */

@@ -4,6 +4,7 @@
  */
 import { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
+import { storeReason, untrustedForm } from '../store-error.ts';
 
 const codesByFailure: Readonly<Partial<Record<DestinationFailure, readonly string[]>>> = {
   missing: ['NoSuchBucket'],
@@ -38,9 +39,6 @@ const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map(
     codes.map((code) => [code, failure as DestinationFailure] as const),
   ),
 );
-
-/** Codes of certificate errors, which a retry cannot solve. */
-const untrustedForm = /^(?:UNABLE_TO_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/;
 
 const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
   full: 'free some space or raise the quota to continue the export',
@@ -108,16 +106,5 @@ function failureOf(cause: unknown): DestinationFailure {
 }
 
 function reasonOf(cause: unknown): string {
-  const code = errorCode(cause);
-  const message = cause instanceof Error ? shortened(cause.message).replace(/\.$/, '') : '';
-  if (untrustedForm.test(code)) return `${code}: the certificate of the store is not trusted (see NODE_EXTRA_CA_CERTS)`;
-  return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
-}
-
-/** Maximum length of a store's message in logfleet's errors. After a longer message, readers would hardly find the remedy. */
-const longestMessage = 300;
-
-function shortened(message: string): string {
-  const line = message.replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return line.length > longestMessage ? `${line.slice(0, longestMessage).toWellFormed()}…` : line;
+  return storeReason(errorCode(cause), cause instanceof Error ? cause.message : '');
 }

@@ -2,6 +2,7 @@
 import type { SecretText } from '../../base/secret-text.ts';
 import { destinationError } from '../destination-error.ts';
 import { folderSegments } from '../object-name.ts';
+import { checkEndpoint } from '../store-endpoint.ts';
 
 export interface S3Credentials {
   readonly accessKeyId: string;
@@ -49,25 +50,6 @@ export function checkSettings(settings: S3Settings): void {
   if (endpoint !== undefined) checkEndpoint(endpoint, insecure === true);
   if (serverSideEncryption?.kmsKeyID !== undefined && serverSideEncryption.type === 'AES256') {
     throw invalid('kmsKeyID requires the encryption type aws:kms: write that type, or leave the key out');
-  }
-}
-
-function checkEndpoint(endpoint: string, insecure: boolean): void {
-  const url = URL.parse(endpoint);
-  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw invalid(
-      `the endpoint ${JSON.stringify(endpoint)} is not an address: write one such as https://store.example.com`,
-    );
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw invalid(
-      'the endpoint contains a user or a password: write the address alone, and credentials into the Secret',
-    );
-  }
-  if (url.search !== '' || url.hash !== '')
-    throw invalid(`the endpoint ${JSON.stringify(endpoint)} has a query or a fragment: write the address alone`);
-  if (url.protocol === 'http:' && !insecure) {
-    throw invalid(`the endpoint ${endpoint} is not encrypted: write https://, or set insecure to allow it`);
   }
 }
 

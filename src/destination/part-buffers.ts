@@ -1,11 +1,11 @@
 /**
- * Buffers for the parts of S3 uploads. All uploads of a destination share and reuse them. The memory is one part for each open upload, and
- * one for each part that is being sent.
+ * Buffers for the parts of uploads to object stores. All uploads of a destination share and reuse them. The memory is one part for each open
+ * upload, and one for each part that is being sent.
  */
 
 /**
- * Size of a part in bytes: the minimum that stores require for all parts except the last. With the maximum of ten thousand parts, a file
- * has at most 48 GiB.
+ * Size of a part in bytes: the minimum that stores require for all parts except the last. With the ten thousand parts that S3 allows,
+ * a file has at most 48 GiB.
  */
 export const partBytes = 5 * 1024 * 1024;
 

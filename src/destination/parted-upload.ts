@@ -1,0 +1,186 @@
+/**
+ * Upload of one data file to an object store. A small file is sent with a single request. A large file is sent in parts: each part is sent
+ * while the next one is filled.
+ *
+ * The requests are conditional, so they never overwrite. If the answer to the first attempt was lost, the second attempt may find the object
+ * that the first created. A unique value in the object's metadata shows that the object belongs to this upload.
+ *
+ * Invariant: a buffer is reused only when the SDK has finished with it, whether the upload of its part succeeded or not.
+ */
+import type { LogfleetError } from '../base/errors.ts';
+import type { FileUpload } from './destination.ts';
+import { destinationError, nameTaken } from './destination-error.ts';
+import { type PartBuffers, partBytes } from './part-buffers.ts';
+import type { Writer } from './writer.ts';
+
+/** Name of the metadata entry that shows which upload created an object. */
+export const markName = 'logfleet-upload';
+
+/**
+ * Requests of an upload to one kind of object store. All methods throw errors of the store's SDK unchanged, except `error`, which converts
+ * them.
+ */
+export interface UploadRequests {
+  /** Complete name of the object in its bucket or container. */
+  readonly key: string;
+  /** Name of the object as shown to users. */
+  readonly shown: string;
+  readonly maxParts: number;
+  /** Creates the object from its whole content, unless an object of this name exists. */
+  putWhole(content: Uint8Array): Promise<unknown>;
+  /** Begins an upload in parts. */
+  begin(): Promise<void>;
+  /** Sends a part. Parts are numbered from 1. */
+  sendPart(number: number, content: Uint8Array, stop: AbortSignal): Promise<void>;
+  /** Creates the object from the sent parts, in the order of their numbers, unless an object of this name exists. */
+  complete(): Promise<unknown>;
+  /** Removes the parts of an upload that has begun and is not complete. */
+  removeParts(): Promise<unknown>;
+  /** Returns whether the existing object was created by this upload. */
+  hasMark(): Promise<boolean>;
+  removeObject(): Promise<unknown>;
+  /** Returns whether the error means that an object of this name exists. */
+  isTaken(cause: unknown): boolean;
+  /** Returns whether the object may exist although the request that creates it failed with this error. */
+  mayExist(cause: unknown): boolean;
+  error(act: string, cause: unknown): LogfleetError;
+}
+
+export interface PartedUploadOptions {
+  readonly requests: UploadRequests;
+  readonly buffers: PartBuffers;
+  readonly writer: Writer;
+}
+
+export class PartedUpload implements FileUpload {
+  readonly #requests: UploadRequests;
+  readonly #buffers: PartBuffers;
+  readonly #writer: Writer;
+  readonly #sending = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #buffer: Buffer | undefined;
+  #filledBytes = 0;
+  #hasBegun = false;
+  #partCount = 0;
+  #failure: LogfleetError | undefined;
+  #finishTried = false;
+  #ended = false;
+
+  constructor({ requests, buffers, writer }: PartedUploadOptions) {
+    this.#requests = requests;
+    this.#buffers = buffers;
+    this.#writer = writer;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    for (let offset = 0; offset < chunk.length; ) {
+      // A full part is sent only when more data follows. The last part may be smaller than the others, and a small file is sent without
+      // parts.
+      if (this.#filledBytes === partBytes) await this.#sendPart();
+      this.#buffer ??= this.#buffers.take();
+      const taken = chunk.subarray(offset, offset + partBytes - this.#filledBytes);
+      this.#buffer.set(taken, this.#filledBytes);
+      this.#filledBytes += taken.length;
+      offset += taken.length;
+    }
+    this.#throwFailure();
+  }
+
+  async finish(): Promise<void> {
+    this.#throwFailure();
+    if (this.#hasBegun) {
+      if (this.#filledBytes > 0) await this.#sendPart();
+      await Promise.all(this.#sending);
+      this.#throwFailure();
+      await this.#makeVisible(() => this.#requests.complete());
+    } else {
+      const content = this.#buffer?.subarray(0, this.#filledBytes) ?? new Uint8Array();
+      await this.#makeVisible(() => this.#requests.putWhole(content));
+    }
+    this.#ended = true;
+    this.#releaseBuffer();
+  }
+
+  async abort(): Promise<void> {
+    if (this.#ended) return;
+    this.#stop.abort();
+    // The upload is aborted only after all requests for its parts have ended. Otherwise the store would keep and bill a part that arrives
+    // after the abort.
+    await Promise.all(this.#sending);
+    this.#releaseBuffer();
+    const { key, shown } = this.#requests;
+    try {
+      if (this.#hasBegun) await this.#requests.removeParts();
+      // The object may exist although the request that creates it has failed.
+      if (this.#finishTried && (await this.#requests.hasMark())) await this.#requests.removeObject();
+    } catch (cause) {
+      this.#writer.abandon(key);
+      throw this.#requests.error(`remove the upload of ${shown}`, cause);
+    }
+    this.#ended = true;
+  }
+
+  /** Sends the request that makes the object visible. If an object that this upload created already exists, the call succeeds. */
+  async #makeVisible(send: () => Promise<unknown>): Promise<void> {
+    this.#finishTried = true;
+    try {
+      await send();
+    } catch (cause) {
+      // The store may have created the object although its answer is missing or unclear. Reading the object costs far less than searching
+      // the interval again.
+      const { shown } = this.#requests;
+      if (this.#requests.mayExist(cause) && (await this.#requests.hasMark().catch(() => false))) return;
+      if (this.#requests.isTaken(cause)) throw nameTaken(shown);
+      throw this.#requests.error(`write ${shown}`, cause);
+    }
+  }
+
+  async #sendPart(): Promise<void> {
+    this.#throwFailure();
+    const buffer = this.#buffer;
+    if (!buffer) return;
+    if (!this.#hasBegun) await this.#begin();
+    const { maxParts, shown } = this.#requests;
+    if (this.#partCount === maxParts) {
+      throw destinationError('invalid', `${shown} would have more than ${maxParts} parts: lower maxPartSize`);
+    }
+    await this.#buffers.maySend();
+    const content = buffer.subarray(0, this.#filledBytes);
+    this.#buffer = undefined;
+    this.#filledBytes = 0;
+    const sending = this.#upload(++this.#partCount, content).finally(() => {
+      this.#buffers.giveBack(buffer);
+      this.#buffers.sent();
+      this.#sending.delete(sending);
+    });
+    this.#sending.add(sending);
+  }
+
+  async #begin(): Promise<void> {
+    try {
+      await this.#requests.begin();
+      this.#hasBegun = true;
+    } catch (cause) {
+      throw this.#requests.error(`write ${this.#requests.shown}`, cause);
+    }
+  }
+
+  /** Uploads one part of the file. The promise never rejects; instead, the next call on this upload throws the error. */
+  async #upload(number: number, content: Uint8Array): Promise<void> {
+    try {
+      await this.#requests.sendPart(number, content, this.#stop.signal);
+    } catch (cause) {
+      this.#failure ??= this.#requests.error(`write ${this.#requests.shown}`, cause);
+    }
+  }
+
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure;
+  }
+
+  #releaseBuffer(): void {
+    if (this.#buffer) this.#buffers.giveBack(this.#buffer);
+    this.#buffer = undefined;
+    this.#filledBytes = 0;
+  }
+}
