@@ -1,5 +1,5 @@
 /**
- * The tests by folder, as projects of one run. `cluster`, `cluster-wide` and `e2e` need a control plane, and `store` needs an S3 gateway.
+ * The tests by folder, as projects of one run. `cluster`, `cluster-wide` and `e2e` need a control plane, and `store` needs an S3 gateway and Azurite.
  * Each starts only when a file of these projects runs.
  *
  * The projects run in three groups, one after the other. Tests of the first group keep a processor busy. Simulated histories have
@@ -15,6 +15,7 @@ import { LongestFirst } from './scripts/longest-first.ts';
 
 const controlPlane = './test/support/control-plane-setup.ts';
 const s3Gateway = './test/support/s3-gateway-setup.ts';
+const azurite = './test/support/azurite-setup.ts';
 
 const processors = Math.max(2, availableParallelism() - 1);
 
@@ -38,7 +39,7 @@ export default defineConfig({
       project('integration', working),
       project('simulator', working),
       project('contract', working),
-      project('store', working, [s3Gateway]),
+      project('store', working, [s3Gateway, azurite]),
       project('simulation', threaded),
       project('soak', threaded),
       project('cluster', waiting, [controlPlane]),

@@ -1,13 +1,15 @@
 /**
- * `make tools`: provides etcd, kube-apiserver, kubectl and an S3 gateway for the tests. The sources, in this order:
+ * `make tools`: provides etcd, kube-apiserver, kubectl, an S3 gateway and Azurite for the tests. npm installs Azurite. The sources of
+ * the others, in this order:
  * - `KUBEBUILDER_ASSETS` (a folder) and `LOGFLEET_S3_GATEWAY` (a program),
  * - the cache outside the checkout,
  * - the release archives of the projects,
  * - a build with Go.
- * Tests call `controlPlaneTools` or `s3GatewayProgram`, which install the programs once per machine.
+ * Tests call `controlPlaneTools`, `s3GatewayProgram` or `azuriteScript`, which install the programs once per machine.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { azuriteScript } from '../tools/installer/azurite.ts';
 import { cached } from '../tools/installer/cache.ts';
 import { downloadArchive, goPlatform } from '../tools/installer/envtest-archive.ts';
 import { buildPrograms, type GoProgram, hasGo } from '../tools/installer/go-build.ts';
@@ -83,6 +85,7 @@ if (import.meta.main) {
   try {
     for (const path of Object.values(await controlPlaneTools())) console.log(path);
     console.log(await s3GatewayProgram());
+    console.log(await azuriteScript());
   } catch (error) {
     console.error((error as Error).message);
     process.exitCode = 1;

@@ -11,8 +11,8 @@ import { storeNames, stores } from './stores.ts';
 
 describe.each(storeNames)('an export to a destination of the kind %s', (kind) => {
   let place: Place;
-  beforeEach(() => {
-    place = stores[kind].make();
+  beforeEach(async () => {
+    place = await stores[kind].make();
   });
   afterEach(() => place.remove());
 
@@ -33,7 +33,7 @@ describe.each(storeNames)('an export to a destination of the kind %s', (kind) =>
     expect(differences).toEqual([]);
     expect([manifest.totals.intervals, rows]).toEqual([4, 4 * rowsOfFile]);
     // The export writes its plan, a commit record and a data file for each interval, and its manifest.
-    expect(place.files()).toHaveLength(1 + 4 + 4 + 1);
+    expect(await place.files()).toHaveLength(1 + 4 + 4 + 1);
   };
 
   test.each(boundaries)(

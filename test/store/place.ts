@@ -15,6 +15,7 @@ import {
   openDestination,
 } from '../../src/destination/open-destination.ts';
 import { Writer } from '../../src/destination/writer.ts';
+import type { AzuriteAccess } from '../support/azurite.ts';
 import type { S3GatewayAccess } from '../support/s3-gateway.ts';
 
 /** Address of a destination as plain data, so that another process can open the same destination. */
@@ -27,21 +28,28 @@ export type PlaceData =
       readonly endpoint: string;
       readonly accessKeyId: string;
       readonly secretAccessKey: string;
-    };
+    }
+  | ({ readonly kind: 'azureBlob'; readonly container: string; readonly root: string } & AzuriteAccess);
 
 export interface Place {
   readonly data: PlaceData;
   /**
-   * Returns the paths of all files below the destination's root and beside it, relative to the directory or bucket. Unfinished
-   * uploads are included.
+   * Returns the paths of all files below the destination's root and beside it, relative to the directory, bucket or container.
+   * Unfinished uploads are included.
    */
+  files(): readonly string[] | Promise<readonly string[]>;
+  remove(): void | Promise<void>;
+}
+
+/** Place whose content is in a folder of this machine. */
+export interface FolderPlace extends Place {
   files(): readonly string[];
   remove(): void;
 }
 
 let buckets = 0;
 
-export function makeVolume(parent = tmpdir()): Place {
+export function makeVolume(parent = tmpdir()): FolderPlace {
   const directory = mkdtempSync(join(parent, 'logfleet-volume-'));
   return {
     data: { kind: 'volume', directory, root: 'logging/audit' },
@@ -51,7 +59,7 @@ export function makeVolume(parent = tmpdir()): Place {
 }
 
 /** The S3 gateway treats each folder as a bucket. */
-export function makeBucket({ content, ...access }: S3GatewayAccess): Place {
+export function makeBucket({ content, ...access }: S3GatewayAccess): FolderPlace {
   const bucket = `bucket-${process.pid}-${buckets++}`;
   const directory = join(content, bucket);
   mkdirSync(directory);
@@ -59,6 +67,26 @@ export function makeBucket({ content, ...access }: S3GatewayAccess): Place {
     data: { kind: 's3', bucket, root: 'audit/logging', ...access },
     files: () => filesBelow(directory),
     remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+export async function makeContainer(access: AzuriteAccess): Promise<Place> {
+  // The SDK is loaded only here, because child processes import this file too.
+  const { BlobServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-blob');
+  const credential = new StorageSharedKeyCredential(access.accountName, access.accountKey);
+  const container = `container-${process.pid}-${buckets++}`;
+  const client = new BlobServiceClient(access.endpoint, credential).getContainerClient(container);
+  await client.create();
+  return {
+    data: { kind: 'azureBlob', container, root: 'audit/logging', ...access },
+    async files() {
+      const names: string[] = [];
+      for await (const { name } of client.listBlobsFlat({ includeUncommitedBlobs: true })) names.push(name);
+      return names.sort();
+    },
+    async remove() {
+      await client.delete();
+    },
   };
 }
 
@@ -73,6 +101,11 @@ export async function systemPorts(): Promise<DestinationPorts> {
 
 export function settingsOf(data: PlaceData): DestinationSettings {
   if (data.kind === 'volume') return data;
+  if (data.kind === 'azureBlob') {
+    const { container, root, endpoint, accountName, accountKey } = data;
+    const credentials = { kind: 'key', accountName, accountKey: new SecretText(accountKey) } as const;
+    return { kind: 'azureBlob', settings: { endpoint, container, root, credentials, insecure: true } };
+  }
   const { bucket, root, endpoint, accessKeyId, secretAccessKey } = data;
   const credentials = { accessKeyId, secretAccessKey: new SecretText(secretAccessKey) };
   return { kind: 's3', settings: { bucket, root, endpoint, credentials, forcePathStyle: true, insecure: true } };

@@ -16,13 +16,13 @@ import type { Destination } from '../../src/destination/destination.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
 import { S3Gateway } from '../support/s3-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { makeBucket, openPlace, type Place, type PlaceData, settingsOf, systemPorts } from './place.ts';
+import { type FolderPlace, makeBucket, openPlace, type PlaceData, settingsOf, systemPorts } from './place.ts';
 
 const mebibyte = 1024 * 1024;
 
 type Bucket = Extract<PlaceData, { kind: 's3' }>;
 
-let place: Place;
+let place: FolderPlace;
 beforeEach(() => {
   place = makeBucket(inject('s3Gateway'));
 });
@@ -77,7 +77,7 @@ describe('wrong settings are reported with a remedy', () => {
 
 describe('a store that becomes unavailable', () => {
   let gateway: S3Gateway;
-  let bucket: Place;
+  let bucket: FolderPlace;
   beforeEach(async () => {
     gateway = await S3Gateway.start();
     bucket = makeBucket(gateway.access);

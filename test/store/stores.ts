@@ -1,10 +1,10 @@
 /** Kinds of destinations that the suites of this folder test, and what differs between them. A new kind is one more entry. */
 import { inject } from 'vitest';
-import { makeBucket, makeVolume, type Place } from './place.ts';
+import { makeBucket, makeContainer, makeVolume, type Place } from './place.ts';
 
 export interface StoreKind {
   /** Creates a new, empty destination. */
-  readonly make: () => Place;
+  readonly make: () => Place | Promise<Place>;
   /** Form of the destination's address as shown to users. */
   readonly url: RegExp;
   /** Size in bytes up to which an upload leaves nothing at the store when its process is killed. */
@@ -17,6 +17,12 @@ export const stores = {
   s3: {
     make: () => makeBucket(inject('s3Gateway')),
     url: /^s3:\/\/bucket-\S+\/audit\/logging$/,
+    unseenBytes: 5 * 1024 * 1024,
+  },
+  // Logfleet sends the first block to Azure when it is full.
+  azureBlob: {
+    make: () => makeContainer(inject('azurite')),
+    url: /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1\/container-\S+\/audit\/logging$/,
     unseenBytes: 5 * 1024 * 1024,
   },
 } satisfies Record<string, StoreKind>;

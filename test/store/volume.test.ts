@@ -13,11 +13,11 @@ import { NewFile } from '../../src/destination/volume/new-file.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { Child } from './child.ts';
-import { makeVolume, openPlace, type Place, systemPorts } from './place.ts';
+import { type FolderPlace, makeVolume, openPlace, systemPorts } from './place.ts';
 
 const outside = { code: 'destination.outside', handling: { kind: 'stall' } };
 
-let place: Place;
+let place: FolderPlace;
 let directory: string;
 let elsewhere: string;
 let destination: Destination;

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { azuriteVersion } from '../../../tools/installer/azurite.ts';
 import { cached } from '../../../tools/installer/cache.ts';
 import { chooseArchive, downloadArchive, goPlatform } from '../../../tools/installer/envtest-archive.ts';
 import { archiveName, downloadGateway } from '../../../tools/installer/s3-gateway.ts';
@@ -34,6 +35,7 @@ describe('the versions', () => {
     expect(requiredVersion('k8s.io/kubernetes')).toMatch(/^v1\.\d+\.\d+$/);
     expect(() => requiredVersion('k8s.io/no-such-module')).toThrow('requires no version of k8s.io/no-such-module');
     expect(requiredVersion('github.com/versity/versitygw', gatewayModulesDirectory)).toMatch(/^v1\.\d+\.\d+$/);
+    expect(azuriteVersion()).toMatch(/^3\.\d+\.\d+$/);
   });
 });
 
@@ -197,16 +199,20 @@ describe('make tools', () => {
       });
     });
 
-  const named = () => ({ KUBEBUILDER_ASSETS: directory, LOGFLEET_S3_GATEWAY: join(directory, 'versitygw') });
+  const named = () => ({
+    KUBEBUILDER_ASSETS: directory,
+    LOGFLEET_S3_GATEWAY: join(directory, 'versitygw'),
+    LOGFLEET_AZURITE: join(directory, 'main.js'),
+  });
   const place = (names: readonly string[]) => {
     for (const name of names) writeFileSync(join(directory, name), '');
   };
 
-  test('uses the programs in KUBEBUILDER_ASSETS and LOGFLEET_S3_GATEWAY', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw']);
+  test('uses the programs in KUBEBUILDER_ASSETS, LOGFLEET_S3_GATEWAY and LOGFLEET_AZURITE', async () => {
+    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw', 'main.js']);
     const { status, stdout } = await tools(named());
     expect(status).toBe(0);
-    expect(stdout.trim().split('\n').map(dirname)).toEqual([directory, directory, directory, directory]);
+    expect(stdout.trim().split('\n').map(dirname)).toEqual(Array(5).fill(directory));
   });
 
   test('reports that the given S3 gateway does not exist', async () => {
@@ -214,6 +220,22 @@ describe('make tools', () => {
     const { status, stderr } = await tools(named());
     expect(status).toBe(1);
     expect(stderr).toContain(`LOGFLEET_S3_GATEWAY names ${directory}/versitygw, which cannot be found`);
+  });
+
+  test('reports that the given Azurite does not exist', async () => {
+    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw']);
+    const { status, stderr } = await tools(named());
+    expect(status).toBe(1);
+    expect(stderr).toContain(`LOGFLEET_AZURITE names ${directory}/main.js, which cannot be found`);
+  });
+
+  test('says what to do if npm cannot install Azurite', async () => {
+    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw']);
+    const { LOGFLEET_AZURITE: _, ...others } = named();
+    const { status, stderr } = await tools({ ...others, XDG_CACHE_HOME: directory, PATH: join(directory, 'none') });
+    expect(status).toBe(1);
+    expect(stderr).toContain('or set LOGFLEET_AZURITE to the');
+    expect(stderr).not.toContain('    at ');
   });
 
   test('says what to do if the S3 gateway can be neither downloaded nor built', async () => {

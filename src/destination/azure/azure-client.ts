@@ -1,0 +1,146 @@
+/** Creates the SDK's client with time limits, proxies from the environment, and credentials. */
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import {
+  AnonymousCredential,
+  BlobServiceClient,
+  type ContainerClient,
+  newPipeline,
+  type RequestPolicyFactory,
+  StorageSharedKeyCredential,
+} from '@azure/storage-blob';
+import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
+import { SecretText } from '../../base/secret-text.ts';
+import { destinationError } from '../destination-error.ts';
+import {
+  type AzureCredentials,
+  type AzureSettings,
+  credentialsOfConnectionString,
+  serviceAddress,
+} from './azure-settings.ts';
+
+/** Number of attempts per request. */
+const maxTries = 3;
+const retryDelayMs = 500;
+/** Maximum time in ms until an answer of the store begins, including the time to send the request. */
+const answerTimeoutMs = 120_000;
+/** Maximum number of connections to the store. Blocks of several uploads and requests for small objects share them. */
+const maxConnections = 32;
+
+export interface AzureConnection {
+  readonly container: ContainerClient;
+  close(): void;
+}
+
+/** Creates the client of a container without sending a request. `@azure/identity` is loaded only if tokens of the environment are used. */
+export async function connect(settings: AzureSettings, environment: Environment): Promise<AzureConnection> {
+  const agents = new Agents(environment);
+  const address = serviceAddress(settings);
+  // A wrong proxy setting is reported here, before the first request.
+  agents.of(address);
+  const { credentials } = settings;
+  const given = credentials === 'ambient' ? credentialsOf(settings, environment) : credentials;
+  const { credential, query } = given ? fixedCredential(given) : await tokenCredential(address, agents);
+  const pipeline = newPipeline(credential, { retryOptions: { maxTries, retryDelayInMs: retryDelayMs } });
+  pipeline.factories.push(transportPolicy(agents));
+  const service = new BlobServiceClient(`${address}${query}`, pipeline);
+  return { container: service.getContainerClient(settings.container), close: () => agents.close() };
+}
+
+/** Credentials in the environment variables that Azure's command line uses. Undefined if there are none. */
+function credentialsOf({ account }: AzureSettings, environment: Environment): AzureCredentials | undefined {
+  const variable = (name: string) => environment[`AZURE_STORAGE_${name}`]?.trim() || undefined;
+  const text = variable('CONNECTION_STRING');
+  if (text !== undefined) return credentialsOfConnectionString(text);
+  const accountName = account ?? variable('ACCOUNT');
+  const key = variable('KEY');
+  if (accountName !== undefined && key !== undefined) {
+    return { kind: 'key', accountName, accountKey: new SecretText(key) };
+  }
+  const token = variable('SAS_TOKEN');
+  return token === undefined ? undefined : { kind: 'sas', sasToken: new SecretText(token) };
+}
+
+function fixedCredential(given: AzureCredentials) {
+  if (given.kind === 'sas') {
+    return { credential: new AnonymousCredential(), query: `?${given.sasToken.reveal().replace(/^\?/, '')}` };
+  }
+  return { credential: new StorageSharedKeyCredential(given.accountName, given.accountKey.reveal()), query: '' };
+}
+
+async function tokenCredential(address: string, agents: Agents) {
+  if (address.startsWith('http://')) {
+    const advice = 'write https://, or credentials into a Secret';
+    throw destinationError('invalid', `tokens are not sent to ${address}, which is not encrypted: ${advice}`);
+  }
+  const { DefaultAzureCredential } = await import('@azure/identity');
+  const credential = new DefaultAzureCredential({
+    additionalPolicies: [
+      {
+        position: 'perRetry',
+        policy: {
+          name: 'logfleetTransport',
+          sendRequest(request, next) {
+            request.agent = agents.of(request.url);
+            return next(request);
+          },
+        },
+      },
+    ],
+  });
+  return { credential, query: '' };
+}
+
+/** Sets the connections and the time limit of each request. */
+function transportPolicy(agents: Agents): RequestPolicyFactory {
+  return {
+    create: (next) => ({
+      sendRequest(request) {
+        request.agent = agents.of(request.url);
+        request.timeout = answerTimeoutMs;
+        return next.sendRequest(request);
+      },
+    }),
+  };
+}
+
+/** Agents of Node for all origins. Each proxy has an agent of its own. */
+class Agents {
+  readonly #environment: Environment;
+  readonly #agents = new Map<string, HttpAgent | HttpsAgent>();
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  of(url: string): HttpAgent | HttpsAgent {
+    const { protocol, origin } = new URL(url);
+    const proxy = protocol === 'https:' ? this.#proxy(new URL(origin)) : undefined;
+    const key = `${protocol} ${proxy ?? ''}`;
+    const known = this.#agents.get(key);
+    if (known) return known;
+    const options = { keepAlive: true, maxSockets: maxConnections };
+    const proxyEnv = proxy === undefined ? {} : { HTTPS_PROXY: proxy };
+    const agent = protocol === 'https:' ? new HttpsAgent({ ...options, proxyEnv }) : new HttpAgent(options);
+    this.#agents.set(key, agent);
+    return agent;
+  }
+
+  close(): void {
+    for (const agent of this.#agents.values()) agent.destroy();
+    this.#agents.clear();
+  }
+
+  #proxy(origin: URL): string | undefined {
+    try {
+      const proxy = proxyFor(origin, this.#environment);
+      if (!proxy) return undefined;
+      const { user, password } = proxyCredentials(proxy);
+      proxy.username = encodeURIComponent(user);
+      proxy.password = encodeURIComponent(password);
+      return proxy.href;
+    } catch (cause) {
+      throw destinationError('invalid', proxyProblem, cause);
+    }
+  }
+}

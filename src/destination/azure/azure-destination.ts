@@ -1,0 +1,172 @@
+/**
+ * Destination in a container of Azure Blob Storage.
+ *
+ * The SDK retries temporary failures within limits (`azure-client.ts`), and this module classifies the remaining errors. Import the module
+ * lazily, because it loads the SDK.
+ */
+import type { BlobItem, BlockBlobClient } from '@azure/storage-blob';
+import type { Clock } from '../../base/clock.ts';
+import type { LogfleetError } from '../../base/errors.ts';
+import type { Environment } from '../../base/proxy-environment.ts';
+import {
+  type Destination,
+  type FileUpload,
+  type LeftoverChoice,
+  type ListedObject,
+  largestObjectBytes,
+} from '../destination.ts';
+import { tooLarge } from '../destination-error.ts';
+import { folderSegments, nameSegments } from '../object-name.ts';
+import { PartBuffers } from '../part-buffers.ts';
+import { PartedUpload } from '../parted-upload.ts';
+import { readObject } from '../read-object.ts';
+import type { Writer } from '../writer.ts';
+import { type AzureConnection, connect } from './azure-client.ts';
+import { azureError, isAbsent, isBrokenOff, isTaken } from './azure-error.ts';
+import { type AzureSettings, checkSettings, serviceAddress } from './azure-settings.ts';
+import { AzureUpload, discardBlocks, unlessTaken } from './azure-upload.ts';
+
+/** Maximum number of times that a download which broke off is continued. */
+const maxRetryRequests = 4;
+/** Maximum time in ms between two chunks of a download. */
+const silenceTimeoutMs = 60_000;
+
+export interface AzureOptions {
+  readonly settings: AzureSettings;
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly writer: Writer;
+}
+
+export class AzureDestination implements Destination {
+  readonly url: string;
+  readonly #settings: AzureSettings;
+  readonly #connection: AzureConnection;
+  readonly #clock: Clock;
+  readonly #writer: Writer;
+  readonly #buffers = new PartBuffers();
+
+  /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name` for wrong settings. */
+  static async open(options: AzureOptions): Promise<AzureDestination> {
+    checkSettings(options.settings);
+    return new AzureDestination(options, await connect(options.settings, options.environment));
+  }
+
+  private constructor({ settings, clock, writer }: AzureOptions, connection: AzureConnection) {
+    this.#settings = settings;
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#writer = writer;
+    this.url = [serviceAddress(settings), settings.container, ...folderSegments(settings.root)].join('/');
+  }
+
+  read(name: string, mostBytes?: number): Promise<Uint8Array | undefined> {
+    return readObject(this.stream(name), name, mostBytes);
+  }
+
+  async create(name: string, content: Uint8Array, mostBytes = largestObjectBytes): Promise<'created' | 'exists'> {
+    if (content.length > mostBytes) throw tooLarge(name, String(content.length), mostBytes);
+    const blob = this.#blob(name);
+    try {
+      await blob.upload(content, content.length, { conditions: unlessTaken });
+      return 'created';
+    } catch (cause) {
+      if (isTaken(cause)) return 'exists';
+      // A store may close the connection when it rejects a request before the end of its body.
+      if (isBrokenOff(cause) && (await blob.exists().catch(() => false))) return 'exists';
+      throw this.#error('write', name, cause);
+    }
+  }
+
+  async open(name: string): Promise<FileUpload> {
+    const requests = new AzureUpload({ blob: this.#blob(name), mark: this.#writer.newToken() });
+    return new PartedUpload({ requests, buffers: this.#buffers, writer: this.#writer });
+  }
+
+  /** Reads a blob as a stream. A download that breaks off is continued where it ended, unless the blob has changed. */
+  async *stream(name: string): AsyncIterable<Uint8Array> {
+    const blob = this.#blob(name);
+    const silence = new AbortController();
+    const watch = () => this.#clock.after(silenceTimeoutMs, () => silence.abort());
+    let timer = watch();
+    try {
+      const options = { maxRetryRequests, abortSignal: silence.signal };
+      const { readableStreamBody } = await blob.download(0, undefined, options);
+      for await (const chunk of (readableStreamBody ?? []) as AsyncIterable<Uint8Array>) {
+        timer.cancel();
+        yield chunk;
+        timer = watch();
+      }
+    } catch (cause) {
+      throw this.#error('read', name, cause);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  async *list(folder: string): AsyncIterable<ListedObject> {
+    const rootLength = this.#prefix('').length;
+    for await (const item of this.#items(folder, false)) {
+      yield { name: item.name.slice(rootLength), bytes: item.properties.contentLength ?? 0 };
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    try {
+      await this.#blob(name).delete();
+    } catch (cause) {
+      if (!isAbsent(cause)) throw this.#error('remove', name, cause);
+    }
+  }
+
+  /**
+   * Removes uploads of which the store has only blocks that are not committed. The store does not tell when the last block arrived, so
+   * uploads of processes that cannot be checked are left to the store, which removes them a week after their last block (E15).
+   */
+  async abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number> {
+    let removed = 0;
+    try {
+      for await (const { name, properties } of this.#items(folder, true)) {
+        if ((properties.contentLength ?? 0) > 0) continue;
+        if (choice !== 'all' && (await this.#writer.stateOf(name)) !== 'ended') continue;
+        if (await discardBlocks(this.#connection.container.getBlockBlobClient(name))) removed++;
+      }
+    } catch (cause) {
+      throw this.#error('look for unfinished uploads in', folder, cause);
+    }
+    return removed;
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close();
+    this.#buffers.clear();
+  }
+
+  async *#items(folder: string, includeUncommitedBlobs: boolean): AsyncIterable<BlobItem> {
+    const options = { prefix: this.#prefix(folder), includeMetadata: true, includeUncommitedBlobs };
+    try {
+      for await (const item of this.#connection.container.listBlobsFlat(options)) {
+        // Accounts with a hierarchical namespace list folders as blobs without content. Names that end with a slash are no files either.
+        if (item.metadata?.['hdi_isfolder'] !== 'true' && !item.name.endsWith('/')) yield item;
+      }
+    } catch (cause) {
+      throw this.#error('list', folder, cause);
+    }
+  }
+
+  #blob(name: string): BlockBlobClient {
+    nameSegments(name);
+    // The length of the whole name is checked too, because it consists of the root and the name.
+    const whole = nameSegments(`${this.#prefix('')}${name}`).join('/');
+    return this.#connection.container.getBlockBlobClient(whole);
+  }
+
+  #prefix(folder: string): string {
+    const segments = [...folderSegments(this.#settings.root), ...folderSegments(folder)];
+    return segments.map((segment) => `${segment}/`).join('');
+  }
+
+  #error(act: string, name: string, cause: unknown): LogfleetError {
+    return azureError(`${act} ${name === '' ? '' : `${name} in `}${this.url}`, cause);
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Classifies errors of Azure Blob Storage and of connections to it by their codes, and adds a remedy for users. No other module knows these
+ * codes.
+ */
+import { LogfleetError } from '../../base/errors.ts';
+import { type DestinationFailure, destinationError } from '../destination-error.ts';
+import { storeReason, untrustedForm } from '../store-error.ts';
+
+const codesByFailure: Readonly<Partial<Record<DestinationFailure, readonly string[]>>> = {
+  missing: ['ContainerNotFound', 'ContainerDisabled'],
+  absent: ['BlobNotFound'],
+  // A block of the upload is missing because another process has removed the upload.
+  lost: ['InvalidBlockList'],
+  frozen: ['BlobArchived', 'BlobBeingRehydrated'],
+  credentials: [
+    ...['AuthenticationFailed', 'InvalidAuthenticationInfo', 'NoAuthenticationInformation'],
+    ...['KeyBasedAuthenticationNotPermitted', 'PublicAccessNotPermitted'],
+    // Errors of the SDK that gets tokens.
+    ...['CredentialUnavailableError', 'AuthenticationError', 'AggregateAuthenticationError'],
+    ...['AuthenticationRequiredError', 'ERR_INVALID_CHAR'],
+  ],
+  denied: ['BlobImmutableDueToPolicy'],
+  away: ['ContainerBeingDeleted', 'Md5Mismatch', 'Crc64Mismatch', 'AbortError'],
+  unsupported: ['FeatureNotSupportedForAccount', 'NotImplemented'],
+};
+const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map(
+  Object.entries(codesByFailure).flatMap(([failure, codes]) =>
+    codes.map((code) => [code, failure as DestinationFailure] as const),
+  ),
+);
+
+const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
+  full: 'free some space or raise the quota to continue the export',
+  away: 'logfleet tries again',
+  missing: 'create the container, or correct its name and the account or endpoint',
+  denied:
+    'grant these credentials the role Storage Blob Data Contributor on the container (permissions rwdlc of a SAS), and allow this network in the firewall of the account',
+  credentials:
+    'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as AZURE_STORAGE_KEY)',
+  lost: 'another process considered the upload abandoned and removed it; it is written again',
+  frozen: 'move the blob from the archive tier to an online tier so that it can be read',
+  invalid: 'correct the settings of the store',
+  unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
+};
+
+/** Converts an error of the store, unless it is already converted. `act` is the action that failed, as in `write a/b`. */
+export function azureError(act: string, cause: unknown): LogfleetError {
+  if (cause instanceof LogfleetError) return cause;
+  const failure = failureOf(cause);
+  const hint = advice[failure];
+  const message = `cannot ${act}: ${reasonOf(cause)}${hint === undefined ? '' : `; ${hint}`}`;
+  return destinationError(failure, message, withoutRequest(cause));
+}
+
+/** Copy of an error of the SDK without its request and answer, whose headers and address contain tokens. */
+function withoutRequest(cause: unknown): unknown {
+  if (!(cause instanceof Error && 'request' in cause)) return cause;
+  return Object.assign(new Error(cause.message), { code: errorCode(cause), statusCode: httpStatus(cause) });
+}
+
+/** Returns the error code of the store, of the connection or of the SDK, such as `BlobNotFound` or `ECONNREFUSED`. */
+export function errorCode(cause: unknown): string {
+  const { name, code, details } = (cause ?? {}) as { name?: unknown; code?: unknown; details?: unknown };
+  const { errorCode: sent } = (details ?? {}) as { errorCode?: unknown };
+  const known = [sent, code, name].find((each) => typeof each === 'string' && each !== '' && each !== 'Error');
+  return typeof known === 'string' ? known : 'UnknownError';
+}
+
+/** Returns the HTTP status of the store's answer, or undefined if there was no answer. */
+export function httpStatus(cause: unknown): number | undefined {
+  const { statusCode } = (cause ?? {}) as { statusCode?: unknown };
+  return typeof statusCode === 'number' ? statusCode : undefined;
+}
+
+/**
+ * Returns whether the error means that a blob with this name exists. The store answers 409 for the condition `If-None-Match: *`, but also
+ * for other conflicts, so the code counts.
+ */
+export function isTaken(cause: unknown): boolean {
+  return errorCode(cause) === 'BlobAlreadyExists' || httpStatus(cause) === 412;
+}
+
+export function isAbsent(cause: unknown): boolean {
+  return errorCode(cause) === 'BlobNotFound';
+}
+
+/** Returns whether the error means that the connection ended before the store answered. */
+export function isBrokenOff(cause: unknown): boolean {
+  return httpStatus(cause) === undefined && ['ECONNRESET', 'EPIPE'].includes(errorCode(cause));
+}
+
+function failureOf(cause: unknown): DestinationFailure {
+  const code = errorCode(cause);
+  const status = httpStatus(cause);
+  const known = failureByCode.get(code);
+  if (known) return known;
+  if (untrustedForm.test(code)) return 'invalid';
+  if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
+  if (status === 401) return 'credentials';
+  if (status === 403) return 'denied';
+  if (status === 507) return 'full';
+  return status >= 300 && status < 500 ? 'invalid' : 'away';
+}
+
+function reasonOf(cause: unknown): string {
+  // The store appends lines with the id of the request and the time.
+  const [message = ''] = cause instanceof Error ? cause.message.split('\n') : [];
+  return storeReason(errorCode(cause), message);
+}

@@ -1,0 +1,65 @@
+/** Settings of a container of Azure Blob Storage. They are validated before any request. */
+import { SecretText } from '../../base/secret-text.ts';
+import { destinationError } from '../destination-error.ts';
+import { folderSegments } from '../object-name.ts';
+import { checkEndpoint } from '../store-endpoint.ts';
+
+/** Credentials for a storage account: its name and a key, or a shared access signature (SAS). */
+export type AzureCredentials =
+  | { readonly kind: 'key'; readonly accountName: string; readonly accountKey: SecretText }
+  | { readonly kind: 'sas'; readonly sasToken: SecretText };
+
+export interface AzureSettings {
+  /** Name of the storage account. Exactly one of `account` and `endpoint` is set. */
+  readonly account?: string;
+  /** Address of the account's blob service, such as `https://logs.blob.core.usgovcloudapi.net`. */
+  readonly endpoint?: string;
+  readonly container: string;
+  /** Name of the destination's root in the container. If it is empty, the root is the container itself. */
+  readonly root: string;
+  /**
+   * Credentials for the account. `ambient` means the credentials of the environment (variables, workload identity, managed identity,
+   * `az login`), which the caller must allow.
+   */
+  readonly credentials: AzureCredentials | 'ambient';
+  /** True if the address of the store may begin with `http://`. */
+  readonly insecure?: boolean;
+}
+
+const accountForm = /^[a-z0-9]{3,24}$/;
+const containerForm = /^(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*$/;
+
+/** Checks the settings. Throws `destination.invalid` or `destination.name`; the message says what to write. */
+export function checkSettings({ account, endpoint, container, root, insecure }: AzureSettings): void {
+  if ((account === undefined) === (endpoint === undefined)) {
+    throw destinationError('invalid', 'the store needs either account or endpoint: write one of them');
+  }
+  if (account !== undefined && !accountForm.test(account)) {
+    const advice = 'write 3 to 24 lower-case letters and digits';
+    throw destinationError('invalid', `the account name ${JSON.stringify(account)} is not valid: ${advice}`);
+  }
+  if (!containerForm.test(container)) {
+    const advice = 'write 3 to 63 lower-case letters, digits and single hyphens';
+    throw destinationError('invalid', `the container name ${JSON.stringify(container)} is not valid: ${advice}`);
+  }
+  folderSegments(root);
+  if (endpoint !== undefined) checkEndpoint(endpoint, insecure === true);
+}
+
+/** Returns the address of the account's blob service, without a trailing slash. */
+export function serviceAddress({ account, endpoint }: Pick<AzureSettings, 'account' | 'endpoint'>): string {
+  return (endpoint ?? `https://${account}.blob.core.windows.net`).replace(/\/+$/, '');
+}
+
+/** Reads the credentials in a connection string. Undefined if it contains neither a key nor a shared access signature. */
+export function credentialsOfConnectionString(text: string): AzureCredentials | undefined {
+  const entries = text.split(';').map((entry) => {
+    const [name = '', ...value] = entry.split('=');
+    return [name.trim(), value.join('=').trim()] as const;
+  });
+  const { AccountName, AccountKey, SharedAccessSignature } = Object.fromEntries(entries);
+  if (AccountName && AccountKey) {
+    return { kind: 'key', accountName: AccountName, accountKey: new SecretText(AccountKey) };
+  }
+  return SharedAccessSignature ? { kind: 'sas', sasToken: new SecretText(SharedAccessSignature) } : undefined;
+}

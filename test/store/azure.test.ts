@@ -1,0 +1,203 @@
+/**
+ * Tests what applies only to Azure Blob Storage: settings, credentials, an unavailable store, answers of the service, and blocks that are
+ * not committed.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, inject, test } from 'vitest';
+import { SecretText } from '../../src/base/secret-text.ts';
+import type { AzureSettings } from '../../src/destination/azure/azure-settings.ts';
+import type { Destination } from '../../src/destination/destination.ts';
+import { openDestination } from '../../src/destination/open-destination.ts';
+import { Azurite } from '../support/azurite.ts';
+import { makeContainer, openPlace, type Place, settingsOf, systemPorts } from './place.ts';
+
+const mebibyte = 1024 * 1024;
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function newPlace(): Promise<Place> {
+  const place = await makeContainer(inject('azurite'));
+  cleanups.push(() => place.remove());
+  return place;
+}
+
+async function open(
+  changes: Partial<AzureSettings>,
+  environment: Record<string, string> = {},
+  place?: Place,
+): Promise<Destination> {
+  const known = settingsOf((place ?? (await newPlace())).data);
+  if (known.kind !== 'azureBlob') throw new Error('the place is a container');
+  const settings = { ...known.settings, ...changes };
+  const destination = await openDestination({ kind: 'azureBlob', settings }, { ...(await systemPorts()), environment });
+  cleanups.push(() => destination.close());
+  return destination;
+}
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server: Server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cleanups.push(() => server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/account`;
+}
+
+const key = (accountName: string, accountKey: string) =>
+  ({ kind: 'key', accountName, accountKey: new SecretText(accountKey) }) as const;
+
+test('a missing container is reported by every request', async () => {
+  const destination = await open({ container: 'no-such-container' });
+  const drain = async (items: AsyncIterable<unknown>) => {
+    for await (const _ of items);
+  };
+  const acts = [
+    () => destination.create('plan', Buffer.from('x')),
+    () => destination.read('plan'),
+    () => destination.remove('plan'),
+    () => destination.abortLeftovers('', 'all'),
+    () => drain(destination.list('')),
+    async () => (await destination.open('data')).finish(),
+  ];
+  for (const act of acts) {
+    await expect(act()).rejects.toMatchObject({
+      code: 'destination.missing',
+      handling: { kind: 'stall' },
+      message: expect.stringContaining('create the container'),
+    });
+  }
+});
+
+test('a wrong key is refused, and messages do not contain it', async () => {
+  const canary = Buffer.from('canary').toString('base64');
+  const destination = await open({ credentials: key('devstoreaccount1', canary) });
+  const error = await destination.read('plan').catch((cause: Error) => cause);
+  expect(error).toMatchObject({ handling: { kind: 'stall' }, reason: 'DestinationAccessDenied' });
+  expect(`${(error as Error).message} ${destination.url}`).not.toContain(canary);
+  expect(inspect(error, { depth: 9 })).not.toMatch(/SharedKey/);
+});
+
+describe('credentials of the environment', () => {
+  const access = () => inject('azurite');
+
+  test.each([
+    ['a key', () => ({ AZURE_STORAGE_ACCOUNT: access().accountName, AZURE_STORAGE_KEY: access().accountKey })],
+    [
+      'a connection string',
+      () => ({
+        AZURE_STORAGE_CONNECTION_STRING: `AccountName=${access().accountName};AccountKey=${access().accountKey};`,
+      }),
+    ],
+  ])('can be %s', async (_, environment) => {
+    const destination = await open({ credentials: 'ambient' }, environment());
+    expect(await destination.create('plan', Buffer.from('x'))).toBe('created');
+  });
+
+  test('never replace given credentials', async () => {
+    const environment = { AZURE_STORAGE_ACCOUNT: access().accountName, AZURE_STORAGE_KEY: access().accountKey };
+    const destination = await open({ credentials: key('devstoreaccount1', 'd3Jvbmc=') }, environment);
+    await expect(destination.read('plan')).rejects.toMatchObject({ handling: { kind: 'stall' } });
+  });
+
+  test('that are tokens are not sent without encryption', async () => {
+    await expect(open({ credentials: 'ambient' })).rejects.toMatchObject({ code: 'destination.invalid' });
+  });
+});
+
+test('requests have a condition, a shared access signature, and names that are escaped once', async () => {
+  const sent: { readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
+  const endpoint = await serve((request, response) => {
+    sent.push({ url: request.url ?? '', headers: request.headers });
+    request.resume().on('end', () => response.writeHead(201).end());
+  });
+  const credentials = { kind: 'sas', sasToken: new SecretText('?sv=2024&sig=a%2Bb') } as const;
+  const destination = await open({ endpoint, credentials, container: 'logs', root: 'prod' });
+  await destination.create('a b/c+d=(1),ü.gz', Buffer.from('x'));
+  const { pathname, searchParams } = new URL(sent[0]?.url ?? '', endpoint);
+  expect(decodeURIComponent(pathname)).toBe('/account/logs/prod/a b/c+d=(1),ü.gz');
+  expect(searchParams.get('sig')).toBe('a+b');
+  expect(sent[0]?.headers['if-none-match']).toBe('*');
+  expect(destination.url).toBe(`${endpoint}/logs/prod`);
+});
+
+test.each([
+  [403, 'AuthenticationFailed', 'destination.credentials', 'stall'],
+  [403, 'AuthorizationPermissionMismatch', 'destination.denied', 'stall'],
+  [403, 'AuthorizationFailure', 'destination.denied', 'stall'],
+  [401, 'NoAuthenticationInformation', 'destination.credentials', 'stall'],
+  [409, 'ContainerBeingDeleted', 'destination.away', 'backoff'],
+  [409, 'LeaseIdMissing', 'destination.away', 'backoff'],
+  [409, 'BlobArchived', 'destination.frozen', 'stall'],
+  [400, 'InvalidHeaderValue', 'destination.invalid', 'stall'],
+  [500, 'OperationTimedOut', 'destination.away', 'backoff'],
+  [503, 'ServerBusy', 'destination.away', 'backoff'],
+])('%d %s is %s', async (status, code, expected, handling) => {
+  const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>so it is\nRequestId:1</Message></Error>`;
+  const headers = { 'content-type': 'application/xml', 'x-ms-error-code': code };
+  const endpoint = await serve((request, response) => {
+    request.resume().on('end', () => response.writeHead(status, headers).end(body));
+  });
+  const error = await (await open({ endpoint })).create('plan', Buffer.from('x')).catch((cause: Error) => cause);
+  expect(error).toMatchObject({ code: expected, handling: { kind: handling } });
+  expect((error as Error).message).toContain(`${code}: so it is`);
+  expect((error as Error).message).not.toContain('RequestId');
+});
+
+test.each([1, 6 * mebibyte])(
+  'an upload of %d bytes succeeds if its blob exists, although the store answers 500',
+  async (bytes) => {
+    let mark: string | undefined;
+    const endpoint = await serve((request, response) => {
+      const { method, headers, url = '' } = request;
+      const isBlock = url.includes('comp=block&') || url.endsWith('comp=block');
+      if (method === 'PUT' && !isBlock) mark ??= headers['x-ms-meta-logfleet_upload'] as string;
+      const isAnswered = isBlock || (method === 'HEAD' && mark !== undefined);
+      const status = isBlock ? 201 : isAnswered ? 200 : 500;
+      request.resume().on('end', () => response.writeHead(status, { 'x-ms-meta-logfleet_upload': mark ?? '' }).end());
+    });
+    const upload = await (await open({ endpoint })).open('data/a');
+    await upload.write(Buffer.alloc(bytes));
+    await upload.finish();
+    expect(mark).toMatch(/^w[0-9a-f]{8}-/);
+  },
+);
+
+test('a store that becomes unavailable keeps its blobs, and leftovers are removed when it is available again', async () => {
+  const azurite = await Azurite.start();
+  cleanups.push(() => azurite.stop());
+  const place = await makeContainer(azurite.access);
+  const destination = await openPlace(place.data);
+  cleanups.push(() => destination.close());
+  const away = { code: 'destination.away', reason: 'DestinationUnavailable', handling: { kind: 'backoff' } };
+  await destination.create('plan', Buffer.from('x'));
+  const upload = await destination.open('data/a');
+  await upload.write(Buffer.alloc(6 * mebibyte));
+  await expect.poll(() => azurite.hasSaved('audit/logging/data/a')).toBe(true);
+  await azurite.kill();
+  await expect(destination.read('plan')).rejects.toMatchObject(away);
+  await expect(destination.create('record', Buffer.from('x'))).rejects.toMatchObject(away);
+  await expect(upload.finish()).rejects.toMatchObject(away);
+  await expect(upload.abort()).rejects.toMatchObject(away);
+  await azurite.restart();
+  expect((await destination.read('plan'))?.toString()).toBe('x');
+  // This process still runs, but its unfinished upload counts as a leftover of an ended process.
+  expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
+  expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
+  expect(await place.files()).toEqual(['audit/logging/plan']);
+});
+
+test('an upload that finishes while another process removes leftovers is kept', async () => {
+  const place = await newPlace();
+  const destination = await open({}, {}, place);
+  const upload = await destination.open('data/a');
+  await upload.write(Buffer.alloc(6 * mebibyte));
+  await upload.finish();
+  const empty = await destination.open('data/empty');
+  await empty.finish();
+  expect(await destination.abortLeftovers('', 'all')).toBe(0);
+  expect(await place.files()).toEqual(['audit/logging/data/a', 'audit/logging/data/empty']);
+});
