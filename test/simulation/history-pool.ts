@@ -35,9 +35,10 @@ export interface HistoryPoolOptions {
   readonly longestProcessorMs?: number;
 }
 
-/** Programs of the worker threads: one for histories of upgrades, one for histories of exports. */
+/** Programs of the worker threads: one for each kind of histories (upgrades, exports, schedules). */
 export const upgradeHistories = new URL('./history-worker.ts', import.meta.url);
 export const exportHistories = new URL('./exports/history-worker.ts', import.meta.url);
+export const scheduleHistories = new URL('./schedules/history-worker.ts', import.meta.url);
 
 export class HistoryPool {
   readonly #threads: readonly HistoryThread[];
@@ -116,6 +117,7 @@ class HistoryThread {
 /** Shared pools of worker threads. All test files of a process use them, so that the compiled code is reused. */
 export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistories });
 export const exportPool = new HistoryPool({ threads: 2, worker: exportHistories });
+export const schedulePool = new HistoryPool({ threads: 2, worker: scheduleHistories });
 
 /** Reply of a worker thread about a history, or the reason why there is no reply. */
 function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number): Promise<WorkerReply | string> {

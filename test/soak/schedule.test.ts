@@ -1,4 +1,6 @@
 /**
+ * Tests more random histories of schedules than `make test`, and a year of an hourly schedule.
+ *
  * A year of an hourly schedule on the virtual clock, with two clock changes, a downtime of three days, 200 kills, lost statuses, deleted
  * runs, changed templates and changed cron schedules. A tenth of the messages arrives up to two hours late.
  */
@@ -15,6 +17,7 @@ import {
   schedulesPath,
   textsIn,
 } from '../integration/schedule/schedule-world.ts';
+import { countFrom, schedulePool } from '../simulation/history-pool.ts';
 
 const epochMs = Date.UTC(2026, 0, 1);
 const yearMs = 365 * dayMs;
@@ -57,6 +60,13 @@ test.each([1, 2])('a year from seed %i covers every moment once', async (seed) =
   expect(records.filter(({ fromMs }, index) => index > 0 && fromMs !== records[index - 1]?.toMs)).toEqual([]);
   const byReceipt = messages.map(({ received, raw }) => ({ at: received, raw }));
   expect(world.rows()).toEqual(textsIn(byReceipt, { fromMs: epochMs, toMs: untilMs }));
+});
+
+const perTest = 94;
+const firstSeeds = Array.from({ length: 10 }, (_, index) => 61 + index * perTest);
+
+test.each(firstSeeds)('histories of schedules from seed %i on', { timeout: 900_000 }, async (first) => {
+  expect(await schedulePool.run({ seeds: countFrom(first, perTest) })).toEqual([]);
 });
 
 /** Changes something about the schedule while no operator runs. */

@@ -2,12 +2,11 @@
  * Random histories of a schedule, with the whole operator in virtual time. Two replicas compete for a lease. Requests to the API server,
  * watches and writes of records fail, replicas are killed at these points, and people change the schedule, its runs and its status.
  */
+
+import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import { readRunTimes } from '../../../src/schedule/run-name.ts';
 import type { TimeSpan } from '../../../src/schedule/time-spans.ts';
-import type { RequestFault, RequestInfo } from '../../support/memory-api-server.ts';
-import type { DestinationFault } from '../../support/memory-destination.ts';
-import type { Replica } from '../../support/world.ts';
 import {
   dayMs,
   every,
@@ -19,11 +18,15 @@ import {
   schedulesPath,
   startMs,
   textsIn,
-} from './schedule-world.ts';
+} from '../../integration/schedule/schedule-world.ts';
+import type { RequestFault, RequestInfo } from '../../support/memory-api-server.ts';
+import type { DestinationFault } from '../../support/memory-destination.ts';
+import type { WatchFault } from '../../support/memory-watch.ts';
+import type { Replica } from '../../support/world.ts';
 
 const collection = 'logfleet.dev/v1alpha1/searchexports';
 const messages = every(31 * minuteMs, startMs - dayMs, startMs + 4 * dayMs);
-const steps = 14;
+const steps = 10;
 const replicas = 2;
 
 /** Runs one history. Returns the violations of the rules that it has found, each of which begins with the number of the rule. */
@@ -40,18 +43,29 @@ class History {
   /** True while requests fail and replicas are killed. */
   #isTroubled = true;
   readonly #doomed = new Set<Replica>();
+  /** Whether records are removed, as by a lifecycle rule of a bucket. The other histories remove statuses and schedules instead. */
+  readonly #losesRecords: boolean;
+  /** Time ranges of records that were removed. */
+  readonly #removed: TimeSpan[] = [];
+  /** Status of the schedule before the latest change. */
+  #before: SearchExportSchedule['status'];
+  /** Monotonic time in ms until which watches are late, after the answer to the creation of a run was lost. */
+  #lateUntilMs = 0;
+  #mostActive = 2;
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
+    this.#losesRecords = seed % 3 === 0;
     this.#world = new ScheduleWorld({ messages });
     const { api } = this.#world.world;
     api.onRequest = (info) => this.#faultOf(info);
-    api.onWatchEvent = () => (this.#isTroubled && this.#happens(0.03) ? this.#watchFault() : undefined);
+    api.onWatchEvent = () => this.#watchFault();
     this.#world.strike = (call, name) =>
       name.includes('/schedule') && call !== 'read' ? this.#recordFault() : undefined;
     const { onEvent } = api.store;
     api.store.onEvent = (event) => {
       if (event.collection === collection && event.type === 'ADDED') this.#checkCreated(event.object.metadata.name);
+      if (event.collection === `${collection.slice(0, -1)}schedules` && event.type === 'MODIFIED') this.#checkGaps();
       onEvent(event);
     };
   }
@@ -59,11 +73,18 @@ class History {
   async run(): Promise<void> {
     const world = this.#world;
     const { clock } = world.world;
-    world.add({ startTime: new Date(startMs - this.#whole(10) * hourMs).toISOString().replace('.000', '') });
+    const hasStart = this.#happens(0.7);
+    const fromMs = startMs - (hasStart ? this.#whole(6) * hourMs : 0);
+    const times = hasStart ? { startTime: new Date(fromMs).toISOString().replace('.000', '') } : {};
+    world.add(times);
     for (let step = 0; step < steps; step++) {
       this.#revive();
-      await clock.advance(this.#random.next() * (this.#happens(0.2) ? 5 * hourMs : 12 * minuteMs));
+      await clock.advance(this.#random.next() * 12 * minuteMs);
       this.#disturb();
+      if (this.#happens(0.8)) continue;
+      for (const replica of [...world.world.replicas]) world.kill(replica);
+      if (!this.#losesRecords && this.#happens(0.5)) await this.#recreate(times);
+      await clock.advance(this.#random.next() * 5 * hourMs);
     }
     this.#isTroubled = false;
     this.#revive();
@@ -77,7 +98,7 @@ class History {
     if (!(await world.until(isCovered, dayMs))) {
       this.#violate('S1', `only the time until ${world.status?.coveredUntil} is covered: ${world.ready?.message}`);
     }
-    this.#checkRecords();
+    this.#checkRecords(fromMs);
     for (const replica of [...world.world.replicas]) world.kill(replica);
   }
 
@@ -93,21 +114,65 @@ class History {
       list.map(({ from, to }) => ({ fromMs: Date.parse(from), toMs: Date.parse(to) }));
     const others = this.#world.runs().map(({ metadata }) => metadata.name);
     const taken = {
-      S1: [...this.#world.records(), ...read(status?.covered), ...others.filter((each) => each !== name).map(spanOf)],
+      S1: [
+        ...this.#world.records(),
+        ...this.#removed,
+        ...read(status?.covered),
+        ...others.filter((each) => each !== name).map(spanOf),
+      ],
       S5: read(status?.gaps),
     };
+    const active = this.#world.runs().filter((run) => !hasEnded(run)).length;
+    if (active > this.#mostActive) this.#violate('S3', `${active} runs are active`);
     for (const [rule, spans] of Object.entries(taken)) {
       if (spans.some((each) => overlaps(each, span))) this.#violate(rule, `${name} is created for time that is taken`);
     }
   }
 
-  /** Checks that the records contain every moment since the start once, and their manifests each message once. */
-  #checkRecords(): void {
-    const records = this.#world.records();
-    for (const [index, { fromMs }] of records.entries()) {
-      if (index > 0 && fromMs !== records[index - 1]?.toMs) this.#violate('S1', 'records overlap, or time is missing');
+  /** Checks that a gap stays in status until a person requests that its run is repeated (S5). */
+  #checkGaps(): void {
+    const { status } = this.#world;
+    const isHandled = status?.lastHandledReconcileAt !== this.#before?.lastHandledReconcileAt;
+    const gaps = new Set(status?.gaps?.map(({ run }) => run));
+    for (const { run } of status && !isHandled ? (this.#before?.gaps ?? []) : []) {
+      if (!gaps.has(run)) this.#violate('S5', `the gap of ${run} is gone without a request`);
     }
-    const [fromMs, toMs] = [records[0]?.fromMs ?? 0, records.at(-1)?.toMs ?? 0];
+    this.#before = status;
+  }
+
+  /** Deletes the schedule and its runs, and creates the schedule again later. */
+  async #recreate(times: object): Promise<void> {
+    const world = this.#world;
+    for (const { metadata } of world.runs()) world.world.api.remove(`${exportsPath}/${metadata.name}`);
+    world.world.api.remove(`${schedulesPath}/hourly`);
+    await world.world.clock.advance(this.#random.next() * 3 * hourMs);
+    this.#before = undefined;
+    world.add(times);
+  }
+
+  /** Removes a record, as a lifecycle rule of a bucket does. */
+  #loseRecord(): void {
+    const names = [...this.#world.store.objects.keys()].filter((name) => name.startsWith('hourly/schedule/runs/'));
+    const name = names[this.#whole(names.length)];
+    const span = name && readRunTimes(name.slice('hourly/schedule/runs/'.length, -'.json'.length));
+    const isShown = this.#world.status?.covered?.some(
+      ({ from, to }) => span && Date.parse(from) <= span.fromMs && span.toMs <= Date.parse(to),
+    );
+    if (!name || !span || !isShown) return;
+    this.#removed.push(span);
+    this.#world.store.objects.delete(name);
+  }
+
+  /** Checks that the records contain every moment since the start once, and their manifests each message once. */
+  #checkRecords(fromMs: number): void {
+    const records = [...this.#world.records(), ...this.#removed].sort((a, b) => a.fromMs - b.fromMs);
+    if (records[0]?.fromMs !== fromMs) this.#violate('S2', `the first record begins at ${records[0]?.fromMs}`);
+    for (const [index, record] of records.entries()) {
+      if (index > 0 && record.fromMs !== records[index - 1]?.toMs)
+        this.#violate('S1', 'records overlap, or time is missing');
+    }
+    const toMs = records.at(-1)?.toMs ?? 0;
+    if (this.#removed.length > 0) return;
     const rows = this.#world.rowsOfRecords();
     if (rows.join() !== textsIn(messages, { fromMs, toMs }).join()) this.#violate('S1', 'rows are missing or doubled');
   }
@@ -120,6 +185,7 @@ class History {
   #faultOf({ client, method, collection: named, subresource }: RequestInfo): RequestFault | undefined {
     const isWrite = method === 'POST' || method === 'DELETE' || (method === 'PUT' && subresource === 'status');
     if (!this.#isTroubled || !named.startsWith('logfleet.dev/')) return undefined;
+    if (method === 'POST' && this.#happens(0.1)) return this.#loseAnswer();
     if (isWrite && this.#happens(0.04)) return this.#killAt(client);
     if (!this.#happens(isWrite ? 0.06 : 0.02)) return undefined;
     const when = this.#happens(0.5) ? 'before' : 'after';
@@ -135,7 +201,19 @@ class History {
     return faults[this.#whole(faults.length)];
   }
 
-  #watchFault() {
+  /** Loses the answer to the creation of a run. The cache does not show the run either, and the cron schedule changes. */
+  #loseAnswer(): RequestFault {
+    this.#lateUntilMs = this.#world.world.clock.monotonic() + 15_000;
+    this.#world.world.clock.after(100, () => {
+      const schedule = ['0 * * * *', '*/20 * * * *', '30 * * * *'][this.#whole(3)];
+      if (this.#isTroubled && this.#world.schedule) this.#world.patch({ spec: { schedule } });
+    });
+    return { kind: 'reset', when: 'after' };
+  }
+
+  #watchFault(): WatchFault | undefined {
+    if (this.#world.world.clock.monotonic() < this.#lateUntilMs) return { kind: 'delay', delayMs: 15_000 };
+    if (!this.#isTroubled || !this.#happens(0.03)) return undefined;
     const faults = [{ kind: 'delay', delayMs: this.#whole(20_000) }, { kind: 'cut' }, { kind: 'silence' }] as const;
     return faults[this.#whole(faults.length)];
   }
@@ -165,14 +243,18 @@ class History {
     const run = runs[this.#whole(runs.length)];
     const template = (spec: object) => world.patch({ spec: { template: { spec } } });
     const actions = [
-      () => api.patch(`${schedulesPath}/hourly/status`, { status: null }),
+      () => (this.#losesRecords ? this.#loseRecord() : this.#loseStatus()),
       () => run && api.remove(`${exportsPath}/${run.metadata.name}`),
       () => run && api.remove(`${exportsPath}/${run.metadata.name}`),
       () => template({ query: this.#happens(0.5) ? '*' : '_raw=*' }),
       () => world.patch({ spec: { schedule: this.#happens(0.5) ? '0 * * * *' : '20 */2 * * *' } }),
       () => world.patch({ spec: { schedule: this.#happens(0.5) ? '30 * * * *' : '*/20 * * * *' } }),
       () => world.patch({ spec: { backfillOrder: this.#happens(0.5) ? 'OldestFirst' : 'NewestFirst' } }),
-      () => world.patch({ spec: { maxActive: 1 + this.#whole(4) } }),
+      () => {
+        const maxActive = 1 + this.#whole(4);
+        this.#mostActive = Math.max(this.#mostActive, maxActive);
+        world.patch({ spec: { maxActive } });
+      },
       () => world.patch({ spec: { paused: this.#happens(0.3) } }),
       () =>
         world.patch({ spec: { failedRunsHistoryLimit: this.#whole(2), successfulRunsHistoryLimit: this.#whole(3) } }),
@@ -183,6 +265,11 @@ class History {
     actions[this.#whole(actions.length)]?.();
   }
 
+  #loseStatus(): void {
+    this.#before = undefined;
+    this.#world.world.api.patch(`${schedulesPath}/hourly/status`, { status: null });
+  }
+
   #happens(probability: number): boolean {
     return this.#random.next() < probability;
   }
@@ -191,6 +278,10 @@ class History {
   #whole(count: number): number {
     return Math.floor(this.#random.next() * count);
   }
+}
+
+function hasEnded({ status }: SearchExport): boolean {
+  return status?.conditions?.some(({ type }) => type === 'Complete' || type === 'Failed') ?? false;
 }
 
 function spanOf(name: string): TimeSpan {

@@ -1,0 +1,85 @@
+/** Mutants for the rules of schedules (S1 to S6). The histories of schedules must detect each of them. */
+import { type Mutant, mutant } from '../mutant.ts';
+
+const decision = 'schedule/schedule-decision.ts';
+const runtime = 'schedule/schedule-runtime.ts';
+const status = 'schedule/schedule-status.ts';
+
+function of(rule: string, name: string, file: string, find: string, replace: string, shows?: string): Mutant {
+  return { ...mutant(rule, name, 'random', file, find, replace, shows) };
+}
+
+export const scheduleMutants: readonly Mutant[] = [
+  of(
+    'S1',
+    'covered time gets another run',
+    decision,
+    'union([...recorded, ...[...gaps, ...present]',
+    'union([...[...gaps, ...present]',
+  ),
+  of('S1', 'the time of existing runs gets other runs', decision, '...[...gaps, ...present].map', '...[...gaps].map'),
+  of('S1', 'records of former processes do not count', runtime, 'if (span) spans.push(span);', ''),
+  of('S1', 'covered time in status does not count', runtime, ', ...(status?.covered ?? []).map(readSpan)]', ']'),
+  of(
+    'S1',
+    'complete runs are not recorded',
+    runtime,
+    'await recordRun(destination, layout, runTimes(span), record);',
+    '',
+  ),
+  of(
+    'S1',
+    'time before the last run is not divided',
+    decision,
+    'const open = without({ fromMs: startMs, toMs: dueUntilMs }, settled);',
+    'const open = without({ fromMs: startMs, toMs: dueUntilMs }, settled).slice(-1);',
+  ),
+  of(
+    'S2',
+    'the start is not stored',
+    runtime,
+    'const startMs = await settleStart(destination, layout, fallbackMs);',
+    'const startMs = fallbackMs; void settleStart;',
+    'S',
+  ),
+  of(
+    'S3',
+    'active runs hold no slot',
+    decision,
+    'Math.min(maxActive, mostGaps - gaps.length) - active;',
+    'Math.min(maxActive, mostGaps - gaps.length);',
+  ),
+  of('S5', 'gaps are forgotten', decision, 'const stored = isRetryRequested ? [] :', 'const stored = true ? [] :'),
+  of(
+    'S5',
+    'failed runs are repeated without a request',
+    decision,
+    'snapshot.isRetryRequested ? runs.filter(hasFailed) : []',
+    'runs.filter(hasFailed)',
+  ),
+  of('S5', 'time of gaps gets other runs', decision, '...[...gaps, ...present].map', '...[...present].map'),
+  of(
+    'S6',
+    'new runs are not announced',
+    status,
+    'const announced = found ? announcedRuns(resource, found.decision) : [];',
+    'const announced: ObservedRun[] = []; void announcedRuns;',
+    'S1:',
+  ),
+  of(
+    'S6',
+    'announced runs are not created again',
+    runtime,
+    'pausedBy === undefined ? this.#absent(runs) : []',
+    '[]',
+    'S1:',
+  ),
+  of(
+    'S6',
+    'a status that was not written counts as written',
+    runtime,
+    'if (this.#publisher.isOutdated) return',
+    'if (false) return',
+    'S',
+  ),
+];

@@ -1,0 +1,9 @@
+/** Tests random histories of schedules with faults and kills (S1 to S6). `make soak` runs more of them. */
+import { expect, test } from 'vitest';
+import { countFrom, schedulePool } from '../history-pool.ts';
+
+const perTest = 20;
+
+test.each([1, 21, 41])('twenty histories of schedules from seed %i on', { timeout: 300_000 }, async (first) => {
+  expect(await schedulePool.run({ seeds: countFrom(first, perTest) })).toEqual([]);
+});
