@@ -13,6 +13,7 @@ import { type ExportPlaces, exportSettings } from '../export/export-settings.ts'
 import type { Host, ResourceKey } from '../host/host.ts';
 import { RunIndex } from './run-index.ts';
 import { ScheduleRuntime } from './schedule-runtime.ts';
+import { TickCalendars } from './tick-calendar.ts';
 
 export interface ScheduleReconcilerOptions {
   readonly host: Host;
@@ -35,6 +36,7 @@ export class ScheduleReconciler implements Reconciler {
   readonly #options: ScheduleReconcilerOptions;
   readonly #index: RunIndex;
   readonly #runtimes = new Map<string, ScheduleRuntime>();
+  readonly #calendars = new TickCalendars();
   readonly #unsubscribe: () => void;
   #term = 0;
   #isDraining = false;
@@ -98,6 +100,7 @@ export class ScheduleReconciler implements Reconciler {
       openDestination: this.#options.openDestination ?? open,
       runs: () => this.#index.runsOf(uid),
       draining: () => this.#isDraining,
+      calendars: this.#calendars,
       isLeading: () => host.leadership.isLeader() && host.leadership.term() === term,
     });
   }

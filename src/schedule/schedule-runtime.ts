@@ -31,7 +31,7 @@ import { readRunTimes, runName, runTimes } from './run-name.ts';
 import { decideSchedule, type Gap, type ScheduleDecision, type ScheduleSettings } from './schedule-decision.ts';
 import { scheduleHealth } from './schedule-health.ts';
 import { announcedRun, type ObservedRun, scheduleStatus } from './schedule-status.ts';
-import { TickCalendar } from './tick-calendar.ts';
+import { TickCalendar, type TickCalendars } from './tick-calendar.ts';
 import { contains, type TimeSpan, union } from './time-spans.ts';
 
 export interface ScheduleRuntimeOptions {
@@ -43,6 +43,7 @@ export interface ScheduleRuntimeOptions {
   /** Existing runs of the schedule. */
   readonly runs: () => readonly SearchExport[];
   readonly draining: () => boolean;
+  readonly calendars: TickCalendars;
   /** False once the term of leadership in which the runtime was created has ended. */
   readonly isLeading: () => boolean;
 }
@@ -67,7 +68,6 @@ export class ScheduleRuntime {
   readonly #taken = new Map<string, number>();
   /** Error of the last creation of a run; undefined if it succeeded. */
   #refusal: LogfleetError | undefined;
-  #calendar: { readonly key: string; readonly calendar: TickCalendar } | undefined;
 
   constructor({ metadata }: SearchExportSchedule, options: ScheduleRuntimeOptions) {
     const { namespace, name, uid } = metadata;
@@ -169,17 +169,15 @@ export class ScheduleRuntime {
   }
 
   #calendarOf({ spec: { schedule, timeZone: zone } }: SearchExportSchedule): TickCalendar {
-    const key = `${schedule} ${zone}`;
-    if (this.#calendar?.key !== key) {
+    return this.#options.calendars.get(schedule, zone, () => {
       const problem = scheduleProblem(schedule);
       if (problem) throw invalid('spec.schedule', problem);
       const unknown = timeZoneProblem(zone);
       const found = timeZone(zone);
       if (unknown || !found)
         throw invalid('spec.timeZone', unknown ?? { problem: 'is not known', remedy: 'write UTC' });
-      this.#calendar = { key, calendar: new TickCalendar(schedule, found) };
-    }
-    return this.#calendar.calendar;
+      return new TickCalendar(schedule, found);
+    });
   }
 
   /** Reads the start and the recorded runs of the schedule from its destination. */

@@ -16,6 +16,21 @@ const longestChangeMs = dayMs;
  */
 const longestSearchMs = 401 * 366 * dayMs;
 const latestMs = Date.UTC(9999, 11, 31);
+const mostCalendars = 100;
+
+/** Calendars that were used recently. A calendar takes 80 KB, so schedules share equal calendars and keep none. */
+export class TickCalendars {
+  readonly #recent = new Map<string, TickCalendar>();
+
+  /** Returns the calendar of a cron schedule in the time zone of this name. `create` creates one that was not used recently. */
+  get(schedule: string, zoneName: string, create: () => TickCalendar): TickCalendar {
+    const key = `${schedule} ${zoneName}`;
+    const calendar = this.#recent.get(key) ?? create();
+    if (!this.#recent.has(key) && this.#recent.size >= mostCalendars) this.#recent.clear();
+    this.#recent.set(key, calendar);
+    return calendar;
+  }
+}
 
 export class TickCalendar {
   readonly #cron: CronSchedule;

@@ -86,13 +86,13 @@ export class ScheduleWorld {
     this.world.addSecret();
   }
 
-  /** Creates the schedule `hourly`. `template` replaces fields of the runs' spec. */
-  add(spec: object = {}, template: object = {}): void {
+  /** Creates a schedule. `template` replaces fields of the runs' spec. */
+  add(spec: object = {}, template: object = {}, name = 'hourly'): void {
     const { paused: _, ...runDefaults } = exportDefaults;
     this.world.api.create(schedulesPath, {
       apiVersion: 'logfleet.dev/v1alpha1',
       kind: 'SearchExportSchedule',
-      metadata: { name: 'hourly', namespace: 'logging' },
+      metadata: { name, namespace: 'logging' },
       spec: { ...scheduleDefaults, template: { spec: { ...runDefaults, ...template } }, ...spec },
     });
   }

@@ -1,0 +1,57 @@
+/** Tests what schedules cost: requests to the service for a backfill, and requests to the API server at rest. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { reasons } from '../../../src/api/conditions.ts';
+import { dayMs, every, hourMs, minuteMs, ScheduleWorld, startMs } from './schedule-world.ts';
+
+/**
+ * Least requests of a run with one page of messages: a search job for messages and one for the digest. Each of the two is created, polled,
+ * read and deleted.
+ */
+const leastPerRun = 8;
+
+test('a backfill beside due runs needs at most 1.10 times the least requests', async () => {
+  const world = new ScheduleWorld({ messages: every(20 * minuteMs, startMs - 3 * dayMs, startMs + 2 * dayMs) });
+  world.add({ startTime: new Date(startMs - 2 * dayMs).toISOString().replace('.000', '') });
+  world.start();
+  expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
+  await world.world.clock.advance(10 * minuteMs);
+  const runs = world.records().length;
+  expect(runs).toBeGreaterThanOrEqual(48);
+  expect(world.world.journal.length / (runs * leastPerRun)).toBeLessThanOrEqual(1.1);
+});
+
+/** Returns the size of the heap in KB after a garbage collection. */
+function heapKilobytes(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed / 1_024;
+}
+
+test('a schedule takes at most 50 KB of memory', async () => {
+  const count = 500;
+  const world = new ScheduleWorld();
+  const spec = { schedule: '0 5 * * *' };
+  world.add(spec, {}, 'first');
+  world.start();
+  await world.world.clock.advance(minuteMs);
+  const before = heapKilobytes();
+  for (let index = 0; index < count; index++) world.add(spec, {}, `daily-${index}`);
+  await world.world.clock.advance(3 * minuteMs);
+  world.world.api.compact();
+  expect(world.store.objects.size).toBe(count + 1);
+  expect((heapKilobytes() - before) / count).toBeLessThanOrEqual(50);
+});
+
+test('a hundred schedules at rest send nothing but watches', async () => {
+  const world = new ScheduleWorld();
+  for (let index = 0; index < 100; index++) world.add({ schedule: '0 5 * * *' }, {}, `daily-${index}`);
+  world.start();
+  await world.world.clock.advance(hourMs);
+  const { requests } = world.world.api;
+  const before = requests.length;
+  await world.world.clock.advance(10 * hourMs);
+  const sent = requests.slice(before).filter(({ method, path }) => method !== 'WATCH' && !path.endsWith('s'));
+  expect(sent).toEqual([]);
+});
