@@ -77,7 +77,7 @@ class History {
     const fromMs = startMs - (hasStart ? this.#whole(6) * hourMs : 0);
     const times = hasStart ? { startTime: new Date(fromMs).toISOString().replace('.000', '') } : {};
     world.add(times);
-    for (let step = 0; step < steps; step++) {
+    for (let step = 0; step < steps && this.violations.length === 0; step++) {
       this.#revive();
       await clock.advance(this.#random.next() * 12 * minuteMs);
       this.#disturb();
@@ -94,7 +94,8 @@ class History {
     await clock.advance(10 * minuteMs);
     world.retry();
     await clock.advance(10 * minuteMs);
-    const isCovered = () => Date.parse(world.status?.coveredUntil ?? '') >= clock.now() - 70 * minuteMs;
+    const isCovered = () =>
+      this.violations.length > 0 || Date.parse(world.status?.coveredUntil ?? '') >= clock.now() - 70 * minuteMs;
     if (!(await world.until(isCovered, dayMs))) {
       this.#violate('S1', `only the time until ${world.status?.coveredUntil} is covered: ${world.ready?.message}`);
     }

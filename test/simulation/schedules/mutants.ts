@@ -28,13 +28,6 @@ export const scheduleMutants: readonly Mutant[] = [
     '',
   ),
   of(
-    'S1',
-    'time before the last run is not divided',
-    decision,
-    'const open = without({ fromMs: startMs, toMs: dueUntilMs }, settled);',
-    'const open = without({ fromMs: startMs, toMs: dueUntilMs }, settled).slice(-1);',
-  ),
-  of(
     'S2',
     'the start is not stored',
     runtime,
