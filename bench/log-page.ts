@@ -11,8 +11,9 @@ export class LogPage {
   readonly bytes: number;
   readonly #page: Buffer;
 
-  constructor() {
-    const maps = [...logMessages(messagesOfPage)];
+  /** `linesOfMessage` is the number of log lines in `_raw`: 1 makes messages of 0.9 KB, and 20 makes messages of 10 KB. */
+  constructor(linesOfMessage = 1) {
+    const maps = [...logMessages(Math.ceil(messagesOfPage / linesOfMessage), linesOfMessage)];
     const fields = Object.keys(maps[0] ?? {}).map((name) => ({ name, fieldType: 'string', keyField: false }));
     this.#page = Buffer.from(JSON.stringify({ fields, messages: maps.map((map) => ({ map })) }));
     this.bytes = this.#page.length;
@@ -24,9 +25,9 @@ export class LogPage {
 }
 
 /** Yields log messages, the newest first. Each call yields the same messages. */
-export function* logMessages(count: number): Generator<Readonly<Record<string, string>>> {
+export function* logMessages(count: number, linesOfMessage = 1): Generator<Readonly<Record<string, string>>> {
   const random = randomFrom(1);
-  for (let index = 0; index < count; index++) yield message(index, random);
+  for (let index = 0; index < count; index++) yield message(index, linesOfMessage, random);
 }
 
 /** Time of the newest message. */
@@ -46,10 +47,10 @@ function randomFrom(seed: number): RandomNumber {
   };
 }
 
-function message(index: number, random: RandomNumber): Readonly<Record<string, string>> {
+function message(index: number, lines: number, random: RandomNumber): Readonly<Record<string, string>> {
   const host = random(100);
   const timeMs = newestLogMs - 3 * index - random(3);
-  const raw = accessLine(timeMs, random);
+  const raw = Array.from({ length: lines }, () => accessLine(timeMs, random)).join('\n');
   return {
     _blockid: String(-98_765_432_101 * (1 + (index >> 8))),
     _messagetime: String(timeMs),

@@ -18,7 +18,8 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
                 --json    one JSON document instead of tables
   output      speed and memory of converting pages of messages to files, for each format and compression
                 --quick   short runs
-                --json    one JSON document instead of a table
+                --only    parts: encoding, levels (each level of gzip and zstd)
+                --json    one JSON document instead of tables
   export      requests of an export of a million messages; speed and memory of writing files, compared with simple user code; takes a
               quarter of an hour
                 --quick   few messages and no repetitions
@@ -59,7 +60,8 @@ switch (positionals[0]) {
   }
   case 'output': {
     const { benchOutput } = await import('./output.ts');
-    await benchOutput(values);
+    const { only, ...rest } = values;
+    await benchOutput({ ...rest, ...(only === undefined ? {} : { only: only.split(',') }) });
     break;
   }
   case 'export': {

@@ -2,21 +2,35 @@
 
 import { renderSections } from './figures.ts';
 import type { EncodeFigures } from './output/encode-case.ts';
-import { encodingSection, measureEncoding } from './output/encoding.ts';
-import { type Machine, machineLine, thisMachine } from './parts.ts';
+import { encodingSection, levelsSection, measureEncoding, measureLevels } from './output/encoding.ts';
+import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
 
 export interface OutputBenchOptions {
   readonly quick: boolean;
   readonly json: boolean;
+  readonly only?: readonly string[];
 }
 
-/** Results of the output benchmark, as `--json` prints them. */
+/** Results of the output benchmark, as `--json` prints them. Measurements that were not requested are absent. */
 export interface OutputReport extends Machine {
-  readonly encoding: readonly EncodeFigures[];
+  readonly encoding?: readonly EncodeFigures[];
+  readonly levels?: readonly EncodeFigures[];
 }
 
-export async function benchOutput({ quick, json }: OutputBenchOptions): Promise<void> {
-  const report: OutputReport = { ...thisMachine(), encoding: await measureEncoding(quick) };
-  const text = () => `${renderSections([encodingSection(report.encoding)])}\n\n${machineLine(report)}`;
-  console.log(json ? JSON.stringify(report, undefined, 2) : text());
+const parts = ['encoding', 'levels'] as const;
+
+export async function benchOutput({ quick, json, only }: OutputBenchOptions): Promise<void> {
+  const wants = wantedParts(parts, only);
+  if (!wants) return;
+  const report: OutputReport = {
+    ...thisMachine(),
+    ...(wants('encoding') ? { encoding: await measureEncoding(quick) } : {}),
+    ...(wants('levels') ? { levels: await measureLevels(quick) } : {}),
+  };
+  console.log(json ? JSON.stringify(report, undefined, 2) : render(report));
+}
+
+function render({ encoding, levels, ...machine }: OutputReport): string {
+  const sections = [...(encoding ? [encodingSection(encoding)] : []), ...(levels ? [levelsSection(levels)] : [])];
+  return `${renderSections(sections)}\n\n${machineLine(machine)}`;
 }

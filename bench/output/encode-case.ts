@@ -21,6 +21,8 @@ export interface EncodeCase {
   /** Message fields to write, if not all. */
   readonly fields: readonly string[];
   readonly compression: Compression;
+  /** Number of log lines in a message, 1 by default. With 20 lines, a message has 10 KB. */
+  readonly linesOfMessage?: number;
   /** Number of pages after the first one. */
   readonly pages: number;
 }
@@ -77,7 +79,7 @@ async function measure(one: EncodeCase): Promise<EncodeFigures> {
   // Same heap settings as the operator.
   if (one.way === 'export') keepHeapSmall();
   const way = one.way === 'export' ? writeAsExports : writePlainly;
-  const page = new LogPage();
+  const page = new LogPage(one.linesOfMessage);
   await way([page], one);
   const before = process.cpuUsage();
   const startMs = performance.now();

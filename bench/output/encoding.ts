@@ -29,16 +29,33 @@ const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
   { way: 'export', format: 'parquet', fields: [], compression: zstd3 },
 ];
 
+const levels = [1, 2, 3, 4, 5, 6, 7, 8, 9] as const;
+/** Cases of messages of 0.9 KB and 10 KB with each level of gzip, and with the lower levels of zstd. */
+const levelCases: readonly Omit<EncodeCase, 'pages'>[] = [1, 20].flatMap((linesOfMessage) =>
+  (['gzip', 'zstd'] as const).flatMap((kind) =>
+    levels.map((level) => ({ ...ndjson, way: 'export', compression: { kind, level }, linesOfMessage }) as const),
+  ),
+);
+
 const program = fileURLToPath(new URL('encode-case.ts', import.meta.url));
 const run = promisify(execFile);
 
 /** Runs the benchmark cases one after the other, so that they do not compete for CPU time. */
-export async function measureEncoding(quick: boolean): Promise<EncodeFigures[]> {
+export function measureEncoding(quick: boolean): Promise<EncodeFigures[]> {
+  return measureCases(encodeCases, quick ? 10 : 60);
+}
+
+/** Measures the speed and the ratio of each level of compression. */
+export function measureLevels(quick: boolean): Promise<EncodeFigures[]> {
+  return measureCases(levelCases, quick ? 3 : 10);
+}
+
+async function measureCases(cases: readonly Omit<EncodeCase, 'pages'>[], pages: number): Promise<EncodeFigures[]> {
   const figures: EncodeFigures[] = [];
-  for (const one of encodeCases) {
+  for (const one of cases) {
     // The first process only fills the compile cache.
     if (figures.length === 0) await encodeApart({ ...one, pages: 1 });
-    figures.push(await encodeApart({ ...one, pages: quick ? 10 : 60 }));
+    figures.push(await encodeApart({ ...one, pages }));
   }
   return figures;
 }
@@ -58,6 +75,17 @@ export function encodingSection(figures: readonly EncodeFigures[]): Section {
       'process holds one page (9 MB). Only scanner, encoder, compression and SHA-256 are measured, without connection and disk.',
       'Simple user code is JSON.parse of the page, JSON.stringify of each message and a stream of node:zlib, without a checksum.',
     ],
+  };
+}
+
+export function levelsSection(figures: readonly EncodeFigures[]): Section {
+  return {
+    title: 'Levels of compression of NDJSON, in memory',
+    lines: figures.map((one) => ({
+      what: `${one.linesOfMessage === 1 ? '0.9' : '10'} KB, ${nameOf(one)}`,
+      measured: `${one.mbPerProcessorSecond.toFixed(0)} MB, files of ${(100 * one.share).toFixed(1)} % of the pages`,
+    })),
+    notes: ['MB of pages per second of processor time, all threads.'],
   };
 }
 

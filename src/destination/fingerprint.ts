@@ -16,6 +16,8 @@ const exportOutput = object({
   fields: list(text()),
   maxPartBytes: integer(1),
   csv: object({ formulaGuard: boolean }),
+  /** Level of the compression. Absent for the default level, so that exports without a level keep their fingerprint. */
+  compressionLevel: optional(integer(1)),
   /** Partition of each file. Absent if files are not divided by time, so that exports without partitions keep their fingerprint. */
   partitionBy: optional(choice(['Day', 'Hour'])),
 });

@@ -8,7 +8,7 @@ import type { WorkLimits } from './work/work-view.ts';
 
 /** Builds the request. The API server has validated the spec except for the time range. */
 export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
-  const { format, compression, fields, maxPartSize, csv, partitionBy } = spec.output;
+  const { format, compression, fields, maxPartSize, csv, partitionBy, compressionLevel } = spec.output;
   return {
     ...spec,
     name: metadata.name,
@@ -18,6 +18,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
       // The option affects only CSV. For other formats it has a fixed value, so that it does not change the
       // fingerprint.
       csv: { formulaGuard: csv?.formulaGuard ?? true },
+      ...(compressionLevel === undefined ? {} : { compressionLevel }),
       ...(partitionBy === 'None' ? {} : { partitionBy }),
     },
   };

@@ -235,6 +235,13 @@ export const searchExportScheduleSchema: StructuralSchema = {
                       ],
                       "default": "Gzip"
                     },
+                    "compressionLevel": {
+                      "type": "integer",
+                      "format": "int32",
+                      "example": 1,
+                      "minimum": 1,
+                      "maximum": 19
+                    },
                     "fields": {
                       "type": "array",
                       "maxItems": 200,
@@ -283,6 +290,18 @@ export const searchExportScheduleSchema: StructuralSchema = {
                     }
                   },
                   "x-kubernetes-validations": [
+                    {
+                      "rule": "!has(self.compressionLevel) || self.compression != \"None\"",
+                      "fieldPath": ".compressionLevel",
+                      "problem": "there is no compression",
+                      "remedy": "leave compressionLevel out, or write Gzip or Zstd as compression"
+                    },
+                    {
+                      "rule": "!has(self.compressionLevel) || self.compression != \"Gzip\" || self.compressionLevel <= 9",
+                      "fieldPath": ".compressionLevel",
+                      "problem": "gzip has the levels 1 to 9",
+                      "remedy": "write one of them, or Zstd as compression"
+                    },
                     {
                       "rule": "!has(self.csv) || self.format == \"CSV\"",
                       "fieldPath": ".csv",

@@ -214,6 +214,13 @@ export const searchExportSchema: StructuralSchema = {
               ],
               "default": "Gzip"
             },
+            "compressionLevel": {
+              "type": "integer",
+              "format": "int32",
+              "example": 1,
+              "minimum": 1,
+              "maximum": 19
+            },
             "fields": {
               "type": "array",
               "maxItems": 200,
@@ -262,6 +269,18 @@ export const searchExportSchema: StructuralSchema = {
             }
           },
           "x-kubernetes-validations": [
+            {
+              "rule": "!has(self.compressionLevel) || self.compression != \"None\"",
+              "fieldPath": ".compressionLevel",
+              "problem": "there is no compression",
+              "remedy": "leave compressionLevel out, or write Gzip or Zstd as compression"
+            },
+            {
+              "rule": "!has(self.compressionLevel) || self.compression != \"Gzip\" || self.compressionLevel <= 9",
+              "fieldPath": ".compressionLevel",
+              "problem": "gzip has the levels 1 to 9",
+              "remedy": "write one of them, or Zstd as compression"
+            },
             {
               "rule": "!has(self.csv) || self.format == \"CSV\"",
               "fieldPath": ".csv",

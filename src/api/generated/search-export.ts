@@ -129,6 +129,11 @@ export interface OutputSpec {
    */
   readonly compression: 'None' | 'Gzip' | 'Zstd';
   /**
+   * Level of the compression, from 1 (fastest) to 9 (smallest files) for `Gzip`, and to 19 for `Zstd`. Defaults to 6
+   * for `Gzip` and 3 for `Zstd`. Not allowed without compression.
+   */
+  readonly compressionLevel?: number;
+  /**
    * Fields to write, in this order. If the list is empty, all fields are written. Use the names of the service
    * (`_messagetime`, `_raw`) and of fields that the query creates.
    */

@@ -93,7 +93,7 @@ export function flagManifest(
 }
 
 /** Throws a `UsageError` for formats, compressions and partitions that cannot be written to stdout. */
-function refuseForStdout({ format, compression, partitionBy }: ExportOptions): void {
+function refuseForStdout({ format, compression, compressionLevel, partitionBy }: ExportOptions): void {
   if (partitionBy !== undefined && partitionBy !== 'None') {
     throw new UsageError('rows on stdout have no folders: remove --partition-by, or write -o DIR');
   }
@@ -101,8 +101,10 @@ function refuseForStdout({ format, compression, partitionBy }: ExportOptions): v
     const advice = 'write -o DIR, or another --format';
     throw new UsageError(`Parquet cannot go to stdout, since it is read from its end: ${advice}`);
   }
-  if (compression !== undefined && compression !== 'None') {
-    throw new UsageError('rows on stdout are not compressed: remove --compression, and pipe them to gzip');
+  if (compressionLevel !== undefined || (compression !== undefined && compression !== 'None')) {
+    throw new UsageError(
+      'rows on stdout are not compressed: remove --compression and --compression-level, and pipe them to gzip',
+    );
   }
 }
 

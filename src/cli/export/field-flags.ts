@@ -62,6 +62,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   choice('results', '<what>', 'Messages, or records of an aggregation', ['Messages', 'Records']),
   choice('output.format', '<format>', 'Format of the files; with -o -, NDJSON or CSV', ['NDJSON', 'CSV', 'Parquet']),
   choice('output.compression', '<how>', 'Compression of the files; none with -o -', ['None', 'Gzip', 'Zstd'], 'Gzip'),
+  field('output.compressionLevel', '<n>', 'Level: 1 to 9 for Gzip, 1 to 19 for Zstd (default: 6 or 3).', wholeNumber),
   field('output.fields', '<a,b>', 'Fields to write, in this order (default: all).', nameList),
   field('output.maxPartSize', '<size>', 'Maximum size of a file (default: 256Mi).'),
   choice('output.partitionBy', '<period>', 'Folders of the files by time; None with -o -', ['None', 'Day', 'Hour']),

@@ -9,6 +9,7 @@ import { partitionProblem } from '../../api/partition-check.ts';
 import { rewrittenField, rewrittenProblem } from '../../api/rewritten-field.ts';
 import { splittability } from '../../api/splittable.ts';
 import { readTimeRange, type TimeRangeText } from '../../api/time-range.ts';
+import { unreachable } from '../../base/assert.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
 import { type ExportIdentity, type ExportOutput, fingerprintOf } from '../../destination/fingerprint.ts';
 import { type DescribedField, messageColumns, recordColumns } from '../../output/columns.ts';
@@ -83,7 +84,7 @@ export function exportTask(request: ExportRequest, serviceHost: string): ExportT
     isSplittable: unsplittableReason === undefined,
     unsplittableReason,
     order: (interval, isEndInclusive) => orderOf(identity, interval, isEndInclusive),
-    form: (described) => fileForm(formatOf(identity, described), compressions[output.compression]),
+    form: (described) => fileForm(formatOf(identity, described), compressionOf(output)),
   };
 }
 
@@ -104,15 +105,22 @@ function orderOf(identity: ExportIdentity, { fromMs, toMs }: Interval, isEndIncl
   return { query, fromMs, toMs: lastMs, timeZone, byReceiptTime, autoParsingMode, requiresRawMessages };
 }
 
-/** Default level of gzip. Files are compressed while further rows are read. */
+/** Default levels. Files are compressed while further rows are read. */
 const gzipLevel = 6;
 const zstdLevel = 3;
 
-const compressions: Readonly<Record<ExportOutput['compression'], Compression>> = {
-  None: { kind: 'none' },
-  Gzip: { kind: 'gzip', level: gzipLevel },
-  Zstd: { kind: 'zstd', level: zstdLevel },
-};
+function compressionOf({ compression, compressionLevel }: ExportOutput): Compression {
+  switch (compression) {
+    case 'None':
+      return { kind: 'none' };
+    case 'Gzip':
+      return { kind: 'gzip', level: compressionLevel ?? gzipLevel };
+    case 'Zstd':
+      return { kind: 'zstd', level: compressionLevel ?? zstdLevel };
+    default:
+      return unreachable(compression);
+  }
+}
 
 function formatOf({ results, output }: ExportIdentity, described: readonly DescribedField[]): OutputFormat {
   const { format, fields, csv } = output;

@@ -82,6 +82,7 @@ describe('the fingerprint', () => {
     { output: { ...identity.output, fields: ['_raw'] } },
     { output: { ...identity.output, maxPartBytes: 1_000 } },
     { output: { ...identity.output, csv: { formulaGuard: false } } },
+    { output: { ...identity.output, compressionLevel: 1 } },
     { output: { ...identity.output, partitionBy: 'Day' } },
     { output: { ...identity.output, partitionBy: 'Hour' } },
   ];
