@@ -20,9 +20,10 @@ import type { Connect, ServiceConnection } from '../service/connect.ts';
 import type { SearchJobs } from '../service/jobs/search-jobs.ts';
 import { serviceIdOf } from '../service/requests/service-address.ts';
 import { AwaitedSecrets } from './awaited-secrets.ts';
-import { Budgets, LeadershipRight, type Spender } from './budgets.ts';
+import { Budgets, LeadershipRight, type Spender, userIdOf } from './budgets.ts';
 import { type CredentialPlace, renderPlace, renderRefused, settingNamesOf } from './credential-place.ts';
 import { type Credentials, decodeCredentials, fingerprintOf } from './credentials.ts';
+import type { RequestLimits, WorkerShares } from './worker-shares.ts';
 
 export interface Account {
   /**
@@ -40,6 +41,10 @@ export interface Account {
   readonly searches: SearchJobs;
   /** Maximum number of requests per second that the account's Secret sets. Default: 4, the limit of the service. */
   readonly requestsPerSecond: number;
+  /** Identity of the user of the service, to whom the requests of the account count. */
+  readonly user: string;
+  /** Digest of the credentials, which does not reveal them. */
+  readonly fingerprint: string;
 }
 
 /** Maximum age in ms of the last read of a Secret. An older Secret is read again before use. */
@@ -60,6 +65,10 @@ export interface AccountsOptions {
   readonly connect: Connect;
   /** Leadership of this process. Without leadership, no request is sent (L1). */
   readonly leadership: Leadership;
+  /** Shares of workers, which the operator does not use (B8). */
+  readonly shares?: WorkerShares;
+  /** Limits of this process, if it is a worker with a share of its own. */
+  readonly limits?: RequestLimits;
 }
 
 /** Client for one set of credentials. All Secrets with the same content share it. */
@@ -129,6 +138,27 @@ export class Accounts {
     if (!entry?.shared || (account && account !== entry.shared.account)) return;
     entry.staleAtMs = this.#options.clock.monotonic();
     entry.shared.refusedAtMs = entry.staleAtMs;
+  }
+
+  /** Limits of the account's user, before workers get their shares (B8). */
+  limitsOf(account: Account): RequestLimits {
+    const shared = this.#find(account);
+    return shared ? this.#budgets.limitsOf(spenderOf(shared)) : serviceLimits;
+  }
+
+  /** True if the requests of the account's user in flight are within the limits of this process. */
+  isWithinLimits(account: Account): boolean {
+    const shared = this.#find(account);
+    return shared === undefined || this.#budgets.isWithinLimits(spenderOf(shared));
+  }
+
+  /** Applies changed shares of workers to the request budgets. */
+  sharesChanged(): void {
+    this.#shareBudgets();
+  }
+
+  #find(account: Account): Shared | undefined {
+    return [...this.#shared.values()].find((shared) => shared.account === account);
   }
 
   /** Closes the connections of all clients. */
@@ -206,6 +236,7 @@ export class Accounts {
       service,
       searches,
       requestsPerSecond: Math.min(defaultRate, credentials.requestsPerSecond ?? defaultRate),
+      ...{ user: userIdOf({ ...credentials, serviceId }), fingerprint },
     };
     const shared: Shared = { account, credentials, connection, refusedAtMs: undefined };
     this.#shared.set(fingerprint, shared);

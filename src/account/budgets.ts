@@ -5,12 +5,14 @@
  * Invariant: a budget lives as long as a Secret uses it, so its record of recent requests is never lost while requests of the user
  * may be in flight.
  */
+import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Leadership } from '../host/host.ts';
 import { RequestBudget, serviceLimits } from '../service/budget/request-budget.ts';
 import type { KeyBudget } from '../service/budget/request-slot.ts';
 import type { SendRight, Term } from '../service/budget/send-right.ts';
+import { limitsWithout, type RequestLimits, type WorkerShares } from './worker-shares.ts';
 
 /** User of a request budget: the credentials of a Secret, and the share of the budget that the Secret allows. */
 export interface Spender {
@@ -24,20 +26,27 @@ export interface Spender {
 interface UserBudget {
   readonly budget: RequestBudget;
   readonly keys: Map<string, KeyBudget>;
+  /** Smallest limits that the Secrets of the user set. */
+  limits: RequestLimits;
 }
 
 export interface BudgetsOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly right: SendRight;
+  /** Shares of workers, which the operator does not use (B8). Absent if no export runs in a Kubernetes Job. */
+  readonly shares?: WorkerShares;
+  /** Limits of this process, if it is a worker with a share of its own; by default the limits of the service. */
+  readonly limits?: RequestLimits;
 }
 
 export class Budgets {
   readonly #options: BudgetsOptions;
   readonly #users = new Map<string, UserBudget>();
 
-  constructor({ clock, metrics, right }: BudgetsOptions) {
-    this.#options = { clock, metrics, right };
+  constructor(options: BudgetsOptions) {
+    const { clock, metrics, right, shares, limits } = options;
+    this.#options = { clock, metrics, right, ...(shares && { shares }), ...(limits && { limits }) };
   }
 
   /** Returns the part of a request budget that one access key uses. `share` sets how much of the budget the key may use. */
@@ -58,42 +67,63 @@ export class Budgets {
     for (const [name, user] of this.#users) {
       const of = (all: readonly Spender[]) => all.filter((spender) => nameOf(spender) === name);
       const [own, ended] = [of(spenders), of(leaving)];
-      if (own.length + ended.length > 0) shareOut(user, own, ended);
+      if (own.length + ended.length > 0) this.#shareOut(name, user, own, ended);
       else this.#users.delete(name);
     }
+  }
+
+  /** Limits of a user: the smallest limits that its Secrets set, before workers get their shares. */
+  limitsOf(spender: Spender): RequestLimits {
+    return this.#users.get(nameOf(spender))?.limits ?? serviceLimits;
+  }
+
+  /** True if the requests of a user in flight are within the current limits of this process. */
+  isWithinLimits(spender: Spender): boolean {
+    return this.#users.get(nameOf(spender))?.budget.isWithinLimits() ?? true;
   }
 
   #user(spender: Spender): UserBudget {
     const name = nameOf(spender);
     const known = this.#users.get(name);
     if (known) return known;
-    const user: UserBudget = { budget: new RequestBudget(this.#options), keys: new Map() };
+    const user: UserBudget = { budget: new RequestBudget(this.#options), keys: new Map(), limits: serviceLimits };
     this.#users.set(name, user);
     return user;
   }
+
+  #shareOut(name: string, user: UserBudget, spenders: readonly Spender[], leaving: readonly Spender[]): void {
+    const { limits: most = serviceLimits, shares } = this.#options;
+    const { budget, keys } = user;
+    const limitsOf = (all: readonly Spender[]): RequestLimits => ({
+      requestsPerSecond: smallest(
+        most.requestsPerSecond,
+        all.map((spender) => spender.requestsPerSecond),
+      ),
+      maxConcurrentRequests: smallest(
+        most.maxConcurrentRequests,
+        all.map((spender) => spender.maxConcurrentRequests),
+      ),
+    });
+    user.limits = limitsOf(effective(spenders, leaving));
+    const held = shares?.of(hashOf(name)) ?? [];
+    budget.setRequestsPerSecond(limitsWithout(user.limits, held).requestsPerSecond);
+    for (const accessId of keys.keys()) {
+      const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
+      const own = effective(of(spenders), of(leaving));
+      if (own.length === 0) keys.delete(accessId);
+      // Workers are counted for every access key of the user, although each worker uses one key only.
+      else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own), held).maxConcurrentRequests);
+    }
+  }
 }
 
-function shareOut({ budget, keys }: UserBudget, spenders: readonly Spender[], leaving: readonly Spender[]): void {
-  const { requestsPerSecond, maxConcurrentRequests } = serviceLimits;
-  budget.setRequestsPerSecond(
-    smallest(
-      requestsPerSecond,
-      effective(spenders, leaving).map((spender) => spender.requestsPerSecond),
-    ),
-  );
-  for (const accessId of keys.keys()) {
-    const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
-    const own = effective(of(spenders), of(leaving));
-    if (own.length === 0) keys.delete(accessId);
-    else
-      budget.setMaxConcurrent(
-        accessId,
-        smallest(
-          maxConcurrentRequests,
-          own.map((spender) => spender.maxConcurrentRequests),
-        ),
-      );
-  }
+/** Identity of the user to whom a spender's requests count. It does not show the name of the user. */
+export function userIdOf(spender: Pick<Spender, 'serviceId' | 'user'>): string {
+  return hashOf(nameOf(spender));
+}
+
+function hashOf(name: string): string {
+  return createHash('sha256').update(name).digest('hex').slice(0, 32);
 }
 
 function effective(spenders: readonly Spender[], leaving: readonly Spender[]): readonly Spender[] {
@@ -109,7 +139,7 @@ function smallest(limit: number, named: readonly (number | undefined)[]): number
  * Key of a request budget: host name of the service, and user. The path of the service's URL is left out, so a Secret keeps
  * its budget when a person corrects the path.
  */
-function nameOf({ serviceId, user }: Spender): string {
+function nameOf({ serviceId, user }: Pick<Spender, 'serviceId' | 'user'>): string {
   return `${new URL(serviceId).host} ${user}`;
 }
 

@@ -92,6 +92,10 @@ export const reasons = {
    * and is exported later (E11).
    */
   waitingToSettle: 'WaitingToSettle',
+  /** The Kubernetes Job of an export has no running pod yet. */
+  jobPending: 'JobPending',
+  /** The Kubernetes Job of an export waits until a share of the request budget is free (B8). */
+  waitingForShare: 'WaitingForShare',
   /** The destination is full. The export continues when there is space. */
   destinationFull: 'DestinationFull',
   /** The destination does not answer, or reports that it is temporarily unavailable. */
@@ -183,6 +187,18 @@ export const reasons = {
   maxBytesScannedReached: 'MaxBytesScannedReached',
   /** The export took longer than `activeDeadlineSeconds`. The condition `Failed` is True as well. */
   deadlineExceeded: 'DeadlineExceeded',
+  /** The operator cannot create Kubernetes Jobs: it runs outside of a cluster, or lacks the rights. */
+  jobsNotAvailable: 'JobsNotAvailable',
+  /** The Kubernetes Job of an export failed, and no pod reported why. */
+  jobFailed: 'JobFailed',
+  /** The API server does not accept the Kubernetes Job of an export. */
+  jobRefused: 'JobRefused',
+  /** The ServiceAccount of an export's pod does not exist, or lacks the label for exports. */
+  serviceAccountNotAllowed: 'ServiceAccountNotAllowed',
+  /** The limits of the service's user leave no share of the request budget for a Kubernetes Job (B8). */
+  shareTooSmall: 'ShareTooSmall',
+  /** A pod found credentials of another user than the operator. The operator replaces its Kubernetes Job. */
+  userChanged: 'UserChanged',
   /** The operator has no volume with the name in `destination.volume`. */
   volumeNotFound: 'VolumeNotFound',
   /** The export names no Secret for the store, and the operator does not share its own credentials. */

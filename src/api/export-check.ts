@@ -41,7 +41,8 @@ export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Findin
     ...checkTimes(spec, wallMs),
     ...checkQuery(spec),
     ...checkOutput(spec.output ?? {}),
-    ...checkDestination(spec.destination),
+    ...checkDestination(spec),
+    ...checkExecution(spec),
     ...checkEnd(spec),
   ];
 }
@@ -156,10 +157,29 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
   }
 }
 
-function* checkDestination({ s3 }: Written<DestinationSpec>): Generator<Finding> {
+/** Returns warnings about settings that have no effect, or a surprising one, in a Kubernetes Job. */
+function* checkExecution({ execution, destination, activeDeadlineSeconds }: WrittenSpec): Generator<Finding> {
+  if (execution?.mode !== 'Job') return;
+  const path = ['spec', 'execution', 'job', 'serviceAccountName'];
+  if (destination.s3 && !destination.s3.credentialsSecretRef && !execution.job?.serviceAccountName) {
+    yield warning(path, 'Required', {
+      problem: 'is missing, and without it and credentialsSecretRef the pod has no credentials for the store',
+      remedy: 'write a ServiceAccount with a workload identity, as in exporter',
+      part: 'key',
+    });
+  }
+  if (activeDeadlineSeconds) {
+    yield warning(['spec', 'activeDeadlineSeconds'], 'Risky', {
+      problem: 'counts from the start of each Kubernetes Job, so it begins again after a pause',
+      remedy: 'leave it out if the export may be paused',
+    });
+  }
+}
+
+function* checkDestination({ destination: { s3 }, execution }: WrittenSpec): Generator<Finding> {
   if (!s3) return;
   const path = ['spec', 'destination', 's3'];
-  if (!s3.credentialsSecretRef) {
+  if (!s3.credentialsSecretRef && execution?.mode !== 'Job') {
     yield warning(path, 'Required', {
       problem: 'has no credentials, and fails unless the operator runs with --allow-ambient-credentials',
       remedy: 'write credentialsSecretRef, as in {name: export-store}',

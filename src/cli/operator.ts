@@ -3,6 +3,7 @@
  * operator runs with different hosts, clocks and connections.
  */
 import { Accounts } from '../account/accounts.ts';
+import { type RequestLimits, WorkerShares } from '../account/worker-shares.ts';
 import type { KindName } from '../api/kinds.ts';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -14,6 +15,7 @@ import { Writer } from '../destination/writer.ts';
 import { ExportReconciler, type ExportReconcilerOptions } from '../export/export-reconciler.ts';
 import { noPlaces } from '../export/export-settings.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
+import type { WorkerJobs } from '../host/worker-jobs.ts';
 import { PolicyReconciler } from '../policy/policy-reconciler.ts';
 import type { PolicySettings } from '../policy/settings.ts';
 import { ScheduleReconciler } from '../schedule/schedule-reconciler.ts';
@@ -29,6 +31,8 @@ export interface OperatorOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
+  /** Limits of this process if it is a worker with a share of the request budget; by default the limits of the service. */
+  readonly limits?: RequestLimits;
   /** Volumes and settings of exports. */
   readonly exports?: Partial<
     Pick<ExportReconcilerOptions, 'places' | 'settings' | 'writer' | 'openDestination' | 'wording'>
@@ -56,7 +60,9 @@ export class Operator {
     this.#options = options;
     const { host, connect, clock, random, log, metrics } = options;
     const ports = { clock, random, log, metrics, leadership: host.leadership };
-    const accounts = new Accounts({ ...ports, secrets: host.secrets, connect });
+    const { limits } = options;
+    const shares = new WorkerShares();
+    const accounts = new Accounts({ ...ports, secrets: host.secrets, connect, shares, ...(limits && { limits }) });
     this.#accounts = accounts;
     const { places = noPlaces, openDestination, writer: writerOf = () => Writer.ours(random) } = options.exports ?? {};
     let identity: Promise<Writer> | undefined;
@@ -65,7 +71,7 @@ export class Operator {
     this.#add('SearchExport', (enqueue) => {
       const onReconciled = (key: ResourceKey) => schedules.runReconciled(key);
       return new ExportReconciler({
-        ...{ ...ports, host, accounts, places, ...options.exports, writer },
+        ...{ ...ports, host, accounts, shares, places, ...options.exports, writer },
         ...{ onReconciled, enqueue },
       });
     });
@@ -90,7 +96,19 @@ export class Operator {
 
   start(): void {
     const { signal } = this.#stop;
-    this.#running = Promise.all(this.#controllers.map((controller) => controller.run(signal)));
+    this.#running = this.#jobsKnown(signal).then(() =>
+      Promise.all(this.#controllers.map((controller) => controller.run(signal))),
+    );
+  }
+
+  /**
+   * Resolves when the Kubernetes Jobs of exports are known, so that their shares of the request budget are not used (B8). An operator
+   * without the right to list Jobs cannot have created any.
+   */
+  async #jobsKnown(signal: AbortSignal): Promise<void> {
+    const { host, clock } = this.#options;
+    const isKnown = (jobs: WorkerJobs) => jobs.synced() || jobs.problem()?.code === 'host.forbidden';
+    while (host.workerJobs && !isKnown(host.workerJobs) && !signal.aborted) await sleep(clock, drainPollMs);
   }
 
   /** Resolves when every resource is settled. */

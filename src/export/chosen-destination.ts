@@ -71,7 +71,11 @@ export class DestinationChoice {
   }
 
   async #choose({ metadata: { namespace }, spec }: NeedsDestination): Promise<ChosenDestination> {
-    const { volume, s3 } = spec.destination;
+    const { volume, s3, persistentVolumeClaim: claim } = spec.destination;
+    if (claim) {
+      const message = `Only a Kubernetes Job can mount the claim ${claim.claimName}: write execution: {mode: Job}.`;
+      throw mendable(reasons.invalidSpec, message);
+    }
     if (volume) return withFingerprint(this.#volume(volume, namespace));
     if (s3) return this.#store(s3, namespace);
     throw mendable(reasons.invalidSpec, 'spec.destination names neither volume nor s3: write one of them.');

@@ -5,6 +5,7 @@
  */
 
 import type { Accounts } from '../account/accounts.ts';
+import type { WorkerShares } from '../account/worker-shares.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
 import { keyText } from '../base/key-text.ts';
@@ -16,8 +17,11 @@ import type { Destination } from '../destination/destination.ts';
 import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
 import { Writer } from '../destination/writer.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
+import { DestinationChoice } from './chosen-destination.ts';
 import { ExportRuntime, waiterOf } from './export-runtime.ts';
 import { type ExportPlaces, type ExportSettings, exportSettings } from './export-settings.ts';
+import { JobRuntime } from './jobs/job-runtime.ts';
+import { JobShares } from './jobs/job-shares.ts';
 import { QuirksOfServices } from './search/service-quirks.ts';
 import { ExportMetrics } from './status/export-metrics.ts';
 import { type ExportWording, resourceWording } from './status/export-wording.ts';
@@ -26,6 +30,8 @@ export interface ExportReconcilerOptions {
   readonly host: Host;
   /** Accounts at the log service. They are shared, and their owner closes them. */
   readonly accounts: Accounts;
+  /** Shares of the request budget of Kubernetes Jobs, which the accounts leave free (B8). */
+  readonly shares?: WorkerShares;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -48,7 +54,8 @@ export class ExportReconciler implements Reconciler {
   readonly #options: ExportReconcilerOptions;
   readonly #settings: ExportSettings;
   readonly #quirks = new QuirksOfServices();
-  readonly #runtimes = new Map<string, ExportRuntime>();
+  readonly #runtimes = new Map<string, ExportRuntime | JobRuntime>();
+  readonly #jobShares: JobShares | undefined;
   /** Promises of dropped runtimes that are still ending their work. */
   readonly #endings = new Set<Promise<void>>();
   readonly #metrics: ExportMetrics;
@@ -61,8 +68,16 @@ export class ExportReconciler implements Reconciler {
     this.#options = options;
     this.#settings = { ...exportSettings, ...options.settings };
     this.#metrics = new ExportMetrics(options.metrics);
-    const { host, enqueue } = options;
+    const { host, enqueue, shares } = options;
+    const { workerJobs: store } = host;
+    const enqueueJobs = (exportUid?: string) => {
+      for (const runtime of this.#runtimes.values()) {
+        if (runtime instanceof JobRuntime && (exportUid ?? runtime.uid) === runtime.uid) enqueue(runtime.key);
+      }
+    };
+    this.#jobShares = store && shares && new JobShares({ ...options, store, shares, onFree: () => enqueueJobs() });
     this.#unsubscribe = [
+      ...(store ? [store.subscribe(enqueueJobs)] : []),
       host.subscribeSettings(() => {
         for (const { metadata } of this.#source.list()) enqueue(metadata);
       }),
@@ -110,6 +125,7 @@ export class ExportReconciler implements Reconciler {
   /** Ends the running work on all exports without waiting for its end. */
   async close(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#jobShares?.close();
     this.#endAll();
   }
 
@@ -130,20 +146,40 @@ export class ExportReconciler implements Reconciler {
     this.#endAll();
   }
 
-  #begin(name: string, resource: SearchExport, writer: Writer): ExportRuntime {
+  #begin(name: string, resource: SearchExport, writer: Writer): ExportRuntime | JobRuntime {
+    const runtime = resource.spec.execution.mode === 'Job' ? this.#jobOf(resource) : this.#workOf(resource, writer);
+    this.#runtimes.set(name, runtime);
+    return runtime;
+  }
+
+  #jobOf(resource: SearchExport): JobRuntime {
+    const { accounts, log, places } = this.#options;
+    const { namespace, name } = resource.metadata;
+    // The pod uses the identity of its own ServiceAccount, never that of the operator.
+    const ofPod = { ...places, allowAmbientCredentials: true };
+    return new JobRuntime(resource, {
+      ...this.#options,
+      ...{ settings: this.#settings, shares: this.#jobShares },
+      destination: new DestinationChoice({
+        ...{ ...this.#options, ...this.#settings, secrets: accounts.secrets, places: ofPod },
+      }),
+      log: log.with({ namespace, export: name }),
+      draining: () => this.#isDraining,
+    });
+  }
+
+  #workOf(resource: SearchExport, writer: Writer): ExportRuntime {
     const { host, clock, log, places, wording = resourceWording } = this.#options;
     const open = (settings: DestinationSettings) =>
       openDestination(settings, { clock, writer, environment: places.environment });
     const { namespace, name: exportName } = resource.metadata;
-    const runtime = new ExportRuntime(resource, {
+    return new ExportRuntime(resource, {
       ...this.#options,
       ...{ host, wording, writer, quirks: this.#quirks, settings: this.#settings },
       openDestination: this.#options.openDestination ?? open,
       log: log.with({ namespace, export: exportName }),
       draining: () => this.#isDraining,
     });
-    this.#runtimes.set(name, runtime);
-    return runtime;
   }
 
   #retire(name: string): void {

@@ -10,6 +10,7 @@ import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
 import { failure } from '../base/errors.ts';
 import type { SecretText } from '../base/secret-text.ts';
+import type { WorkerJobs } from './worker-jobs.ts';
 
 export interface ResourceKey {
   readonly namespace: string;
@@ -218,4 +219,6 @@ export interface Host {
   readonly events: EventSink;
   readonly secrets: SecretReader;
   readonly leadership: Leadership;
+  /** Kubernetes Jobs of exports. Absent if exports cannot run in Jobs, for example in a directory. */
+  readonly workerJobs?: WorkerJobs;
 }

@@ -323,7 +323,8 @@ function isSelected(object: StoredObject, selector: string | undefined): boolean
   if (selector === undefined) return true;
   return selector.split(',').every((term) => {
     const [label = '', value] = term.split('=');
-    return object.metadata.labels?.[label] === value;
+    const found = object.metadata.labels?.[label];
+    return value === undefined ? found !== undefined : found === value;
   });
 }
 

@@ -40,6 +40,8 @@ export interface ServiceWorldOptions {
 export interface WorldOptions extends ServiceWorldOptions {
   readonly settings?: Partial<PolicySettings>;
   readonly log?: Logger;
+  /** Image of pods that run exports. Without it, exports cannot run in Kubernetes Jobs. */
+  readonly workerImage?: string;
   /** Options of the operator for exports. */
   readonly exports?: OperatorOptions['exports'];
 }
@@ -182,6 +184,7 @@ export class World extends ServiceWorld {
       identity: name,
       leaderElection: options.leaderElection ?? false,
       watchSeconds: options.watchSeconds ?? 300,
+      ...(this.#options.workerImage === undefined ? {} : { workerImage: this.#options.workerImage }),
       clock,
       random,
       log,
@@ -244,6 +247,7 @@ export const exportDefaults = {
   autoParsingMode: 'Manual',
   results: 'Messages',
   parallelism: 4,
+  execution: { mode: 'Operator' },
   output: { format: 'NDJSON', compression: 'None', fields: [], maxPartSize: '256Mi' },
   destination: { volume: { name: 'exports' } },
   limits: {},

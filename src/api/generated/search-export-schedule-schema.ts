@@ -492,12 +492,242 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "remedy": "write https://, or set insecure if that is meant"
                         }
                       ]
+                    },
+                    "persistentVolumeClaim": {
+                      "type": "object",
+                      "example": {
+                        "claimName": "audit",
+                        "path": "logs"
+                      },
+                      "required": [
+                        "claimName"
+                      ],
+                      "properties": {
+                        "claimName": {
+                          "type": "string",
+                          "example": "audit",
+                          "maxLength": 253,
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
+                              "remedy": "write the name of a PersistentVolumeClaim: lower-case letters, digits, '-' and '.', as in audit"
+                            }
+                          ]
+                        },
+                        "path": {
+                          "type": "string",
+                          "example": "logs",
+                          "maxLength": 512,
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
+                              "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                            }
+                          ]
+                        }
+                      }
                     }
                   },
                   "x-kubernetes-validations": [
                     {
-                      "rule": "has(self.volume) != has(self.s3)",
-                      "remedy": "write exactly one of the two: volume, as in {name: exports}, or s3, as in {bucket: log-exports}"
+                      "rule": "[has(self.volume), has(self.s3), has(self.persistentVolumeClaim)].exists_one(isGiven, isGiven)",
+                      "remedy": "write exactly one destination: volume, as in {name: exports}, s3, as in {bucket: log-exports}, or persistentVolumeClaim"
+                    }
+                  ]
+                },
+                "execution": {
+                  "type": "object",
+                  "default": {},
+                  "example": {
+                    "mode": "Job",
+                    "job": {
+                      "serviceAccountName": "exporter"
+                    }
+                  },
+                  "properties": {
+                    "mode": {
+                      "type": "string",
+                      "enum": [
+                        "Operator",
+                        "Job"
+                      ],
+                      "default": "Operator"
+                    },
+                    "job": {
+                      "type": "object",
+                      "example": {
+                        "serviceAccountName": "exporter"
+                      },
+                      "properties": {
+                        "serviceAccountName": {
+                          "type": "string",
+                          "example": "exporter",
+                          "maxLength": 253,
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
+                              "remedy": "write the name of a ServiceAccount in the export's namespace: lower-case letters, digits, '-' and '.', as in exporter"
+                            }
+                          ]
+                        },
+                        "template": {
+                          "type": "object",
+                          "example": {
+                            "spec": {
+                              "priorityClassName": "batch"
+                            }
+                          },
+                          "properties": {
+                            "metadata": {
+                              "type": "object",
+                              "example": {
+                                "labels": {
+                                  "kueue.x-k8s.io/queue-name": "exports"
+                                }
+                              },
+                              "properties": {
+                                "labels": {
+                                  "type": "object",
+                                  "maxProperties": 32,
+                                  "additionalProperties": {
+                                    "type": "string",
+                                    "maxLength": 63
+                                  }
+                                },
+                                "annotations": {
+                                  "type": "object",
+                                  "maxProperties": 32,
+                                  "additionalProperties": {
+                                    "type": "string",
+                                    "maxLength": 4096
+                                  }
+                                }
+                              }
+                            },
+                            "spec": {
+                              "type": "object",
+                              "example": {
+                                "priorityClassName": "batch"
+                              },
+                              "properties": {
+                                "nodeSelector": {
+                                  "type": "object",
+                                  "maxProperties": 32,
+                                  "additionalProperties": {
+                                    "type": "string",
+                                    "maxLength": 63
+                                  }
+                                },
+                                "tolerations": {
+                                  "type": "array",
+                                  "maxItems": 16,
+                                  "items": {
+                                    "type": "object",
+                                    "properties": {
+                                      "key": {
+                                        "type": "string",
+                                        "maxLength": 316
+                                      },
+                                      "operator": {
+                                        "type": "string",
+                                        "enum": [
+                                          "Exists",
+                                          "Equal"
+                                        ]
+                                      },
+                                      "value": {
+                                        "type": "string",
+                                        "maxLength": 63
+                                      },
+                                      "effect": {
+                                        "type": "string",
+                                        "enum": [
+                                          "NoSchedule",
+                                          "PreferNoSchedule",
+                                          "NoExecute"
+                                        ]
+                                      }
+                                    }
+                                  }
+                                },
+                                "resources": {
+                                  "type": "object",
+                                  "example": {
+                                    "requests": {
+                                      "cpu": "2"
+                                    }
+                                  },
+                                  "properties": {
+                                    "requests": {
+                                      "type": "object",
+                                      "maxProperties": 16,
+                                      "additionalProperties": {
+                                        "type": "string",
+                                        "maxLength": 32
+                                      }
+                                    },
+                                    "limits": {
+                                      "type": "object",
+                                      "maxProperties": 16,
+                                      "additionalProperties": {
+                                        "type": "string",
+                                        "maxLength": 32
+                                      }
+                                    }
+                                  }
+                                },
+                                "priorityClassName": {
+                                  "type": "string",
+                                  "example": "batch",
+                                  "maxLength": 253
+                                },
+                                "imagePullSecrets": {
+                                  "type": "array",
+                                  "maxItems": 8,
+                                  "items": {
+                                    "type": "object",
+                                    "example": {
+                                      "name": "registry"
+                                    },
+                                    "required": [
+                                      "name"
+                                    ],
+                                    "properties": {
+                                      "name": {
+                                        "type": "string",
+                                        "example": "registry",
+                                        "maxLength": 253
+                                      }
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        },
+                        "backoffLimitPerIndex": {
+                          "type": "integer",
+                          "format": "int32",
+                          "minimum": 0,
+                          "maximum": 100,
+                          "default": 6
+                        },
+                        "ttlSecondsAfterFinished": {
+                          "type": "integer",
+                          "format": "int32",
+                          "minimum": 0,
+                          "maximum": 2147483647,
+                          "default": 3600
+                        }
+                      }
+                    }
+                  },
+                  "x-kubernetes-validations": [
+                    {
+                      "rule": "self.mode == \"Job\" || !has(self.job)",
+                      "fieldPath": ".job",
+                      "problem": "job is for mode Job alone",
+                      "remedy": "leave it out, or write mode: Job"
                     }
                   ]
                 },
@@ -575,6 +805,18 @@ export const searchExportScheduleSchema: StructuralSchema = {
                   "fieldPath": ".output.partitionBy",
                   "problem": "records have no time by which they could be divided",
                   "remedy": "leave partitionBy out, or export Messages"
+                },
+                {
+                  "rule": "!has(self.destination.persistentVolumeClaim) || self.execution.mode == \"Job\"",
+                  "fieldPath": ".destination.persistentVolumeClaim",
+                  "problem": "is mounted by a Job only",
+                  "remedy": "write execution: {mode: Job} as well"
+                },
+                {
+                  "rule": "!has(self.destination.volume) || self.execution.mode != \"Job\"",
+                  "fieldPath": ".destination.volume",
+                  "problem": "is a volume of the operator, which a Job cannot mount",
+                  "remedy": "write persistentVolumeClaim, as in {claimName: audit}"
                 }
               ]
             }
@@ -587,6 +829,12 @@ export const searchExportScheduleSchema: StructuralSchema = {
           "fieldPath": ".template.spec.destination",
           "problem": "cannot be changed, since the records of complete runs lie there",
           "remedy": "write a new SearchExportSchedule, with another name"
+        },
+        {
+          "rule": "!has(self.template.spec.destination.persistentVolumeClaim)",
+          "fieldPath": ".template.spec.destination.persistentVolumeClaim",
+          "problem": "is mounted by Jobs only, and the operator writes the records of runs itself",
+          "remedy": "write s3, as in {bucket: log-exports}"
         }
       ]
     },

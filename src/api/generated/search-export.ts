@@ -52,9 +52,14 @@ export interface SearchExportSpec {
   readonly output: OutputSpec;
   /**
    * Destination of the files. They are written to a separate folder under `<namespace>/<name>/`. Set exactly one of
-   * `volume` and `s3`.
+   * `volume`, `s3` and `persistentVolumeClaim`.
    */
   readonly destination: DestinationSpec;
+  /**
+   * Process that runs the export. With `Operator`, the operator itself. With `Job`, a Kubernetes Job in the namespace
+   * of the export, which needs the component `manifests/export-jobs` of the operator.
+   */
+  readonly execution: ExecutionSpec;
   /**
    * Cost limits of the export. At a limit the export fails and starts no more searches. Finished files stay, and the
    * export continues when the limit is raised.
@@ -165,13 +170,18 @@ export interface CsvSpec {
 
 /**
  * Destination of the files. They are written to a separate folder under `<namespace>/<name>/`. Set exactly one of
- * `volume` and `s3`.
+ * `volume`, `s3` and `persistentVolumeClaim`.
  */
 export interface DestinationSpec {
   /** Directory that the operator's option `--volume NAME=DIR` names, usually a mounted PersistentVolumeClaim. */
   readonly volume?: VolumeSpec;
   /** Bucket of Amazon S3 or of an S3-compatible store. */
   readonly s3?: S3Spec;
+  /**
+   * PersistentVolumeClaim in the namespace of the export, which the pod of the export mounts. Only with
+   * `execution.mode: Job`.
+   */
+  readonly persistentVolumeClaim?: ClaimSpec;
 }
 
 /** Directory that the operator's option `--volume NAME=DIR` names, usually a mounted PersistentVolumeClaim. */
@@ -226,6 +236,113 @@ export interface ServerSideEncryptionSpec {
   readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse';
   /** Id, alias or ARN of the key. Defaults to the default key of the account. Not allowed with `AES256`. */
   readonly kmsKeyID?: string;
+}
+
+/**
+ * PersistentVolumeClaim in the namespace of the export, which the pod of the export mounts. Only with `execution.mode:
+ * Job`.
+ */
+export interface ClaimSpec {
+  /** Name of the PersistentVolumeClaim. */
+  readonly claimName: string;
+  /** Folder in the claim, as in `logs`. The namespace's folder is below the root of the claim and contains it. */
+  readonly path?: string;
+}
+
+/**
+ * Process that runs the export. With `Operator`, the operator itself. With `Job`, a Kubernetes Job in the namespace of
+ * the export, which needs the component `manifests/export-jobs` of the operator.
+ */
+export interface ExecutionSpec {
+  /** Process that runs the export. It cannot be changed later. */
+  readonly mode: 'Operator' | 'Job';
+  /** Settings of the Kubernetes Job. A change replaces a running Job. Finished intervals stay. */
+  readonly job?: ExportJobSpec;
+}
+
+/** Settings of the Kubernetes Job. A change replaces a running Job. Finished intervals stay. */
+export interface ExportJobSpec {
+  /**
+   * ServiceAccount of the pod, whose workload identity gives access to a store. It must have the label
+   * `logfleet.dev/export-worker` with the value `true`. Without it, the pod has the ServiceAccount `default` and no
+   * workload identity of its own.
+   */
+  readonly serviceAccountName?: string;
+  /** Settings of the pod that do not change what it may access. */
+  readonly template?: ExportPodTemplate;
+  /**
+   * Number of failed pods after which the export stalls. Pods that Kubernetes evicted do not count, and a failure that
+   * a person must correct stalls at once.
+   */
+  readonly backoffLimitPerIndex: number;
+  /** Time in seconds after which Kubernetes deletes the finished Job with its pods and their logs. */
+  readonly ttlSecondsAfterFinished: number;
+}
+
+/** Settings of the pod that do not change what it may access. */
+export interface ExportPodTemplate {
+  /** Labels and annotations of the Job and of its pod. */
+  readonly metadata?: ExportPodMetadata;
+  /** Settings of the pod by which Kubernetes chooses its node and its resources. */
+  readonly spec?: ExportPodSpec;
+}
+
+/** Labels and annotations of the Job and of its pod. */
+export interface ExportPodMetadata {
+  /** Labels, for example the name of a queue of Kueue. Labels of logfleet take precedence. */
+  readonly labels?: {
+    readonly [k: string]: string;
+  };
+  /** Annotations. Annotations of logfleet take precedence. */
+  readonly annotations?: {
+    readonly [k: string]: string;
+  };
+}
+
+/** Settings of the pod by which Kubernetes chooses its node and its resources. */
+export interface ExportPodSpec {
+  /** Labels that the node of the pod must have. */
+  readonly nodeSelector?: {
+    readonly [k: string]: string;
+  };
+  /** Taints of nodes that the pod tolerates. */
+  readonly tolerations?: readonly ExportPodToleration[];
+  /** Resources of the container. By default it requests one CPU and 512Mi of memory, and its limit is 1Gi of memory. */
+  readonly resources?: ExportPodResources;
+  /** PriorityClass of the pod. */
+  readonly priorityClassName?: string;
+  /** Secrets with credentials for the registry of the image, in the namespace of the export. */
+  readonly imagePullSecrets?: readonly ImagePullSecret[];
+}
+
+/** Toleration as in a pod. */
+export interface ExportPodToleration {
+  /** Key of the taint. Without it, all keys match. */
+  readonly key?: string;
+  /** Relation of the key to the value. */
+  readonly operator?: 'Exists' | 'Equal';
+  /** Value of the taint. Only with the operator `Equal`. */
+  readonly value?: string;
+  /** Effect of the taint. Without it, all effects match. */
+  readonly effect?: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+}
+
+/** Resources of the container. By default it requests one CPU and 512Mi of memory, and its limit is 1Gi of memory. */
+export interface ExportPodResources {
+  /** Requested resources, by name. */
+  readonly requests?: {
+    readonly [k: string]: string;
+  };
+  /** Limits of resources, by name. */
+  readonly limits?: {
+    readonly [k: string]: string;
+  };
+}
+
+/** Name of a Secret. */
+export interface ImagePullSecret {
+  /** Name of the Secret. */
+  readonly name: string;
 }
 
 /**
@@ -289,6 +406,8 @@ export interface SearchExportStatus {
   readonly location?: string;
   /** Progress of the export: completed range, rows, bytes and speed. */
   readonly progress?: ProgressStatus;
+  /** Kubernetes Job that runs the export. Only with `execution.mode` `Job`. */
+  readonly kubernetesJob?: KubernetesJobStatus;
   /** Running search jobs. */
   readonly jobs?: readonly SearchJobStatus[];
   /**
@@ -380,6 +499,14 @@ export interface ProgressStatus {
   readonly rowsPerSecond?: number;
   /** Bytes of rows received per second, over the last minute. Absent if no rows were received. */
   readonly bytesPerSecond?: number;
+}
+
+/** Kubernetes Job that runs the export. Only with `execution.mode` `Job`. */
+export interface KubernetesJobStatus {
+  /** Name of the Job, as in `kubectl logs job/NAME`. */
+  readonly name: string;
+  /** Number of pods of the Job that failed. */
+  readonly failedPods?: number;
 }
 
 /** Search job and the interval that it searches. */

@@ -51,6 +51,7 @@ import {
 } from './export-manifest.ts';
 import { flagOf } from './field-flags.ts';
 import { provenRows } from './proven-rows.ts';
+import { workerOf } from './worker.ts';
 
 /** Interval of status updates in ms. It can be short, because nothing outside this process reads the status. */
 const statusIntervalMs = 1_000;
@@ -108,8 +109,9 @@ async function work(run: Run): Promise<number> {
   const { sources, secrets, volumes, sink, options, context } = run;
   const namespace = options.namespace ?? defaultNamespace;
   const decoded = decodeSources(sources, namespace);
-  const resource = theOne(resourcesIn('SearchExport', decoded, ports), run);
+  const resource = inThisProcess(theOne(resourcesIn('SearchExport', decoded, ports), run));
   const name = keyText(resource.metadata);
+  const worker = workerOf(context);
   const { volume } = resource.spec.destination;
   if (volume && !volumes.has(volume.name)) {
     const remedy = `write its directory with --volume ${volume.name}=DIR`;
@@ -117,12 +119,15 @@ async function work(run: Run): Promise<number> {
   }
   if (volume && !sink) refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
   const decodedSecrets = decodeSources(secrets, namespace);
-  const given = await secretsOf([...decoded, ...decodedSecrets], nowhere, context);
+  const given = worker?.secrets ?? (await secretsOf([...decoded, ...decodedSecrets], nowhere, context));
   const host = new MemoryHost({ resources: [resource], secrets: given });
+  const refused = await worker?.refuse(resource);
+  if (refused !== undefined) return refused;
   const unused = unusedSecrets(resource, decoded, decodedSecrets, sink !== undefined);
   if (unused !== undefined) context.stderr.write(`logfleet export: ${unused}\n`);
   // A paused export sends no requests, so its credentials are not checked.
-  const problem = pausedByOf(resource) === undefined ? await credentialsProblem(resource, given) : undefined;
+  const isChecked = pausedByOf(resource) === undefined && !worker;
+  const problem = isChecked ? await credentialsProblem(resource, given) : undefined;
   if (problem) {
     context.stderr.write(`${name}: ${problem.reason}: ${problem.message}\n`);
     return exitStatus.usage;
@@ -131,11 +136,23 @@ async function work(run: Run): Promise<number> {
   const places = exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context);
   const operator = new LiveOperator(options, context, noMetrics, { flagsOf: () => stepOptions });
   try {
-    await operator.run(host, { exports: { places, wording: wordingOf(sink), settings: { statusIntervalMs } } });
+    const wording = worker ? resourceWording : wordingOf(sink);
+    const limits = worker && { limits: worker.limits };
+    await operator.run(host, { exports: { places, wording, settings: { statusIntervalMs } }, ...limits });
   } finally {
     operator.close();
   }
-  return reportEnd(host.resources('SearchExport').get(resource.metadata) ?? resource, run);
+  const ended = host.resources('SearchExport').get(resource.metadata) ?? resource;
+  const status = await reportEnd(ended, run);
+  return worker && status !== exitStatus.interrupted ? worker.end(ended) : status;
+}
+
+/** Export for this process, which runs it itself whatever `spec.execution` says. */
+function inThisProcess(resource: SearchExport): SearchExport {
+  const { persistentVolumeClaim: claim } = resource.spec.destination;
+  if (!claim) return { ...resource, spec: { ...resource.spec, execution: { mode: 'Operator' } } };
+  const what = `${keyText(resource.metadata)} writes to the PersistentVolumeClaim ${claim.claimName}`;
+  throw new UsageError(`${what}, which only a Kubernetes Job can mount: name another destination`);
 }
 
 /** Prints how the export ended. If its rows go to standard output, prints them too. Returns the exit status. */

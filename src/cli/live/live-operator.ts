@@ -45,7 +45,11 @@ export class LiveOperator {
    * Runs the operator until every resource is settled, or until a signal if `isEndless` is true. Then stops it. When the promise resolves,
    * no request is in flight.
    */
-  async run(host: Host, options: Pick<OperatorOptions, 'settings' | 'exports'>, isEndless = false): Promise<void> {
+  async run(
+    host: Host,
+    options: Pick<OperatorOptions, 'settings' | 'exports' | 'limits'>,
+    isEndless = false,
+  ): Promise<void> {
     const { env, signal } = this.#context;
     const { clock, random, log, metrics } = this;
     const shown = showHost(this.#view, host);

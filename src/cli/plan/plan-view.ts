@@ -239,10 +239,9 @@ function exportFacts(plan: PlannedSearches, { destination, output }: SearchExpor
   const from = segments[0]?.fromMs ?? 0;
   const rest = plan.settledMs < plan.toMs ? `; the rest, until ${renderMinute(plan.toMs)}, later` : '';
   const sideBySide = Math.min(parallelism, jobs);
-  const { volume, s3 } = destination;
-  const where = volume
-    ? `volume ${volume.name}`
-    : `s3://${s3?.bucket}${s3?.prefix === undefined ? '' : `/${s3.prefix}`}`;
+  const { volume, s3, persistentVolumeClaim: claim } = destination;
+  const inCluster = claim ? `PersistentVolumeClaim ${claim.claimName}` : volume && `volume ${volume.name}`;
+  const where = inCluster ?? `s3://${s3?.bucket}${s3?.prefix === undefined ? '' : `/${s3.prefix}`}`;
   const packed = output.compression === 'None' ? '' : ` with ${output.compression}`;
   return [
     ['Range', `${renderMinute(from)} to ${renderMinute(plan.settledMs)}${rest}`],

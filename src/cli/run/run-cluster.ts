@@ -30,6 +30,7 @@ export async function runInCluster(
     operatorNamespace: options.operatorNamespace ?? namespace,
     identity: env.POD_NAME ?? hostname(),
     leaderElection: options.leaderElection ?? true,
+    ...(env.LOGFLEET_WORKER_IMAGE ? { workerImage: env.LOGFLEET_WORKER_IMAGE } : {}),
   });
   const operator = new Operator({
     ...common,

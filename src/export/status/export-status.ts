@@ -105,13 +105,13 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
 /** Fields of the status whose changes are written immediately: all except numbers that change often, and texts that contain these numbers. */
 export function verdictsOf(status: SearchExportStatus): unknown {
   const { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange } = status;
-  const { fingerprint, location, manifest, conditions } = status;
+  const { fingerprint, location, manifest, kubernetesJob, conditions } = status;
   const found = conditions?.map((condition) => {
     const { type, status: holds, reason, observedGeneration: generation } = condition;
     return { type, holds, reason, generation };
   });
   const begun = { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange };
-  return { ...begun, fingerprint, location, manifest, found };
+  return { ...begun, fingerprint, location, manifest, kubernetesJob, found };
 }
 
 /** Builds the numbers of the status that change often. If the export is inactive or not yet read from its destination, only its state is updated. */

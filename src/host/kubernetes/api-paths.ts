@@ -36,6 +36,18 @@ export function eventPath(namespace: string, name?: string): string {
   return namespaced('/apis/events.k8s.io/v1', 'events', namespace, name);
 }
 
+export function jobPath(namespace: string | undefined, name?: string): string {
+  return namespaced('/apis/batch/v1', 'jobs', namespace, name);
+}
+
+export function podPath(namespace: string | undefined, name?: string): string {
+  return namespaced('/api/v1', 'pods', namespace, name);
+}
+
+export function serviceAccountPath(namespace: string, name: string): string {
+  return namespaced('/api/v1', 'serviceaccounts', namespace, name);
+}
+
 /**
  * Resource type of a request path, for metrics: `leases`, `collectorversionpolicies/status`. It never contains
  * the name of a resource.

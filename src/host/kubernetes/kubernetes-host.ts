@@ -25,6 +25,7 @@ import { decodeResource } from './resource-decoding.ts';
 import { KubernetesSecretReader } from './secret-reader.ts';
 import { SettingsWatch } from './settings-watch.ts';
 import { ConcurrencyLimit, createResource, removeResource, writeStatus } from './status-writer.ts';
+import { KubernetesWorkerJobs } from './worker-job-store.ts';
 
 const eventGraceMs = 2_000;
 /** Maximum number of concurrent status writes. More concurrency makes each write slower and gains no throughput. */
@@ -45,6 +46,8 @@ interface KubernetesHostOptions {
   readonly identity: string;
   /** True if a Lease elects the leader. False if other means ensure that only one operator process runs. */
   readonly leaderElection: boolean;
+  /** Image of pods that run exports. Without it, exports cannot run in Kubernetes Jobs. */
+  readonly workerImage?: string;
   /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
   readonly clock: Clock;
@@ -68,6 +71,7 @@ export class KubernetesHost implements Host {
   readonly events: EventRecorder;
   readonly secrets: KubernetesSecretReader;
   readonly leadership: Leadership;
+  readonly workerJobs?: KubernetesWorkerJobs;
   readonly #options: KubernetesHostOptions;
   readonly #clock: Clock;
   readonly #client: ApiClient;
@@ -104,6 +108,10 @@ export class KubernetesHost implements Host {
       ...{ client, clock, leadership: this.leadership },
       allNamespaces: options.namespaces === 'all',
     });
+    const { workerImage: image } = options;
+    if (image !== undefined) {
+      this.workerJobs = new KubernetesWorkerJobs({ ...options, client, image, scopes: this.#scopes() });
+    }
     const resourceOf = (owner: OwnerRef) => this.#follow(owner.kind).cache.get(owner);
     this.ledgers = new KubernetesLedgerStore({ client, startList, resourceOf });
   }
@@ -149,6 +157,7 @@ export class KubernetesHost implements Host {
     if (this.#running.length > 0) return;
     this.#running.push(this.#settings.run(this.#ended.signal));
     for (const { reflectors } of this.#followed.values()) this.#run(reflectors);
+    if (this.workerJobs) this.#running.push(this.workerJobs.run(this.#ended.signal));
     this.#election?.start();
   }
 

@@ -68,6 +68,11 @@ export class KeyQueue {
     this.#halfUntilMs = halfUntilMs;
   }
 
+  /** Number of requests that occupy a slot. */
+  get occupied(): number {
+    return this.#occupants.size;
+  }
+
   get waiting(): number {
     return Object.values(this.#queues).reduce((sum, { length }) => sum + length, 0);
   }

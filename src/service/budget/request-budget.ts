@@ -143,6 +143,13 @@ export class RequestBudget {
     this.#pump();
   }
 
+  /** True if no access key has more requests in flight than it may have now. False for a while after a limit was lowered. */
+  isWithinLimits(): boolean {
+    const nowMs = this.#clock.monotonic();
+    for (const queue of this.#queues.values()) queue.expire(nowMs);
+    return [...this.#queues.values()].every(({ occupied, maxConcurrent }) => occupied <= maxConcurrent);
+  }
+
   #queue(accessKeyId: string): KeyQueue {
     const known = this.#queues.get(accessKeyId);
     if (known) return known;

@@ -5,6 +5,7 @@ import { type Message, RowData } from '../../../simulator/test/search/row-data.t
 import { type ConditionType, findCondition } from '../../../src/api/conditions.ts';
 import type { Metrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
+import type { OperatorOptions } from '../../../src/cli/operator.ts';
 import type { Manifest } from '../../../src/destination/manifest.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import type { ExportSettings } from '../../../src/export/export-settings.ts';
@@ -30,10 +31,13 @@ export interface ExportWorldOptions {
   readonly scenario?: Scenario;
   readonly settings?: Partial<ExportSettings>;
   readonly service?: ServiceMaker;
+  readonly workerImage?: string;
 }
 
 export class ExportWorld {
   readonly world: World;
+  /** Options of operators and workers for exports. */
+  readonly exports: NonNullable<OperatorOptions['exports']>;
   readonly store = new MemoryStore();
   /** Destination that the operator opened last. */
   destination: MemoryDestination | undefined;
@@ -42,24 +46,26 @@ export class ExportWorld {
   opened = 0;
   #processes = 0;
 
-  constructor({ messages = evenly(600), scenario = {}, settings = {}, service }: ExportWorldOptions = {}) {
+  constructor({ messages = evenly(600), scenario = {}, settings = {}, service, workerImage }: ExportWorldOptions = {}) {
+    this.exports = {
+      settings,
+      places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
+      // Operators get a fixed identity, because reading it from the machine would take real time, which a virtual clock does
+      // not count.
+      writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
+      openDestination: async () => {
+        this.opened++;
+        this.destination = new MemoryDestination(this.store);
+        this.onOpen(this.destination);
+        return this.destination;
+      },
+    };
     this.world = new World({
       ...(service && { service }),
+      ...(workerImage === undefined ? {} : { workerImage }),
       scenario: { builds: ['19.100-1'], ...scenario },
       logData: () => new RowData(messages),
-      exports: {
-        settings,
-        places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
-        // Operators get a fixed identity, because reading it from the machine would take real time, which a virtual clock does
-        // not count.
-        writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
-        openDestination: async () => {
-          this.opened++;
-          this.destination = new MemoryDestination(this.store);
-          this.onOpen(this.destination);
-          return this.destination;
-        },
-      },
+      exports: this.exports,
     });
     this.world.addSecret();
   }

@@ -86,6 +86,7 @@ export function sampleExport(changes: ExportChanges = {}): SearchExport {
       autoParsingMode: 'Manual',
       results: 'Messages',
       requiresRawMessages: true,
+      execution: { mode: 'Operator' },
       parallelism: 4,
       output: { format: 'NDJSON', compression: 'Gzip', fields: [], maxPartSize: '256Mi', partitionBy: 'None' },
       destination: { volume: { name: 'exports' } },

@@ -76,6 +76,7 @@ export function exportOf(spec: object = {}, more: Partial<SearchExport> = {}): S
       output: { format: 'NDJSON', compression: 'Gzip', fields: [], maxPartSize: '256Mi' },
       destination: { volume: { name: 'exports' } },
       ...{ limits: {}, incompletePolicy: 'Fail', proof: 'Digest', settleDelay: '3m', paused: false },
+      execution: { mode: 'Operator' },
       ...spec,
     },
     ...more,

@@ -24,7 +24,9 @@ function world() {
   const service = new ListedService(clock);
   const searches = {} as SearchJobs;
   const serviceId = 'https://logs.test/api';
-  const account = (id: string): Account => ({ serviceId, id, service, searches, requestsPerSecond: 4 });
+  const account = (id: string): Account => ({
+    ...{ serviceId, id, service, searches, requestsPerSecond: 4, user: id, fingerprint: id },
+  });
   return { clock, fleets, account, service, told };
 }
 

@@ -1,0 +1,159 @@
+/**
+ * Shares of a user's request budget that the pods of Kubernetes Jobs (workers) use (B8). This file computes the size of a share, and keeps
+ * the shares that are in use. It reads no clock and sends no requests.
+ */
+
+/** Limits of one process: requests per second of a user, and concurrent requests of an access key. */
+export interface RequestLimits {
+  readonly requestsPerSecond: number;
+  readonly maxConcurrentRequests: number;
+}
+
+/** Part of the limits that the operator always keeps. */
+export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
+/** Maximum number of workers of one user. */
+const maxWorkers = 4;
+/** Minimum number of concurrent requests of a worker, so that it can keep search jobs alive while it reads a page. */
+const minConcurrent = 2;
+/** Number of steps into which one request per second is divided. Whole steps add up without rounding errors. */
+const stepsPerRequest = 1_000;
+
+export interface ShareSize {
+  /** Number of workers that fit into the limits of the user. */
+  readonly workers: number;
+  /** Share of each worker. */
+  readonly share: RequestLimits;
+}
+
+/**
+ * Returns the size of a worker's share. It depends on the limits of the user only, so the order in which exports start does not matter.
+ * Undefined if the limits are too small for a worker.
+ */
+export function shareSize(limits: RequestLimits): ShareSize | undefined {
+  const concurrent = limits.maxConcurrentRequests - operatorMinimum.maxConcurrentRequests;
+  const workers = Math.min(maxWorkers, Math.floor(concurrent / minConcurrent));
+  const steps = stepsOf(limits.requestsPerSecond) - stepsOf(operatorMinimum.requestsPerSecond);
+  const stepsEach = Math.floor(steps / workers);
+  if (workers < 1 || stepsEach < 1) return undefined;
+  const share = {
+    requestsPerSecond: stepsEach / stepsPerRequest,
+    maxConcurrentRequests: Math.floor(concurrent / workers),
+  };
+  return { workers, share };
+}
+
+/** Limits that remain for the operator while workers use these shares. */
+export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[]): RequestLimits {
+  if (shares.length === 0) return limits;
+  let steps = stepsOf(limits.requestsPerSecond);
+  let concurrent = limits.maxConcurrentRequests;
+  for (const { workers, share } of shares) {
+    steps -= workers * stepsOf(share.requestsPerSecond);
+    concurrent -= workers * share.maxConcurrentRequests;
+  }
+  // A Secret with smaller limits than before can leave less than the minimum, until the Jobs of the former limits have ended.
+  return {
+    requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
+    maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),
+  };
+}
+
+function stepsOf(requestsPerSecond: number): number {
+  return Math.max(1, Math.floor(requestsPerSecond * stepsPerRequest + 1e-6));
+}
+
+/** Share that the workers of one Kubernetes Job use. */
+export interface HeldShare {
+  /** User of the service, as `userIdOf` names it. */
+  readonly user: string;
+  readonly workers: number;
+  /** Share of each worker. */
+  readonly share: RequestLimits;
+}
+
+/**
+ * Time in ms for which a share stays in use after its Job and pods are gone. A controller that has not noticed the deletion of the Job may
+ * still create a pod, and the watch of pods may be late by one renewal (30 s).
+ */
+const lingerMs = 60_000;
+
+interface Entry extends HeldShare {
+  /** True until a Job with this share was observed. */
+  isReserved: boolean;
+  /** Time at which Job and pods were first observed to be gone or to have ended; undefined while they exist. */
+  goneAtMs: number | undefined;
+  /** True if the end of all pods was observed, so that no other pod can begin. */
+  hasEnded: boolean;
+}
+
+/** Job with the state of its pods, as observed. */
+export interface ObservedShare {
+  /** Namespace and name of the Job. */
+  readonly job: string;
+  readonly held: HeldShare;
+  /** True if the Job has ended, and all its pods have ended. */
+  readonly hasEnded: boolean;
+}
+
+/** Shares in use, by the namespace and name of their Jobs. */
+export class WorkerShares {
+  readonly #entries = new Map<string, Entry>();
+
+  /**
+   * Reserves a share before the Job is created. Returns false if the free part of the limits is too small. A Job that already has a share
+   * keeps it.
+   */
+  reserve(job: string, wanted: HeldShare, limits: RequestLimits): boolean {
+    if (this.#entries.has(job)) return true;
+    const size = shareSize(limits);
+    if (!size) return false;
+    const used = this.of(wanted.user).reduce((sum, { workers }) => sum + workers, 0);
+    if (used + wanted.workers > size.workers || !fits(limits, [...this.of(wanted.user), wanted])) return false;
+    this.#entries.set(job, { ...wanted, isReserved: true, goneAtMs: undefined, hasEnded: false });
+    return true;
+  }
+
+  /** Share that the Job holds; undefined if it holds none. */
+  get(job: string): HeldShare | undefined {
+    return this.#entries.get(job);
+  }
+
+  /** Returns a reserved share, because its Job was not created. A share of an observed Job is kept. */
+  cancel(job: string): void {
+    if (this.#entries.get(job)?.isReserved) this.#entries.delete(job);
+  }
+
+  /** Takes over the Jobs that exist now. Returns the time in ms after which a share may become free without another change. */
+  observe(observed: readonly ObservedShare[], nowMs: number): number {
+    const seen = new Set<string>();
+    for (const { job, held, hasEnded } of observed) {
+      seen.add(job);
+      const goneAtMs = hasEnded ? (this.#entries.get(job)?.goneAtMs ?? nowMs) : undefined;
+      this.#entries.set(job, { ...held, isReserved: false, goneAtMs, hasEnded });
+    }
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const [job, entry] of this.#entries) {
+      if (!seen.has(job) && !entry.isReserved) entry.goneAtMs ??= nowMs;
+      if (entry.goneAtMs === undefined) continue;
+      const freeAtMs = entry.hasEnded ? entry.goneAtMs : entry.goneAtMs + lingerMs;
+      if (freeAtMs <= nowMs) this.#entries.delete(job);
+      else nextMs = Math.min(nextMs, freeAtMs - nowMs);
+    }
+    return nextMs;
+  }
+
+  /** Shares that workers of a user hold. */
+  of(user: string): readonly HeldShare[] {
+    return [...this.#entries.values()].filter((entry) => entry.user === user);
+  }
+}
+
+/** True if the operator keeps its minimum beside these shares. */
+function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
+  const steps = shares.reduce((sum, { workers, share }) => sum + workers * stepsOf(share.requestsPerSecond), 0);
+  const concurrent = shares.reduce((sum, { workers, share }) => sum + workers * share.maxConcurrentRequests, 0);
+  return (
+    stepsOf(limits.requestsPerSecond) - steps >= stepsOf(operatorMinimum.requestsPerSecond) &&
+    limits.maxConcurrentRequests - concurrent >= operatorMinimum.maxConcurrentRequests
+  );
+}

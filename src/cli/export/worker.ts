@@ -1,0 +1,104 @@
+/**
+ * Worker: `logfleet export` in a pod of a Kubernetes Job. The operator passes Secrets as folders and the share of the request budget as
+ * environment variables. The worker writes a report as the termination message of its container, and its exit status tells Kubernetes
+ * whether another pod may succeed.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { userIdOf } from '../../account/budgets.ts';
+import { decodeCredentials } from '../../account/credentials.ts';
+import type { RequestLimits } from '../../account/worker-shares.ts';
+import { findCondition, reasons } from '../../api/conditions.ts';
+import type { SearchExport } from '../../api/kinds.ts';
+import { SecretText } from '../../base/secret-text.ts';
+import { needsPersonStatus, workerVariables } from '../../export/jobs/worker-environment.ts';
+import { renderReport, type WorkerReport } from '../../export/jobs/worker-report.ts';
+import type { SecretReader } from '../../host/host.ts';
+import { serviceIdOf } from '../../service/requests/service-address.ts';
+import { type CommandContext, exitStatus } from '../context.ts';
+import { UsageError } from '../usage-error.ts';
+
+export interface Worker {
+  readonly limits: RequestLimits;
+  readonly secrets: SecretReader;
+  /** Ends the worker: writes the report of an export and returns the exit status. */
+  end(ended: SearchExport): number;
+  /**
+   * Returns the exit status for an export that cannot start, after writing the report: the Secret belongs to another user of the service
+   * than the share. Undefined if the export can start. A Secret that is missing or unusable is reported by the export itself.
+   */
+  refuse(resource: SearchExport): Promise<number | undefined>;
+}
+
+/** Returns the worker that the environment defines; undefined if this process is none. */
+export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefined {
+  const file = env[workerVariables.report];
+  if (!file) return undefined;
+  const limits = {
+    requestsPerSecond: positive(env, workerVariables.requestsPerSecond),
+    maxConcurrentRequests: positive(env, workerVariables.maxConcurrentRequests),
+  };
+  const secrets = folderSecrets(env[workerVariables.secrets] ?? '');
+  const report = (found: WorkerReport) => {
+    writeFileSync(file, renderReport(found));
+    return found.end === 'complete' ? exitStatus.ok : needsPersonStatus;
+  };
+  return {
+    ...{ limits, secrets },
+    end: (ended) => report(reportOf(ended)),
+    refuse: async (resource) => {
+      const user = await userOf(resource, secrets);
+      if (user === undefined || user === env[workerVariables.user]) return undefined;
+      const message = 'The Secret belongs to another user of the service than at the creation of the Kubernetes Job.';
+      return report({ end: 'stalled', reason: reasons.userChanged, message, status: {} });
+    },
+  };
+}
+
+function positive(env: CommandContext['env'], name: string): number {
+  const value = Number(env[name]);
+  if (value > 0 && Number.isFinite(value)) return value;
+  throw new UsageError(`the environment variable ${name} must be a number above 0: write one such as 2`);
+}
+
+/** Secrets in the folders that Kubernetes mounts: one folder for each Secret, one file for each key. */
+function folderSecrets(folder: string): SecretReader {
+  return {
+    get: async ({ name }) => {
+      const place = path.join(folder, name);
+      // Kubernetes keeps the files in a hidden folder, and links to them from visible names.
+      const keys = namesIn(place)?.filter((key) => !key.startsWith('..'));
+      return keys && new Map(keys.map((key) => [key, new SecretText(readFileSync(path.join(place, key), 'utf8'))]));
+    },
+  };
+}
+
+function namesIn(folder: string): readonly string[] | undefined {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Identity of the user in the Secret of an export; undefined if the Secret is missing or unusable. */
+async function userOf({ metadata, spec }: SearchExport, secrets: SecretReader): Promise<string | undefined> {
+  const key = { namespace: metadata.namespace, name: spec.credentialsSecretRef.name };
+  const members = await secrets.get(key);
+  try {
+    const credentials = decodeCredentials({ kind: 'secret', key }, members);
+    return userIdOf({ ...credentials, serviceId: serviceIdOf(credentials.address) });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Report of an export that has settled in this process. */
+export function reportOf({ status }: SearchExport): WorkerReport {
+  const has = (type: 'Complete' | 'Failed') => findCondition(status?.conditions, type) !== undefined;
+  const ready = findCondition(status?.conditions, 'Ready');
+  const end = has('Complete') ? 'complete' : has('Failed') ? 'failed' : 'stalled';
+  const { reason = reasons.internalError, message = 'The export has no status.' } = ready ?? {};
+  return { end, reason, message, status: { ...status } };
+}

@@ -1,0 +1,367 @@
+/**
+ * Runtime of one export that runs in a Kubernetes Job (`execution.mode: Job`), during one term of leadership. Each reconcile compares the
+ * wanted Job with the existing one: it creates, replaces or deletes a Job, and shows its state in status.
+ *
+ * A paused export has no Job. The field `suspend` of a Job is not used for pauses, because it belongs to queues such as Kueue, which
+ * would admit the Job again, and because a suspended Job would keep its share of the request budget.
+ */
+import type { Account, Accounts } from '../../account/accounts.ts';
+import { type HeldShare, shareSize } from '../../account/worker-shares.ts';
+import { type Condition, findCondition, reasons } from '../../api/conditions.ts';
+import { renderExplanation } from '../../api/finding.ts';
+import type { SearchExport } from '../../api/kinds.ts';
+import type { Clock } from '../../base/clock.ts';
+import { failure, LogfleetError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { stallRetryMs } from '../../base/retry-delay.ts';
+import { pausedByOf, pausedForAll } from '../../controller/pauses.ts';
+import { type Result, requeue } from '../../controller/reconciler.ts';
+import { echoOfRequest } from '../../controller/status-text.ts';
+import { StatusWriter } from '../../controller/status-writer.ts';
+import type { Host, ResourceKey } from '../../host/host.ts';
+import { exportLabel, jobNameLabel, type WorkerJob, type WorkerJobs } from '../../host/worker-jobs.ts';
+import type { DestinationChoice } from '../chosen-destination.ts';
+import type { ExportSettings } from '../export-settings.ts';
+import { requestOf } from '../export-spec.ts';
+import { exportTask } from '../search/export-task.ts';
+import { type ExportHealth, exportHealth } from '../status/export-health.ts';
+import { describeEssentials, verdictsOf } from '../status/export-status.ts';
+import { resourceWording } from '../status/export-wording.ts';
+import { buildJob, causeHash, jobAnnotations, jobName, secretNames, workHash } from './job-manifest.ts';
+import type { JobShares } from './job-shares.ts';
+import { hasEnded, type JobState, readJob } from './job-state.ts';
+import type { WorkerReport } from './worker-report.ts';
+
+export interface JobRuntimeOptions {
+  readonly host: Host;
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: ExportSettings;
+  readonly destination: DestinationChoice;
+  /** Shares of the request budget; undefined if exports cannot run in Jobs. */
+  readonly shares: JobShares | undefined;
+  readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
+  readonly draining: () => boolean;
+}
+
+/** Delay in ms before another look at something that changes without an event: requests in flight, a full quota. */
+const soonMs = 1_000;
+const quotaRetryMs = 30_000;
+/** Label that a ServiceAccount needs so that exports may use it. */
+const workerLabel = 'logfleet.dev/export-worker';
+const component = 'apply the component manifests/export-jobs of the operator';
+
+const quiet = { reconciling: false, stalled: false, isComplete: false, isFailed: false } as const;
+const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
+const stalled = { ...quiet, ready: 'False', stalled: true } as const;
+
+/** What a reconcile found: the health of the export, and the delay in ms until the next look. */
+interface Found {
+  readonly health: ExportHealth;
+  readonly delayMs?: number;
+  readonly job?: string;
+  readonly state?: JobState;
+}
+
+export class JobRuntime {
+  readonly key: ResourceKey;
+  readonly uid: string;
+  readonly #options: JobRuntimeOptions;
+  readonly #publisher: StatusWriter<'SearchExport'>;
+  #handledRequest: string | undefined;
+  #startedAtMs: number | undefined;
+  #isClosed = false;
+  #isLeft = false;
+  #isDormant = false;
+
+  constructor({ metadata, status }: SearchExport, options: JobRuntimeOptions) {
+    const { namespace, name, uid } = metadata;
+    const { host, clock, draining, settings } = options;
+    this.key = { namespace, name };
+    this.uid = uid;
+    this.#options = options;
+    this.#handledRequest = status?.lastHandledReconcileAt;
+    this.#publisher = new StatusWriter({
+      rules: { kind: 'SearchExport', verdicts: verdictsOf },
+      ...{ host, clock, draining, intervalMs: settings.statusIntervalMs },
+      owner: { kind: 'SearchExport', namespace, name, uid },
+    });
+  }
+
+  /** True if this process is shutting down. The Job continues without the operator. */
+  get isLeft(): boolean {
+    return this.#isLeft;
+  }
+
+  /** True if the resource shows everything that this runtime knows, and nothing is left to do until something changes. */
+  get isDormant(): boolean {
+    return this.#isDormant && !this.#publisher.heldBack;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+  }
+
+  async reconcile(given: SearchExport): Promise<Result> {
+    const resource = this.#publisher.latest(given);
+    this.#isLeft = this.#options.draining();
+    if (this.#isLeft || this.#isClosed || resource.metadata.deletionTimestamp !== undefined) {
+      return requeue(Number.POSITIVE_INFINITY, true);
+    }
+    const isAsked = echoOfRequest(resource).lastHandledReconcileAt !== this.#handledRequest;
+    const atRest = isAsked ? undefined : endOf(resource);
+    const found = atRest ? { health: atRest } : await this.#find(resource, isAsked);
+    this.#handledRequest = echoOfRequest(resource).lastHandledReconcileAt;
+    const { health, delayMs = Number.POSITIVE_INFINITY } = found;
+    const statusMs = atRest
+      ? await this.#publisher.publish(resource, this.#essentials(resource, found), () => ({}), health)
+      : await this.#publish(resource, found);
+    this.#isDormant = !health.reconciling;
+    return this.#untilRemoval(this.#publisher.latest(resource), Math.min(statusMs, delayMs), !health.reconciling);
+  }
+
+  async #find(resource: SearchExport, isAsked: boolean): Promise<Found> {
+    const { host, accounts, shares } = this.#options;
+    const store = host.workerJobs;
+    const { changes } = accounts.secrets;
+    let problem: LogfleetError | undefined;
+    try {
+      if (!store || !shares) throw noJobs(`this operator cannot create Kubernetes Jobs: ${component}`);
+      if (!store.synced()) throw listProblem(store);
+      const pausedBy = pausedForAll(host) ?? pausedByOf(resource);
+      if (pausedBy !== undefined) {
+        for (const job of this.#jobs(store)) if (!readEnd(job, store)) await store.remove(job);
+        return { health: exportHealth({ pausedBy, wording: resourceWording }) };
+      }
+      return await this.#followJob(resource, store, shares, isAsked);
+    } catch (error) {
+      if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
+      if (error.code === 'host.conflict' || error.code === 'host.gone') throw error;
+      problem = error;
+      const delayMs = error.handling.kind === 'stall' ? stallRetryMs : soonMs * 5;
+      return { health: exportHealth({ pausedBy: undefined, problem, wording: resourceWording }), delayMs };
+    } finally {
+      this.#awaitSecrets(resource, problem, changes);
+    }
+  }
+
+  async #followJob(resource: SearchExport, store: WorkerJobs, shares: JobShares, isAsked: boolean): Promise<Found> {
+    const { accounts, clock } = this.#options;
+    const account = await accounts.resolve(this.#secret(resource));
+    const task = exportTask(requestOf(resource), new URL(account.serviceId).host);
+    if ('problem' in task) throw mendable(reasons.invalidSpec, `spec.${task.member}: ${renderExplanation(task)}`);
+    const credentials = [account.fingerprint, await this.#storeCredentials(resource)].join();
+    const share = this.#wantedShare(account);
+    const input = { resource, image: store.image, share, credentials };
+    const name = jobName(input);
+    const jobs = this.#jobs(store);
+    const fresh = jobs.find(({ metadata: { annotations } }) => annotations[jobAnnotations.work] === workHash(input));
+    const isOver = fresh && hasEnded(fresh, podsOf(store, fresh));
+    const isSame = fresh?.metadata.annotations[jobAnnotations.cause] === causeHash(input);
+    const job = fresh?.metadata.deletionTimestamp === undefined && (isSame || !isOver) ? fresh : undefined;
+    for (const other of jobs) {
+      if (other !== job && other.metadata.deletionTimestamp === undefined) await store.remove(other);
+    }
+    if (job) return this.#show(job, store);
+    // A stalled export whose Job was deleted after its time to live stays stalled, until something changes.
+    const shown = findCondition(resource.status?.conditions, 'Stalled');
+    if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
+      return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
+    }
+    if (jobs.length > 0)
+      return { health: waiting(reasons.jobPending, 'The former Kubernetes Job of the export is ending.') };
+    this.#startedAtMs ??= clock.now();
+    return this.#create(resource, account, input, store, shares);
+  }
+
+  #show(job: WorkerJob, store: WorkerJobs): Found {
+    const state = readJob(job, podsOf(store, job));
+    const { report, reason, message, phase } = state;
+    const found = { job: job.metadata.name, state };
+    if (phase === 'running' || phase === 'waiting') return { health: { ...atWork, reason, message }, ...found };
+    if (report) return { health: healthOf(report), ...found };
+    const isFailed = reason === reasons.deadlineExceeded;
+    return { health: { ...stalled, isFailed, reason, message }, ...found };
+  }
+
+  async #create(
+    resource: SearchExport,
+    account: Account,
+    input: {
+      readonly resource: SearchExport;
+      readonly image: string;
+      readonly share: HeldShare;
+      readonly credentials: string;
+    },
+    store: WorkerJobs,
+    shares: JobShares,
+  ): Promise<Found> {
+    const { accounts, log } = this.#options;
+    const { name, manifest } = buildJob(input);
+    const job = { namespace: this.key.namespace, name };
+    await this.#checkServiceAccount(resource, store);
+    if (!shares.reserve(job, input.share, accounts.limitsOf(account))) {
+      const message =
+        'Other Kubernetes Jobs use all shares of the request budget. The export starts when one of them ends.';
+      return { health: waiting(reasons.waitingForShare, message) };
+    }
+    if (!accounts.isWithinLimits(account)) {
+      const message = 'Requests of the operator are ending, so that the Kubernetes Job can use their share.';
+      return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
+    }
+    try {
+      const result = await store.create(job, manifest);
+      if (result === 'created') log.info('a Kubernetes Job is created', { job: name });
+    } catch (error) {
+      return this.#refused(error, job, shares);
+    }
+    const message = `The Kubernetes Job ${name} is created.`;
+    return { health: waiting(reasons.jobPending, message), job: name, delayMs: stallRetryMs };
+  }
+
+  /** Handles the error of a creation. The share stays reserved if the Job may exist. */
+  #refused(error: unknown, job: ResourceKey, shares: JobShares): Found {
+    if (!(error instanceof LogfleetError)) throw error;
+    const { code, message } = error;
+    if (code !== 'host.forbidden' && code !== 'host.invalid') throw error;
+    shares.cancel(job);
+    if (code === 'host.forbidden' && message.includes('exceeded quota')) {
+      return {
+        health: waiting(reasons.jobPending, `A ResourceQuota of the namespace is full: ${message}`),
+        delayMs: quotaRetryMs,
+      };
+    }
+    if (code === 'host.forbidden') throw noJobs(`${message}; or ${component}`);
+    throw mendable(reasons.jobRefused, `${message}. Correct spec.execution.job.`);
+  }
+
+  async #checkServiceAccount({ spec }: SearchExport, store: WorkerJobs): Promise<void> {
+    const { serviceAccountName: name } = spec.execution.job ?? {};
+    if (name === undefined) return;
+    const labels = await store.serviceAccountLabels({ namespace: this.key.namespace, name });
+    if (labels?.[workerLabel] === 'true') return;
+    const what = labels ? `lacks the label ${workerLabel}: "true"` : 'does not exist';
+    const advice = labels ? 'add the label if exports may use its identity' : 'create it with that label';
+    const message = `The ServiceAccount ${this.key.namespace}/${name} ${what}: ${advice} (${workerLabel}: "true").`;
+    throw mendable(reasons.serviceAccountNotAllowed, message);
+  }
+
+  /** Share that the Job of this export has. Throws if the limits of the user leave none. */
+  #wantedShare(account: Account): HeldShare {
+    const limits = this.#options.accounts.limitsOf(account);
+    const size = shareSize(limits);
+    if (size) return { user: account.user, workers: 1, share: size.share };
+    const { requestsPerSecond, maxConcurrentRequests } = limits;
+    const message =
+      `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} at once) leave no share for a Kubernetes Job: ` +
+      'the operator keeps one request per second and two at once, and a Job needs two at once. Raise requestsPerSecond and maxConcurrentRequests in the Secret, or write mode: Operator.';
+    throw mendable(reasons.shareTooSmall, message);
+  }
+
+  /** Hash of the credentials of the store; the empty text for a claim. Throws if the Secret of the store is missing or incomplete. */
+  async #storeCredentials(resource: SearchExport): Promise<string> {
+    const { destination } = this.#options;
+    return resource.spec.destination.persistentVolumeClaim ? '' : (await destination.current(resource)).fingerprint;
+  }
+
+  #jobs(store: WorkerJobs): readonly WorkerJob[] {
+    return [...store.jobs()].filter(({ metadata }) => metadata.labels[exportLabel] === this.uid);
+  }
+
+  #secret({ spec }: SearchExport): ResourceKey {
+    return { namespace: this.key.namespace, name: spec.credentialsSecretRef.name };
+  }
+
+  /** Watches the Secrets while a person may correct one of them (C2). A stalled Job is replaced when they change. */
+  #awaitSecrets(resource: SearchExport, problem: LogfleetError | undefined, changes: number): void {
+    const { accounts, enqueue } = this.#options;
+    const isStalled = problem?.handling.kind === 'stall' || findCondition(resource.status?.conditions, 'Stalled');
+    const keys = secretNames(resource).map((name) => ({ namespace: this.key.namespace, name }));
+    const { namespace, name } = this.key;
+    accounts.secrets.wait(`SearchExport ${namespace}/${name}`, isStalled ? keys : [], changes, () => enqueue(this.key));
+  }
+
+  #essentials(resource: SearchExport, { health, job, state }: Found): NonNullable<SearchExport['status']> {
+    const { clock } = this.#options;
+    const before = this.#publisher.known(resource);
+    const startedAtMs = this.#startedAtMs ?? (Date.parse(before?.startTime ?? '') || clock.now());
+    const { kubernetesJob: _, ...essentials } = describeEssentials({
+      ...{ resource, before, health, startedAtMs, task: undefined, view: undefined, wallMs: clock.now() },
+    });
+    const failedPods = state?.failedPods ?? 0;
+    const shown = job === undefined ? undefined : { name: job, ...(failedPods > 0 ? { failedPods } : {}) };
+    const known = health.isComplete || health.isFailed || health.stalled ? before?.kubernetesJob : undefined;
+    const kubernetesJob = shown ?? known;
+    return { ...essentials, ...state?.report?.status, ...(kubernetesJob && { kubernetesJob }) };
+  }
+
+  #publish(resource: SearchExport, found: Found): Promise<number> {
+    const essentials = this.#essentials(resource, found);
+    const figures = () => ({ summary: { ...essentials.summary, state: found.health.reason }, jobs: [] });
+    return this.#publisher.publish(resource, essentials, figures, found.health);
+  }
+
+  /** Removes a finished export after `ttlSecondsAfterFinished`. */
+  async #untilRemoval(resource: SearchExport, delayMs: number, isSettled: boolean): Promise<Result> {
+    const { host, clock } = this.#options;
+    const { ttlSecondsAfterFinished: ttl } = resource.spec;
+    const endedAt = resource.status?.completionTime;
+    if (ttl === undefined || endedAt === undefined || !host.canRemove(resource)) return requeue(delayMs, isSettled);
+    const leftMs = Date.parse(endedAt) + ttl * 1_000 - clock.now();
+    if (leftMs > 0) return requeue(Math.min(delayMs, leftMs), isSettled);
+    await host.remove(resource);
+    return requeue(delayMs, isSettled);
+  }
+}
+
+function waiting(reason: string, message: string): ExportHealth {
+  return { ...atWork, reason, message };
+}
+
+function readEnd(job: WorkerJob, store: WorkerJobs): boolean {
+  return hasEnded(job, podsOf(store, job));
+}
+
+function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
+  return [...store.pods()].filter(
+    (pod) => pod.metadata.namespace === metadata.namespace && pod.metadata.labels[jobNameLabel] === metadata.name,
+  );
+}
+
+function healthOf({ end, reason, message }: WorkerReport): ExportHealth {
+  const isComplete = end === 'complete';
+  const ready = isComplete ? 'True' : 'False';
+  return { ready, reconciling: false, stalled: !isComplete, isComplete, isFailed: end === 'failed', reason, message };
+}
+
+/** Health of an export that has ended, as status shows it; undefined if it has not ended for this spec. */
+function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
+  const complete = findCondition(status?.conditions, 'Complete');
+  if (complete) return shownHealth(complete);
+  const failed = findCondition(status?.conditions, 'Failed');
+  return failed?.observedGeneration === metadata.generation ? shownHealth(failed) : undefined;
+}
+
+function shownHealth({ type, reason, message }: Condition): ExportHealth {
+  const isComplete = type === 'Complete';
+  const ready = isComplete ? 'True' : 'False';
+  return { ready, reconciling: false, stalled: !isComplete, isComplete, isFailed: !isComplete, reason, message };
+}
+
+/** Error while Jobs and pods have not been listed. Without the right to list them, a person must grant it. */
+function listProblem(store: WorkerJobs): LogfleetError {
+  const problem = store.problem();
+  if (problem?.code === 'host.forbidden') return noJobs(`${problem.message}; or ${component}`);
+  return failure('backoff', 'jobs.unlisted', 'Kubernetes Jobs have not been listed yet.', {
+    reason: reasons.progressing,
+  });
+}
+
+function noJobs(message: string): LogfleetError {
+  return mendable(reasons.jobsNotAvailable, `${message}.`);
+}
+
+function mendable(reason: string, message: string): LogfleetError {
+  return failure('stall', 'export.job', message, { reason });
+}

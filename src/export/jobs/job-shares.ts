@@ -1,0 +1,124 @@
+/**
+ * Follows the Kubernetes Jobs of all exports, and keeps the shares of the request budget that they use (B8). The operator's own budget is
+ * lowered before a Job is created, and raised when its pods have ended.
+ */
+import type { Accounts } from '../../account/accounts.ts';
+import type { HeldShare, ObservedShare, RequestLimits, WorkerShares } from '../../account/worker-shares.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { keyText } from '../../base/key-text.ts';
+import type { ResourceKey } from '../../host/host.ts';
+import { jobNameLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '../../host/worker-jobs.ts';
+import { readShare } from './job-manifest.ts';
+import { hasEnded } from './job-state.ts';
+
+/** Time in ms after which a reserved share is returned if its Job does not exist. */
+const reservationMs = 120_000;
+
+export interface JobSharesOptions {
+  readonly store: WorkerJobs;
+  readonly shares: WorkerShares;
+  readonly accounts: Pick<Accounts, 'sharesChanged'>;
+  readonly clock: Clock;
+  /** Called when a share may have become free. */
+  readonly onFree: () => void;
+}
+
+export class JobShares {
+  readonly #options: JobSharesOptions;
+  readonly #unsubscribe: () => void;
+  readonly #reservations = new Map<string, Timer>();
+  #timer: Timer | undefined;
+  #isClosed = false;
+
+  constructor(options: JobSharesOptions) {
+    this.#options = options;
+    this.#unsubscribe = options.store.subscribe(() => this.observe());
+    this.observe();
+  }
+
+  /** Share of a Job; undefined if the Job has none. */
+  get(job: ResourceKey): HeldShare | undefined {
+    return this.#options.shares.get(keyText(job));
+  }
+
+  /** Reserves a share for a Job that is created next. Returns false if no share is free. */
+  reserve(job: ResourceKey, wanted: HeldShare, limits: RequestLimits): boolean {
+    const { shares, accounts } = this.#options;
+    const name = keyText(job);
+    if (shares.get(name)) return true;
+    if (!shares.reserve(name, wanted, limits)) return false;
+    this.#expire(job);
+    accounts.sharesChanged();
+    return true;
+  }
+
+  /** Returns the reserved share of a Job that was not created. */
+  cancel(job: ResourceKey): void {
+    const { shares, accounts, onFree } = this.#options;
+    const name = keyText(job);
+    this.#reservations.get(name)?.cancel();
+    this.#reservations.delete(name);
+    shares.cancel(name);
+    accounts.sharesChanged();
+    onFree();
+  }
+
+  /** Takes over the Jobs and pods that exist now. */
+  observe(): void {
+    const { store, shares, accounts, clock, onFree } = this.#options;
+    this.#timer?.cancel();
+    const observed = observedShares(store);
+    for (const { job } of observed) {
+      this.#reservations.get(job)?.cancel();
+      this.#reservations.delete(job);
+    }
+    const delayMs = shares.observe(observed, clock.monotonic());
+    this.#timer = Number.isFinite(delayMs) ? clock.after(delayMs, () => this.observe()) : undefined;
+    accounts.sharesChanged();
+    onFree();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#unsubscribe();
+    this.#timer?.cancel();
+    for (const timer of this.#reservations.values()) timer.cancel();
+  }
+
+  /** Returns a reservation whose Job does not exist, for example because it was deleted before a watch showed it. */
+  #expire(job: ResourceKey): void {
+    const { clock, store } = this.#options;
+    const timer = clock.after(reservationMs, async () => {
+      const exists = await store.exists(job).catch(() => true);
+      if (this.#isClosed || this.#reservations.get(keyText(job)) !== timer) return;
+      if (exists) this.#expire(job);
+      else this.cancel(job);
+    });
+    this.#reservations.set(keyText(job), timer);
+  }
+}
+
+/** Jobs that hold a share, and Jobs that are gone but still have pods. */
+function observedShares(store: WorkerJobs): readonly ObservedShare[] {
+  const pods = new Map<string, WorkerPod[]>();
+  for (const pod of store.pods()) {
+    const { namespace, labels } = pod.metadata;
+    const name = keyText({ namespace, name: labels[jobNameLabel] ?? '' });
+    pods.set(name, [...(pods.get(name) ?? []), pod]);
+  }
+  const found: ObservedShare[] = [];
+  const add = (job: string, from: WorkerJob | WorkerPod, ended: boolean) => {
+    const held = readShare(from.metadata.annotations);
+    if (held) found.push({ job, held, hasEnded: ended });
+  };
+  for (const job of store.jobs()) {
+    const name = keyText(job.metadata);
+    add(name, job, hasEnded(job, pods.get(name) ?? []));
+    pods.delete(name);
+  }
+  for (const [name, orphans] of pods) {
+    const [first] = orphans;
+    if (first && !hasEnded(undefined, orphans)) add(name, first, false);
+  }
+  return found;
+}

@@ -1,0 +1,93 @@
+/** Reads the state of an export's Kubernetes Job from the Job and its pods. The functions are pure. */
+import { reasons } from '../../api/conditions.ts';
+import type { ContainerState, KubernetesCondition, WorkerJob, WorkerPod } from '../../host/worker-jobs.ts';
+import { readReport, type WorkerReport } from './worker-report.ts';
+
+export interface JobState {
+  /** `running`: a pod runs. `waiting`: no pod runs yet. `complete` and `failed`: the Job has ended. */
+  readonly phase: 'running' | 'waiting' | 'complete' | 'failed';
+  /** Reason and message for people while the Job has no report. */
+  readonly reason: string;
+  readonly message: string;
+  /** Report of the pod that decides the end; undefined if no pod has reported. */
+  readonly report: WorkerReport | undefined;
+  readonly failedPods: number;
+}
+
+export function readJob(job: WorkerJob, pods: readonly WorkerPod[]): JobState {
+  const { status } = job;
+  const failedPods = status.failed ?? 0;
+  const name = job.metadata.name;
+  const end = endOf(job);
+  if (end) {
+    const phase = end.type === 'Complete' ? 'complete' : 'failed';
+    const report = reportOf(pods, phase);
+    const isLate = phase === 'failed' && end.reason === 'DeadlineExceeded';
+    const reason = isLate ? reasons.deadlineExceeded : reasons.jobFailed;
+    return { phase, reason, message: endText(name, end, isLate), report, failedPods };
+  }
+  const common = { report: undefined, failedPods };
+  const tries = failedPods === 0 ? '' : ` ${failedPods} of its pods failed before.`;
+  if (pods.some((pod) => pod.status.phase === 'Running')) {
+    const message = `A pod of the Kubernetes Job ${name} exports the rows.${tries}`;
+    return { phase: 'running', reason: reasons.exporting, message, ...common };
+  }
+  const message = `The Kubernetes Job ${name} has no running pod: ${waitText(job, pods)}.${tries}`;
+  return { phase: 'waiting', reason: reasons.jobPending, message, ...common };
+}
+
+/** True if the Job has ended, or is gone, and all its pods have ended. Its share of the request budget is then free. */
+export function hasEnded(job: WorkerJob | undefined, pods: readonly WorkerPod[]): boolean {
+  const isOver = job === undefined || (endOf(job) !== undefined && (job.status.terminating ?? 0) === 0);
+  return isOver && pods.every(isEnded);
+}
+
+/** True if no container of the pod can run again. */
+export function isEnded({ status }: WorkerPod): boolean {
+  return status.phase === 'Succeeded' || status.phase === 'Failed';
+}
+
+function endOf({ status }: WorkerJob): KubernetesCondition | undefined {
+  return status.conditions?.find(({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True');
+}
+
+/**
+ * Report that decides the end. Any pod of a complete Job has found the manifest. Of a failed Job, the report that needs a person counts,
+ * and a pod whose end is `complete` does not.
+ */
+function reportOf(pods: readonly WorkerPod[], phase: 'complete' | 'failed'): WorkerReport | undefined {
+  const reports = pods.flatMap((pod) => readReport(terminationOf(pod)?.message) ?? []);
+  return reports.find(({ end }) => (end === 'complete') === (phase === 'complete'));
+}
+
+function terminationOf({ status }: WorkerPod): ContainerState['terminated'] {
+  return status.containerStatuses?.find(({ state }) => state?.terminated)?.state?.terminated;
+}
+
+function endText(name: string, end: KubernetesCondition, isLate: boolean): string {
+  if (isLate) {
+    return `The Kubernetes Job ${name} took longer than activeDeadlineSeconds. Finished files stay. Raise the value to continue.`;
+  }
+  if (end.type === 'Complete') {
+    return `The Kubernetes Job ${name} is complete, but none of its pods reported a result. Run logfleet retry to start another Job.`;
+  }
+  const cause = end.message ? ` (${end.message})` : '';
+  return `The Kubernetes Job ${name} failed${cause}. Read kubectl logs job/${name}, then run logfleet retry to start another Job.`;
+}
+
+function waitText({ spec, status }: WorkerJob, pods: readonly WorkerPod[]): string {
+  if (spec.suspend) return 'it is suspended, for example until a queue admits it';
+  const [pod] = pods.filter((each) => !isEnded(each));
+  if (!pod) {
+    return (status.failed ?? 0) > 0
+      ? 'Kubernetes starts another one after a delay'
+      : 'Kubernetes has created none yet; kubectl describe shows why, for example a full ResourceQuota';
+  }
+  const unscheduled = pod.status.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
+  if (unscheduled)
+    return `${pod.metadata.name} has no node (${unscheduled.message ?? unscheduled.reason ?? 'unknown'})`;
+  const waiting = pod.status.containerStatuses?.find(({ state }) => state?.waiting)?.state?.waiting;
+  if (!waiting) return `${pod.metadata.name} is starting`;
+  const detail = waiting.message === undefined ? '' : `: ${waiting.message.slice(0, 200)}`;
+  return `${pod.metadata.name} is starting (${waiting.reason ?? 'waiting'}${detail})`;
+}

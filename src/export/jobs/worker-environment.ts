@@ -1,0 +1,30 @@
+/** Environment variables and folders by which the operator passes an export to a worker (a pod of a Kubernetes Job). */
+
+/** Environment variables of a worker. */
+export const workerVariables = {
+  /** File for the report of the worker. Its presence makes `logfleet export` a worker. */
+  report: 'LOGFLEET_WORKER_REPORT',
+  /** Folder with one folder for each Secret, in which each key is a file. */
+  secrets: 'LOGFLEET_WORKER_SECRETS',
+  /** User of the service to whom the share belongs, as `userIdOf` names it. */
+  user: 'LOGFLEET_WORKER_USER',
+  requestsPerSecond: 'LOGFLEET_WORKER_REQUESTS_PER_SECOND',
+  maxConcurrentRequests: 'LOGFLEET_WORKER_MAX_CONCURRENT_REQUESTS',
+} as const;
+
+/** Folders in the container of a worker. */
+export const workerFolders = {
+  export: '/logfleet-worker/export',
+  secrets: '/logfleet-worker/secrets',
+  claim: '/logfleet-worker/claim',
+} as const;
+
+export const manifestFile = 'export.json';
+/** Name of the volume in the worker's manifest that stands for the claim. */
+export const claimVolume = 'claim';
+
+/**
+ * Exit status of a worker if a person must correct something before another try can succeed. It differs from the statuses of crashes and
+ * signals, after which Kubernetes starts another pod.
+ */
+export const needsPersonStatus = 3;

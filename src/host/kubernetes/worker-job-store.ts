@@ -1,0 +1,180 @@
+/**
+ * The Kubernetes Jobs of exports, and their pods, on an API server. Reflectors follow only objects with the label of exports. Without the
+ * rights of the component `manifests/export-jobs`, `problem` returns the error of the API server.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
+import { keyText } from '../../base/key-text.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { Random } from '../../base/random.ts';
+import { isRecord } from '../../base/record.ts';
+import type { ResourceKey } from '../host.ts';
+import { exportLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '../worker-jobs.ts';
+import type { ApiClient } from './api-client.ts';
+import { hasCode } from './api-error.ts';
+import { jobPath, podPath, serviceAccountPath } from './api-paths.ts';
+import { Reflector } from './reflector.ts';
+import { ResourceCache } from './resource-cache.ts';
+import { fieldManager } from './status-writer.ts';
+
+interface WorkerJobStoreOptions {
+  readonly client: ApiClient;
+  readonly image: string;
+  /** Namespaces that are followed separately. A single element `undefined` means all namespaces. */
+  readonly scopes: readonly (string | undefined)[];
+  readonly watchSeconds?: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+type Listener = (exportUid: string) => void;
+
+export class KubernetesWorkerJobs implements WorkerJobs {
+  readonly image: string;
+  readonly #client: ApiClient;
+  readonly #jobs: Followed<WorkerJob>;
+  readonly #pods: Followed<WorkerPod>;
+  readonly #listeners = new Set<Listener>();
+
+  constructor(options: WorkerJobStoreOptions) {
+    this.image = options.image;
+    this.#client = options.client;
+    const announce = (uid: string) => {
+      for (const listener of this.#listeners) listener(uid);
+    };
+    this.#jobs = new Followed<WorkerJob>(options, jobPath, announce);
+    this.#pods = new Followed<WorkerPod>(options, podPath, announce);
+  }
+
+  /** Follows Jobs and pods until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#jobs.run(signal), this.#pods.run(signal)]);
+  }
+
+  synced(): boolean {
+    return this.#jobs.cache.synced() && this.#pods.cache.synced();
+  }
+
+  problem(): LogfleetError | undefined {
+    return this.#jobs.problem ?? this.#pods.problem;
+  }
+
+  jobs(): Iterable<WorkerJob> {
+    return this.#jobs.cache.list();
+  }
+
+  pods(): Iterable<WorkerPod> {
+    return this.#pods.cache.list();
+  }
+
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async exists({ namespace, name }: ResourceKey): Promise<boolean> {
+    return (await this.#client.find(jobPath(namespace, name))) !== undefined;
+  }
+
+  async create({ namespace }: ResourceKey, manifest: object): Promise<'created' | 'exists'> {
+    try {
+      await this.#client.call({
+        ...{ method: 'POST', path: jobPath(namespace), query: { fieldManager }, body: manifest },
+      });
+      return 'created';
+    } catch (error) {
+      if (hasCode(error, 'host.conflict')) return 'exists';
+      throw error;
+    }
+  }
+
+  async remove({ metadata: { namespace, name, uid } }: WorkerJob): Promise<void> {
+    const body = { preconditions: { uid }, propagationPolicy: 'Background' };
+    try {
+      await this.#client.call({ method: 'DELETE', path: jobPath(namespace, name), body });
+    } catch (error) {
+      // A conflict means that a Job with another uid has the name, so this Job is gone.
+      if (!hasCode(error, 'host.gone') && !hasCode(error, 'host.conflict')) throw error;
+    }
+  }
+
+  async serviceAccountLabels({ namespace, name }: ResourceKey): Promise<Readonly<Record<string, string>> | undefined> {
+    const found = await this.#client.find(serviceAccountPath(namespace, name));
+    if (!isRecord(found)) return undefined;
+    return textsOf(isRecord(found.metadata) ? found.metadata.labels : undefined);
+  }
+}
+
+/** Objects of one kind with the label of exports, in all followed namespaces. */
+class Followed<R extends WorkerJob | WorkerPod> {
+  readonly cache: ResourceCache<R>;
+  /** Error of the last failed list or watch; undefined after a success. */
+  problem: LogfleetError | undefined;
+  readonly #reflectors: readonly Reflector<R>[];
+  /** Uid of the export of each object, also of an object that was just removed from the cache. */
+  readonly #uids = new Map<string, string>();
+
+  constructor(
+    options: WorkerJobStoreOptions,
+    pathOf: (namespace: string | undefined) => string,
+    announce: (exportUid: string) => void,
+  ) {
+    const { scopes, log } = options;
+    this.cache = new ResourceCache<R>(scopes, log);
+    this.#reflectors = scopes.map(
+      (scope) =>
+        new Reflector<R>({
+          ...options,
+          ...{ path: pathOf(scope), scope, cache: this.cache, query: { labelSelector: exportLabel } },
+          decode: (value) => decode(value) as R | undefined,
+          onList: () => {
+            this.problem = undefined;
+          },
+          onFailure: (error) => {
+            this.problem = asLogfleetError(error);
+          },
+          onRecovery: () => {
+            this.problem = undefined;
+          },
+        }),
+    );
+    this.cache.subscribe((key) => {
+      const name = keyText(key);
+      const uid = this.cache.get(key)?.metadata.labels[exportLabel] ?? this.#uids.get(name);
+      if (this.cache.get(key) && uid !== undefined) this.#uids.set(name, uid);
+      else this.#uids.delete(name);
+      if (uid !== undefined) announce(uid);
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
+  }
+}
+
+/** Decodes a Job or pod, with the members that the interface has. Undefined if `value` is neither. */
+function decode(value: unknown): WorkerJob | WorkerPod | undefined {
+  if (!isRecord(value) || !isRecord(value.metadata)) return undefined;
+  const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = value.metadata;
+  if (typeof name !== 'string' || typeof namespace !== 'string') return undefined;
+  if (typeof uid !== 'string' || typeof resourceVersion !== 'string') return undefined;
+  const { suspend } = isRecord(value.spec) ? value.spec : {};
+  return {
+    metadata: {
+      ...{ name, namespace, uid, resourceVersion, labels: textsOf(labels), annotations: textsOf(annotations) },
+      ...(typeof deletionTimestamp === 'string' ? { deletionTimestamp } : {}),
+    },
+    spec: typeof suspend === 'boolean' ? { suspend } : {},
+    status: isRecord(value.status) ? value.status : {},
+  } as WorkerJob | WorkerPod;
+}
+
+function textsOf(value: unknown): Readonly<Record<string, string>> {
+  if (!isRecord(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, text]) => (typeof text === 'string' ? [[name, text]] : [])),
+  );
+}

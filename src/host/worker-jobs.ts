@@ -1,0 +1,81 @@
+/**
+ * Interface to the Kubernetes Jobs in which exports run, and to their pods. Only a host on an API server has it. The Jobs of all exports
+ * carry the label `exportLabel`, so that the operator follows no other Jobs.
+ */
+import type { LogfleetError } from '../base/errors.ts';
+
+/** Label of Jobs and pods with the uid of their export. */
+export const exportLabel = 'logfleet.dev/export-uid';
+
+/** Label by which Kubernetes marks the pods of a Job. */
+export const jobNameLabel = 'batch.kubernetes.io/job-name';
+
+/** Namespace and name of a Job, a pod or a ServiceAccount. */
+interface JobKey {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface WorkerObject {
+  readonly metadata: JobKey & {
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+  };
+}
+
+/** Condition of a Job or pod, as Kubernetes writes it. */
+export interface KubernetesCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export interface WorkerJob extends WorkerObject {
+  readonly spec: { readonly suspend?: boolean };
+  readonly status: {
+    readonly active?: number;
+    readonly terminating?: number;
+    readonly failed?: number;
+    readonly conditions?: readonly KubernetesCondition[];
+  };
+}
+
+/** State of a container in a pod. */
+export interface ContainerState {
+  readonly waiting?: { readonly reason?: string; readonly message?: string };
+  readonly terminated?: { readonly exitCode: number; readonly reason?: string; readonly message?: string };
+}
+
+export interface WorkerPod extends WorkerObject {
+  readonly status: {
+    readonly phase?: string;
+    readonly reason?: string;
+    readonly conditions?: readonly KubernetesCondition[];
+    readonly containerStatuses?: readonly { readonly state?: ContainerState }[];
+  };
+}
+
+export interface WorkerJobs {
+  /** Image of the pods. */
+  readonly image: string;
+  /** True after Jobs and pods were listed once. */
+  synced(): boolean;
+  /** Error of the last failed list or watch; undefined after a success. */
+  problem(): LogfleetError | undefined;
+  jobs(): Iterable<WorkerJob>;
+  pods(): Iterable<WorkerPod>;
+  /** Calls `listener` with the uid of the export when one of its Jobs or pods changes. Returns the function that unsubscribes it. */
+  subscribe(listener: (exportUid: string) => void): () => void;
+  /** Reads whether a Job exists, without the cache. */
+  exists(key: JobKey): Promise<boolean>;
+  /** Creates a Job from its manifest. Returns 'exists' if a Job of this name exists, whoever created it. */
+  create(key: JobKey, manifest: object): Promise<'created' | 'exists'>;
+  /** Deletes a Job with its pods. Succeeds if the Job is gone. */
+  remove(job: WorkerJob): Promise<void>;
+  /** Labels of a ServiceAccount; undefined if it does not exist. */
+  serviceAccountLabels(key: JobKey): Promise<Readonly<Record<string, string>> | undefined>;
+}

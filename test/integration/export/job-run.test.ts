@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest';
+import { JobController } from '../../support/job-controller.ts';
+import { ExportWorld, type ExportWorldOptions, evenly, minuteMs } from './export-world.ts';
+
+const claim = { persistentVolumeClaim: { claimName: 'audit', path: 'logs' } };
+const inJob = { execution: { mode: 'Job' }, destination: claim };
+
+function jobWorld(options: ExportWorldOptions = {}) {
+  const world = new ExportWorld({ workerImage: 'logfleet:test', ...options });
+  const controller = new JobController(world.world, world.exports);
+  const objects = (collection: string) => world.world.api.store.objects(collection);
+  return { world, controller, jobs: () => objects('batch/v1/jobs'), pods: () => objects('v1/pods') };
+}
+
+describe('an export in a Kubernetes Job', () => {
+  test('completes, with every row once and the figures of the worker in status', async () => {
+    const { world, jobs } = jobWorld();
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toEqual(
+      evenly(600)
+        .map(({ raw }) => raw)
+        .sort(),
+    );
+    const { status } = world;
+    expect(status?.manifest).toMatchObject({ rows: 600, complete: true, proof: 'Digest' });
+    expect(status?.progress).toMatchObject({ rowsWritten: 600, coveredPercent: 100 });
+    expect(status?.kubernetesJob?.name).toBe(jobs()[0]?.metadata.name);
+    expect(world.condition('Complete')).toMatchObject({ status: 'True' });
+  });
+
+  test('continues in another pod after its pod was killed', async () => {
+    const { world, controller, pods } = jobWorld();
+    world.add(inJob);
+    world.start();
+    await world.world.until(() => controller.running.length === 1 && world.store.objects.size > 0, 30 * minuteMs);
+    controller.kill(controller.running[0] as string);
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(pods()).toHaveLength(2);
+    expect(world.rows()).toHaveLength(600);
+    expect(world.status?.kubernetesJob?.failedPods ?? 0).toBeGreaterThanOrEqual(0);
+  });
+
+  test('stalls with the reason of the worker, and runs again in another Job on request', async () => {
+    const { world, controller, jobs } = jobWorld();
+    const report = { end: 'stalled', reason: 'QueryRefused', message: 'The query is wrong.', status: {} };
+    let isWrong = true;
+    controller.onPod = () => (isWrong ? { exitCode: 3, message: JSON.stringify(report) } : undefined);
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('QueryRefused')).toBe(true);
+    expect(world.condition('Stalled')).toMatchObject({ status: 'True' });
+    const before = jobs().map(({ metadata }) => metadata.name);
+    isWrong = false;
+    world.annotate('logfleet.dev/requestedAt', 'now');
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(jobs().map(({ metadata }) => metadata.name)).not.toEqual(before);
+    expect(jobs()).toHaveLength(1);
+  });
+
+  test('has no Job while it is paused, and completes afterwards', async () => {
+    const { world, controller, jobs, pods } = jobWorld();
+    world.add(inJob);
+    world.start();
+    await world.world.until(() => controller.running.length === 1, 30 * minuteMs);
+    world.patch({ spec: { paused: true } });
+    expect(await world.untilReason('Paused')).toBe(true);
+    await world.world.until(() => pods().length === 0, minuteMs);
+    expect(jobs()).toEqual([]);
+    world.patch({ spec: { paused: false } });
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toHaveLength(600);
+  });
+
+  test('B8: waits while other Jobs use all shares, and starts when one of them ends', async () => {
+    const { world, controller, jobs } = jobWorld();
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const { timeRange } = inHour;
+    for (const name of names) world.world.addExport(name, { timeRange, ...inJob });
+    world.start();
+    const reasonOf = (name: string) =>
+      world.world.export(name)?.status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
+    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
+    expect(names.filter((name) => reasonOf(name) === 'WaitingForShare')).toHaveLength(1);
+    const used = [...controller.limits.values()];
+    expect(used.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0)).toBe(3);
+    expect(used.reduce((sum, { maxConcurrentRequests }) => sum + maxConcurrentRequests, 0)).toBe(8);
+    await world.world.until(() => names.every((name) => reasonOf(name) === 'Exported'), 300 * minuteMs);
+    expect(names.map(reasonOf)).toEqual(names.map(() => 'Exported'));
+    expect(jobs()).toHaveLength(5);
+  });
+
+  test('another leader shows the end of a Job that ended while no operator ran', async () => {
+    const { world, jobs, pods } = jobWorld();
+    world.add(inJob);
+    const first = world.start();
+    await world.world.until(() => jobs().length === 1, 5 * minuteMs);
+    first.kill();
+    const isOver = () => pods().some((pod) => (pod.status as { phase?: string }).phase === 'Succeeded');
+    await world.world.until(isOver, 30 * minuteMs);
+    world.start();
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(jobs()).toHaveLength(1);
+  });
+});
+
+const inHour = { timeRange: { from: String(Date.UTC(2026, 9, 31, 22)), to: String(Date.UTC(2026, 9, 31, 23)) } };
+
+describe('an export that cannot run in a Kubernetes Job', () => {
+  test('stalls if the operator has no image for pods', async () => {
+    const world = new ExportWorld();
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('JobsNotAvailable')).toBe(true);
+    expect(world.condition('Stalled')).toMatchObject({ status: 'True' });
+  });
+
+  test('stalls without the rights, and other exports run', async () => {
+    const { world } = jobWorld();
+    world.world.api.onRequest = ({ collection }) =>
+      collection.startsWith('batch/') ? { kind: 'status', status: 403, when: 'before' } : undefined;
+    world.add(inJob);
+    world.world.addExport('other', inHour);
+    world.start();
+    expect(await world.untilReason('JobsNotAvailable')).toBe(true);
+    const ofOther = () => world.world.export('other')?.status?.conditions?.find(({ type }) => type === 'Complete');
+    expect(await world.world.until(() => ofOther() !== undefined, 30 * minuteMs)).toBe(true);
+  });
+
+  test('stalls if its ServiceAccount lacks the label', async () => {
+    const { world, jobs } = jobWorld();
+    const account = '/api/v1/namespaces/logging/serviceaccounts';
+    world.world.api.create(account, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'exporter' } });
+    world.add({ ...inJob, execution: { mode: 'Job', job: { serviceAccountName: 'exporter' } } });
+    world.start();
+    expect(await world.untilReason('ServiceAccountNotAllowed')).toBe(true);
+    expect(jobs()).toEqual([]);
+    world.world.api.patch(`${account}/exporter`, { metadata: { labels: { 'logfleet.dev/export-worker': 'true' } } });
+    expect(await world.untilReason('Exported')).toBe(true);
+  });
+
+  test('stalls without the right to create Jobs, and runs when it is granted', async () => {
+    const { world } = jobWorld();
+    let isForbidden = true;
+    world.world.api.onRequest = ({ method, collection }) =>
+      isForbidden && method === 'POST' && collection === 'batch/v1/jobs'
+        ? { kind: 'status', status: 403, when: 'before' }
+        : undefined;
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('JobsNotAvailable')).toBe(true);
+    isForbidden = false;
+    expect(await world.untilReason('Exported')).toBe(true);
+  });
+});

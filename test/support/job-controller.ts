@@ -1,0 +1,192 @@
+/**
+ * Simulated Job controller, scheduler and kubelet in virtual time. It creates the pods of Kubernetes Jobs in the API server in memory, and
+ * runs the worker of each pod in this process, with the share and the Secrets of the pod.
+ */
+import type { SearchExport } from '../../src/api/kinds.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { noMetrics } from '../../src/base/metrics.ts';
+import { SecretText } from '../../src/base/secret-text.ts';
+import { reportOf } from '../../src/cli/export/worker.ts';
+import { MemoryHost } from '../../src/cli/memory-host.ts';
+import { Operator, type OperatorOptions } from '../../src/cli/operator.ts';
+import { workerVariables } from '../../src/export/jobs/worker-environment.ts';
+import { renderReport } from '../../src/export/jobs/worker-report.ts';
+import type { StoredObject } from './memory-api-store.ts';
+import type { World } from './world.ts';
+
+export const jobsPath = '/apis/batch/v1/namespaces/logging/jobs';
+export const podsPath = '/api/v1/namespaces/logging/pods';
+/** Time in ms until a created Job has a running pod, and until a failed pod is replaced. */
+const startMs = 2_000;
+const retryMs = 10_000;
+
+interface PodTemplate {
+  readonly metadata: { readonly labels: object; readonly annotations: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly containers: readonly [{ readonly env: readonly { readonly name: string; readonly value: string }[] }];
+  };
+}
+
+interface JobSpec {
+  readonly completions: number;
+  readonly backoffLimitPerIndex: number;
+  readonly suspend?: boolean;
+  readonly template: PodTemplate;
+}
+
+export class JobController {
+  readonly #world: World;
+  readonly #exports: NonNullable<OperatorOptions['exports']>;
+  readonly #running = new Map<string, Operator>();
+  /** Limits of the workers that run now. */
+  readonly limits = new Map<string, { readonly requestsPerSecond: number; readonly maxConcurrentRequests: number }>();
+  #pods = 0;
+  /** Exit status and termination message of pods instead of the result of a worker. Called before each pod starts. */
+  onPod: (name: string) => { readonly exitCode: number; readonly message?: string } | undefined = () => undefined;
+
+  constructor(world: World, exports: NonNullable<OperatorOptions['exports']>) {
+    this.#world = world;
+    this.#exports = exports;
+    this.#tick();
+  }
+
+  /** Names of the pods whose worker runs now. */
+  get running(): readonly string[] {
+    return [...this.#running.keys()];
+  }
+
+  /** Kills the worker of a pod, as a crash or an eviction does. */
+  kill(pod: string, exitCode = 137): void {
+    void this.#running.get(pod)?.kill();
+    this.#ended(pod, exitCode, undefined);
+  }
+
+  #tick(): void {
+    const { api, clock } = this.#world;
+    for (const job of api.store.objects('batch/v1/jobs')) this.#follow(job);
+    for (const pod of [...this.#running.keys()]) {
+      const job = jobOf(api.get(`${podsPath}/${pod}`));
+      if (!api.get(`${jobsPath}/${job}`)) this.kill(pod, 143);
+    }
+    for (const pod of api.store.objects('v1/pods')) {
+      const job = jobOf(pod);
+      if (!api.get(`${jobsPath}/${job}`)) api.remove(`${podsPath}/${pod.metadata.name}`);
+    }
+    clock.after(500, () => this.#tick());
+  }
+
+  #follow(job: StoredObject): void {
+    const { api, clock } = this.#world;
+    const spec = job.spec as JobSpec;
+    const { conditions = [], failed = 0 } = (job.status ?? {}) as { conditions?: readonly object[]; failed?: number };
+    if (conditions.length > 0 || spec.suspend) return;
+    const pods = api.store.objects('v1/pods').filter((pod) => jobOf(pod) === job.metadata.name);
+    for (let index = 0; index < spec.completions; index++) {
+      const ofIndex = pods.filter(({ metadata }) => metadata.labels?.['index'] === String(index));
+      const last = ofIndex.at(-1);
+      const phase = (last?.status as { phase?: string } | undefined)?.phase;
+      if (last && phase !== 'Failed') continue;
+      if (last && exitCodeOf(last) !== undefined && [2, 3].includes(exitCodeOf(last) ?? 0)) {
+        this.#finish(job, 'Failed', 'PodFailurePolicy', failed + 1);
+        return;
+      }
+      if (ofIndex.length > spec.backoffLimitPerIndex) {
+        this.#finish(job, 'Failed', 'FailedIndexes', ofIndex.length);
+        return;
+      }
+      const sinceMs = clock.now() - Date.parse((last ?? job).metadata.creationTimestamp);
+      if (sinceMs >= (last ? retryMs : startMs)) this.#start(job, spec, index);
+    }
+    const done = pods.filter((pod) => (pod.status as { phase?: string }).phase === 'Succeeded').length;
+    if (done === spec.completions) this.#finish(job, 'Complete', 'CompletionsReached', failed);
+  }
+
+  #finish(job: StoredObject, type: string, reason: string, failed: number): void {
+    const status = { failed, terminating: 0, conditions: [{ type, status: 'True', reason, message: reason }] };
+    this.#world.api.patch(`${jobsPath}/${job.metadata.name}/status`, { status });
+  }
+
+  #start(job: StoredObject, { template }: JobSpec, index: number): void {
+    const { api } = this.#world;
+    const name = `${job.metadata.name}-${index}-${++this.#pods}`;
+    const labels = {
+      ...template.metadata.labels,
+      'batch.kubernetes.io/job-name': job.metadata.name,
+      index: String(index),
+    };
+    api.create(podsPath, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace: 'logging', labels, annotations: template.metadata.annotations },
+      spec: template.spec,
+      status: { phase: 'Running' },
+    });
+    const instead = this.onPod(name);
+    if (instead) this.#ended(name, instead.exitCode, instead.message);
+    else void this.#work(name, template);
+  }
+
+  async #work(pod: string, { metadata, spec }: PodTemplate): Promise<void> {
+    const { api, clock, random } = this.#world;
+    const manifest = JSON.parse(metadata.annotations['logfleet.dev/search-export'] ?? '') as SearchExport;
+    const env = new Map(spec.containers[0].env.map(({ name, value }) => [name, value]));
+    const limits = {
+      requestsPerSecond: Number(env.get(workerVariables.requestsPerSecond)),
+      maxConcurrentRequests: Number(env.get(workerVariables.maxConcurrentRequests)),
+    };
+    const identity = { uid: pod, generation: 1, resourceVersion: '1', annotations: {} };
+    const resource = {
+      ...manifest,
+      metadata: { ...manifest.metadata, ...identity, creationTimestamp: new Date(clock.now()).toISOString() },
+      spec: { ...manifest.spec, execution: { mode: 'Operator' as const }, paused: false },
+    };
+    const host = new MemoryHost({
+      resources: [resource],
+      secrets: {
+        get: async ({ name }) => {
+          const data = api.get(`/api/v1/namespaces/logging/secrets/${name}`)?.['data'] as
+            | Record<string, string>
+            | undefined;
+          const text = (value: string) => new SecretText(Buffer.from(value, 'base64').toString());
+          return data && new Map(Object.entries(data).map(([key, value]) => [key, text(value)]));
+        },
+      },
+    });
+    const volumes = new Map([['claim', '/claim']]);
+    const operator = new Operator({
+      ...{ host, clock, random, limits, log: silentLogger, metrics: noMetrics },
+      connect: this.#world.connect({ isAlive: () => this.#running.get(pod) === operator }),
+      exports: { ...this.#exports, places: { volumes, allowAmbientCredentials: true, environment: {} } },
+    });
+    this.#running.set(pod, operator);
+    this.limits.set(pod, limits);
+    operator.start();
+    await operator.whenSettled();
+    if (this.#running.get(pod) !== operator) return;
+    await operator.stop();
+    const report = reportOf(host.resources('SearchExport').get(resource.metadata) ?? resource);
+    this.#ended(pod, report.end === 'complete' ? 0 : 3, renderReport(report));
+  }
+
+  #ended(pod: string, exitCode: number, message: string | undefined): void {
+    this.#running.delete(pod);
+    this.limits.delete(pod);
+    const { api } = this.#world;
+    if (!api.get(`${podsPath}/${pod}`)) return;
+    const terminated = { exitCode, ...(message === undefined ? {} : { message }) };
+    api.patch(`${podsPath}/${pod}/status`, {
+      status: { phase: exitCode === 0 ? 'Succeeded' : 'Failed', containerStatuses: [{ state: { terminated } }] },
+    });
+  }
+}
+
+function jobOf(pod: StoredObject | undefined): string {
+  return pod?.metadata.labels?.['batch.kubernetes.io/job-name'] ?? '';
+}
+
+function exitCodeOf({ status }: StoredObject): number | undefined {
+  const { containerStatuses } = (status ?? {}) as {
+    containerStatuses?: readonly [{ readonly state: { readonly terminated?: { readonly exitCode: number } } }];
+  };
+  return containerStatuses?.[0].state.terminated?.exitCode;
+}
