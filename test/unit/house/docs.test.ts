@@ -120,7 +120,7 @@ describe('the rules', () => {
     const numbered = (letter: string, count: number) =>
       Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
     expect([...protocol.matchAll(/^### ([BLUREH]\d+) /gm)].map((match) => match[1])).toEqual([
-      ...numbered('B', 7),
+      ...numbered('B', 8),
       ...numbered('L', 2),
       ...numbered('U', 15),
       ...numbered('R', 11),

@@ -1,0 +1,14 @@
+/** 10,000 random histories of exports in Kubernetes Jobs. The shares of operator and workers never exceed the limits of the user (B8). */
+import { expect, test } from 'vitest';
+import { seededRandom } from '../../src/base/random.ts';
+import { shareHistory } from '../unit/account/share-history.ts';
+
+const histories = 10_000;
+
+test('B8: the shares of operator and workers never exceed the limits', () => {
+  let most = 0;
+  for (let seed = 1_000; seed < 1_000 + histories; seed++) {
+    most = Math.max(most, shareHistory(seededRandom(seed)).mostWorkers);
+  }
+  expect(most).toBe(4);
+});

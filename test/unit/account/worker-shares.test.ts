@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type HeldShare,
+  limitsWithout,
+  operatorMinimum,
+  type RequestLimits,
+  shareSize,
+  WorkerShares,
+} from '../../../src/account/worker-shares.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { shareHistory } from './share-history.ts';
+
+const whole: RequestLimits = { requestsPerSecond: 4, maxConcurrentRequests: 10 };
+
+describe('the size of a share', () => {
+  test.each([
+    [4, 10, 4, 0.75, 2],
+    [4, 5, 1, 3, 3],
+    [2.5, 8, 3, 0.5, 2],
+    [1.01, 10, 4, 0.002, 2],
+  ])(
+    'of %d requests per second and %d at once is for %d workers',
+    (rate, concurrent, workers, eachRate, eachConcurrent) => {
+      const size = shareSize({ requestsPerSecond: rate, maxConcurrentRequests: concurrent });
+      expect(size).toEqual({
+        workers,
+        share: { requestsPerSecond: eachRate, maxConcurrentRequests: eachConcurrent },
+      });
+    },
+  );
+
+  test.each([
+    [1, 10],
+    [0.5, 10],
+    [4, 3],
+  ])('does not exist for %d requests per second and %d at once', (requestsPerSecond, maxConcurrentRequests) => {
+    expect(shareSize({ requestsPerSecond, maxConcurrentRequests })).toBeUndefined();
+  });
+});
+
+describe('B8: shares in use', () => {
+  const wanted: HeldShare = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
+  const reserve = (shares: WorkerShares, ...jobs: readonly string[]) =>
+    jobs.map((job) => shares.reserve(job, wanted, whole));
+
+  test('are at most four, and leave the operator its minimum', () => {
+    const shares = new WorkerShares();
+    expect(reserve(shares, 'a', 'b', 'c', 'd', 'e')).toEqual([true, true, true, true, false]);
+    expect(limitsWithout(whole, shares.of('u'))).toEqual(operatorMinimum);
+    expect(limitsWithout(whole, shares.of('other'))).toEqual(whole);
+  });
+
+  test('are free at once when the pods of a Job have ended, and a minute after a Job is gone', () => {
+    const shares = new WorkerShares();
+    reserve(shares, 'a', 'b');
+    shares.observe(
+      ['a', 'b'].map((job) => ({ job, held: wanted, hasEnded: false })),
+      0,
+    );
+    expect(shares.observe([{ job: 'a', held: wanted, hasEnded: true }], 1_000)).toBe(60_000);
+    expect(shares.get('a')).toBeUndefined();
+    expect(shares.get('b')).toMatchObject(wanted);
+    shares.observe([], 60_999);
+    expect(shares.of('u')).toHaveLength(1);
+    shares.observe([], 61_000);
+    expect(shares.of('u')).toEqual([]);
+  });
+
+  test('are returned if the Job was not created, and kept once it was observed', () => {
+    const shares = new WorkerShares();
+    reserve(shares, 'a', 'b');
+    shares.observe([{ job: 'b', held: wanted, hasEnded: false }], 0);
+    shares.cancel('a');
+    shares.cancel('b');
+    expect(shares.get('a')).toBeUndefined();
+    expect(shares.get('b')).toMatchObject(wanted);
+  });
+
+  test('a Secret with smaller limits leaves the operator a positive rate', () => {
+    const shares = new WorkerShares();
+    reserve(shares, 'a', 'b', 'c', 'd');
+    const small = { requestsPerSecond: 0.5, maxConcurrentRequests: 1 };
+    expect(limitsWithout(small, shares.of('u'))).toEqual(small);
+    expect(reserve(shares, 'e')).toEqual([false]);
+  });
+
+  test('never exceed the limits of the user in 300 random histories', () => {
+    let most = 0;
+    for (let seed = 1; seed <= 300; seed++) most = Math.max(most, shareHistory(seededRandom(seed)).mostWorkers);
+    expect(most).toBe(4);
+  });
+});

@@ -1,0 +1,266 @@
+import { describe, expect, test } from 'vitest';
+import type { SearchExport } from '../../../../src/api/kinds.ts';
+import {
+  buildJob,
+  type JobInput,
+  jobAnnotations,
+  jobName,
+  readShare,
+  secretNames,
+  workerManifest,
+  workHash,
+} from '../../../../src/export/jobs/job-manifest.ts';
+import { hasEnded, readJob } from '../../../../src/export/jobs/job-state.ts';
+import { readReport, renderReport, type WorkerReport } from '../../../../src/export/jobs/worker-report.ts';
+import type { WorkerJob, WorkerPod } from '../../../../src/host/worker-jobs.ts';
+import { exportOf } from '../sample-view.ts';
+
+const held = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
+const claim = { persistentVolumeClaim: { claimName: 'audit', path: 'logs' } };
+const s3 = { s3: { bucket: 'b', credentialsSecretRef: { name: 'store' }, forcePathStyle: false, insecure: false } };
+
+function inputOf(spec: object = {}, more: Partial<SearchExport> = {}): JobInput {
+  const resource = exportOf({ execution: { mode: 'Job' }, destination: claim, ...spec }, more);
+  return { resource, image: 'logfleet:1', share: held, credentials: 'c' };
+}
+
+interface Built {
+  readonly metadata: {
+    readonly labels: object;
+    readonly annotations: object;
+    readonly ownerReferences: readonly object[];
+  };
+  readonly spec: {
+    readonly podFailurePolicy: { readonly rules: readonly object[] };
+    readonly template: {
+      readonly metadata: { readonly labels: object; readonly annotations: Readonly<Record<string, string>> };
+      readonly spec: {
+        readonly containers: readonly [
+          {
+            readonly args: readonly string[];
+            readonly env: readonly object[];
+            readonly volumeMounts: readonly object[];
+          },
+        ];
+        readonly volumes: readonly object[];
+      };
+    };
+  };
+}
+
+const built = (input: JobInput) => buildJob(input).manifest as Built;
+
+describe('the Kubernetes Job of an export', () => {
+  test('meets the Pod Security Standard restricted, and gets no token of the API server', () => {
+    expect(built(inputOf()).spec.template.spec).toMatchObject({
+      automountServiceAccountToken: false,
+      restartPolicy: 'Never',
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [
+        {
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+          },
+        },
+      ],
+    });
+  });
+
+  test('belongs to the export, and replaces a pod only when it has ended', () => {
+    const { metadata, spec } = built(inputOf());
+    expect(metadata.ownerReferences).toMatchObject([
+      { kind: 'SearchExport', name: 'audit', uid: 'u1', controller: true },
+    ]);
+    expect(spec).toMatchObject({
+      ...{ completionMode: 'Indexed', completions: 1, parallelism: 1, podReplacementPolicy: 'Failed' },
+      ...{ backoffLimitPerIndex: 6, ttlSecondsAfterFinished: 3_600 },
+    });
+    expect(spec).not.toHaveProperty('activeDeadlineSeconds');
+  });
+
+  test('fails at once for what a person must correct, and ignores evictions', () => {
+    expect(built(inputOf()).spec.podFailurePolicy.rules).toMatchObject([
+      { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] },
+      { action: 'FailJob', onExitCodes: { operator: 'In', values: [2, 3] } },
+    ]);
+  });
+
+  test('mounts each Secret as files, and names no Secret in an argument', () => {
+    const { spec } = built(inputOf({ destination: s3 })).spec.template;
+    expect(spec.volumes).toContainEqual({ name: 'secret-0', secret: { secretName: 'log-service' } });
+    expect(spec.volumes).toContainEqual({ name: 'secret-1', secret: { secretName: 'store' } });
+    expect(spec.containers[0].args).toEqual(['export', '/logfleet-worker/export/export.json', '--log-format=json']);
+    expect(JSON.stringify(spec.containers[0].env)).not.toContain('log-service');
+  });
+
+  test('mounts the claim of the export', () => {
+    const { spec } = built(inputOf()).spec.template;
+    expect(spec.volumes).toContainEqual({ name: 'claim', persistentVolumeClaim: { claimName: 'audit' } });
+    expect(spec.containers[0].args).toContain('--volume=claim=/logfleet-worker/claim');
+  });
+
+  test('takes the settings of spec.execution.job, and keeps its own labels', () => {
+    const template = {
+      metadata: { labels: { queue: 'q', 'logfleet.dev/export-uid': 'x' } },
+      spec: { nodeSelector: { a: 'b' }, tolerations: [{ key: 'k' }], resources: { requests: { cpu: '2' } } },
+    };
+    const job = { serviceAccountName: 'exporter', template, backoffLimitPerIndex: 1, ttlSecondsAfterFinished: 5 };
+    const { metadata, spec } = built(inputOf({ execution: { mode: 'Job', job }, activeDeadlineSeconds: 60 }));
+    expect(metadata.labels).toMatchObject({ queue: 'q', 'logfleet.dev/export-uid': 'u1' });
+    expect(spec).toMatchObject({ activeDeadlineSeconds: 60, backoffLimitPerIndex: 1, ttlSecondsAfterFinished: 5 });
+    expect(spec.template.spec).toMatchObject({
+      ...{ serviceAccountName: 'exporter', nodeSelector: { a: 'b' }, tolerations: [{ key: 'k' }] },
+      containers: [{ resources: { requests: { cpu: '2' } } }],
+    });
+  });
+
+  test('carries its share of the request budget in an annotation and in the environment', () => {
+    const { metadata, spec } = built(inputOf());
+    expect(readShare(metadata.annotations as Record<string, string>)).toEqual(held);
+    expect(readShare(spec.template.metadata.annotations)).toEqual(held);
+    expect(spec.template.spec.containers[0].env).toContainEqual({
+      ...{ name: 'LOGFLEET_WORKER_REQUESTS_PER_SECOND', value: '0.75' },
+    });
+    expect(readShare({})).toBeUndefined();
+    expect(readShare({ [jobAnnotations.share]: '{"user":"u","workers":0}' })).toBeUndefined();
+    expect(readShare({ [jobAnnotations.share]: 'no JSON' })).toBeUndefined();
+  });
+
+  test('runs a manifest without what only the operator or Kubernetes carries out', () => {
+    const input = inputOf({ activeDeadlineSeconds: 60, ttlSecondsAfterFinished: 60 });
+    const manifest = JSON.parse(workerManifest(input.resource)) as SearchExport;
+    expect(manifest.metadata).toEqual({ name: 'audit', namespace: 'logging' });
+    expect(manifest.spec.destination).toEqual({ volume: { name: 'claim', path: 'logs' } });
+    for (const member of ['execution', 'paused', 'activeDeadlineSeconds', 'ttlSecondsAfterFinished']) {
+      expect(manifest.spec).not.toHaveProperty(member);
+    }
+  });
+
+  test('has a name that is a DNS label with room for an index, also for a long name of the export', () => {
+    const { metadata } = inputOf().resource;
+    const name = jobName(inputOf({}, { metadata: { ...metadata, name: `a.${'b'.repeat(180)}` } }));
+    expect(name).toMatch(/^a-b{43}-[0-9a-f]{10}$/);
+  });
+
+  test('has another name for other work or another cause, and the same name otherwise', () => {
+    const input = inputOf();
+    const { metadata } = input.resource;
+    const asked = { ...metadata, annotations: { 'logfleet.dev/requestedAt': 'now' } };
+    expect(jobName(inputOf())).toBe(jobName(input));
+    expect(jobName(inputOf({ parallelism: 2 }))).not.toBe(jobName(input));
+    expect(jobName(inputOf({}, { metadata: asked }))).not.toBe(jobName(input));
+    expect(workHash(inputOf({}, { metadata: asked }))).toBe(workHash(input));
+    expect(jobName({ ...input, credentials: 'd' })).not.toBe(jobName(input));
+    expect(workHash({ ...input, image: 'logfleet:2' } as JobInput)).toBe(workHash(input));
+  });
+
+  test('finds each Secret of the spec once', () => {
+    expect(secretNames(exportOf({ destination: s3 }))).toEqual(['log-service', 'store']);
+    expect(secretNames(exportOf({ destination: { s3: { credentialsSecretRef: { name: 'log-service' } } } }))).toEqual([
+      'log-service',
+    ]);
+  });
+});
+
+const report: WorkerReport = { end: 'complete', reason: 'Exported', message: 'done', status: { fingerprint: 'f' } };
+
+function jobOf(status: WorkerJob['status'], spec: WorkerJob['spec'] = {}): WorkerJob {
+  const metadata = {
+    namespace: 'logging',
+    name: 'audit-1',
+    uid: 'j',
+    resourceVersion: '1',
+    labels: {},
+    annotations: {},
+  };
+  return { metadata, spec, status };
+}
+
+function podOf(status: WorkerPod['status']): WorkerPod {
+  return { ...jobOf({}), status };
+}
+
+const complete = jobOf({ conditions: [{ type: 'Complete', status: 'True' }] });
+const failed = (reason: string) => jobOf({ failed: 2, conditions: [{ type: 'Failed', status: 'True', reason }] });
+const ended = (exitCode: number, message?: string): WorkerPod =>
+  podOf({
+    phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+    containerStatuses: [{ state: { terminated: { exitCode, ...(message === undefined ? {} : { message }) } } }],
+  });
+
+describe('the state of a Kubernetes Job', () => {
+  const stalled = { ...report, end: 'stalled', reason: 'QueryRefused' } as const;
+  test.each<[string, WorkerJob, readonly WorkerPod[], object]>([
+    ['without a pod', jobOf({}), [], { phase: 'waiting', reason: 'JobPending' }],
+    [
+      'suspended by a queue',
+      jobOf({}, { suspend: true }),
+      [],
+      { phase: 'waiting', message: expect.stringContaining('suspended') },
+    ],
+    [
+      'whose pod has no node',
+      jobOf({}),
+      [podOf({ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: 'no cpu' }] })],
+      { phase: 'waiting', message: expect.stringContaining('no cpu') },
+    ],
+    [
+      'whose image cannot be pulled',
+      jobOf({}),
+      [podOf({ phase: 'Pending', containerStatuses: [{ state: { waiting: { reason: 'ImagePullBackOff' } } }] })],
+      { phase: 'waiting', message: expect.stringContaining('ImagePullBackOff') },
+    ],
+    [
+      'with a running pod',
+      jobOf({ failed: 2 }),
+      [podOf({ phase: 'Running' })],
+      { phase: 'running', reason: 'Exporting', failedPods: 2 },
+    ],
+    ['complete', complete, [ended(137), ended(0, renderReport(report))], { phase: 'complete', report }],
+    ['complete without a report', complete, [], { phase: 'complete', reason: 'JobFailed', report: undefined }],
+    [
+      'failed by its worker',
+      failed('PodFailurePolicy'),
+      [ended(3, renderReport(stalled))],
+      { phase: 'failed', report: stalled },
+    ],
+    ['failed without a report', failed('FailedIndexes'), [ended(137)], { phase: 'failed', reason: 'JobFailed' }],
+    ['too late', failed('DeadlineExceeded'), [], { phase: 'failed', reason: 'DeadlineExceeded' }],
+  ])('%s', (_, job, pods, expected) => {
+    expect(readJob(job, pods)).toMatchObject(expected);
+  });
+
+  test('has ended only when all its pods have ended', () => {
+    const running = podOf({ phase: 'Running' });
+    expect(hasEnded(complete, [ended(0)])).toBe(true);
+    expect(hasEnded(complete, [running])).toBe(false);
+    expect(hasEnded(undefined, [running])).toBe(false);
+    expect(hasEnded(undefined, [])).toBe(true);
+    expect(hasEnded(jobOf({}), [ended(1)])).toBe(false);
+    expect(hasEnded(jobOf({ ...complete.status, terminating: 1 }), [])).toBe(false);
+  });
+});
+
+describe('the report of a worker', () => {
+  test('has at most 4,096 bytes, whatever the export says', () => {
+    const manifest = { url: 'u'.repeat(2_048), rows: 1 };
+    const status = { manifest, location: 'l'.repeat(2_048), jobs: ['unknown to the operator'] };
+    const text = renderReport({ ...report, message: 'é'.repeat(5_000), status });
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4_096);
+    expect(readReport(text)).toMatchObject({ end: 'complete', reason: 'Exported', status: { manifest } });
+    expect(readReport(text)?.status).not.toHaveProperty('jobs');
+  });
+
+  test.each([
+    undefined,
+    '',
+    'Killed',
+    '[]',
+    '{"end":"complete"}',
+    '{"end":"else","reason":"r","message":"m","status":{}}',
+  ])('is not read from %j', (text) => {
+    expect(readReport(text)).toBeUndefined();
+  });
+});
