@@ -1,0 +1,110 @@
+/**
+ * Tests the Kubernetes Jobs of exports on a real API server: their admission, and the component with the rights. The test cluster has no
+ * kubelet and no Job controller, so no pod runs.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import type { SearchExport } from '../../src/api/kinds.ts';
+import { buildJob } from '../../src/export/jobs/job-manifest.ts';
+import { jobPath, podPath, serviceAccountPath } from '../../src/host/kubernetes/api-paths.ts';
+import { callApi, controlPlane, createNamespace, kubectl, userFor } from '../support/control-plane.ts';
+import { exportOf } from '../unit/export/sample-view.ts';
+
+const manifests = join(import.meta.dirname, '../../manifests');
+const rbac = '/apis/rbac.authorization.k8s.io/v1';
+const share = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
+
+interface BuiltJob {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly template: { readonly metadata: object; readonly spec: object } };
+}
+
+/** Job of an export with every setting, in this namespace. */
+function jobIn(namespace: string): BuiltJob {
+  const job = {
+    backoffLimitPerIndex: 2,
+    ttlSecondsAfterFinished: 60,
+    template: {
+      metadata: { labels: { 'kueue.x-k8s.io/queue-name': 'exports' } },
+      spec: {
+        nodeSelector: { disk: 'fast' },
+        tolerations: [{ key: 'batch', operator: 'Exists', effect: 'NoSchedule' }],
+        resources: { requests: { cpu: '2' }, limits: { memory: '2Gi' } },
+        imagePullSecrets: [{ name: 'registry' }],
+      },
+    },
+  };
+  const spec = {
+    execution: { mode: 'Job', job },
+    destination: { persistentVolumeClaim: { claimName: 'audit' } },
+    activeDeadlineSeconds: 60,
+  };
+  const resource: SearchExport = exportOf(spec);
+  const metadata = { ...resource.metadata, namespace };
+  const input = { resource: { ...resource, metadata }, image: 'logfleet:0.1.0', share, credentials: 'c' };
+  return buildJob(input).manifest as BuiltJob;
+}
+
+test('the Job and its pod are accepted under the restricted pod security standard', async () => {
+  const namespace = await createNamespace('jobs');
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  const patch = { contentType: 'application/merge-patch+json' };
+  await callApi('PATCH', `/api/v1/namespaces/${namespace}`, { metadata: { labels } }, patch);
+  await callApi('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'default' } });
+  const job = jobIn(namespace);
+  const { template } = job.spec;
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...template.metadata, name: 'pod' }, spec: template.spec };
+  for (const manifest of [job, pod]) {
+    const args = ['create', '--validate=strict', '-n', namespace, '-f', '-'];
+    const { status, stderr } = await kubectl(args, { input: JSON.stringify(manifest) });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  }
+  const { body } = await callApi('GET', podPath(namespace, 'pod'));
+  expect(JSON.stringify(body)).not.toContain('serviceAccountToken');
+});
+
+test('the ClusterRole of the component is enough, and allows nothing else on pods', async () => {
+  const namespace = await createNamespace('jobs');
+  const [role] = parseAllDocuments(readFileSync(join(manifests, 'export-jobs/role.yaml'), 'utf8'));
+  const name = `export-jobs-${namespace}`;
+  const { rules } = (role?.toJS() ?? {}) as { readonly rules?: readonly object[] };
+  expect((await callApi('POST', `${rbac}/clusterroles`, { metadata: { name }, rules })).status).toBe(201);
+  await callApi('POST', `${rbac}/namespaces/${namespace}/rolebindings`, {
+    metadata: { name: 'jobs' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+    subjects: [{ kind: 'ServiceAccount', name: 'operator', namespace }],
+  });
+  const operator = await userFor(namespace, 'operator');
+  const status = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) =>
+    (await callApi(method, path, body, operator)).status;
+  await expect.poll(() => status('GET', jobPath(namespace)), { timeout: 40_000 }).toBe(200);
+  const job = jobIn(namespace);
+  expect(await status('POST', jobPath(namespace), job)).toBe(201);
+  expect(await status('GET', jobPath(namespace, job.metadata.name))).toBe(200);
+  expect(await status('GET', podPath(namespace))).toBe(200);
+  expect(await status('GET', serviceAccountPath(namespace, 'operator'))).toBe(200);
+  expect(await status('DELETE', jobPath(namespace, job.metadata.name), { propagationPolicy: 'Background' })).toBe(200);
+  expect(await status('POST', podPath(namespace), { metadata: { name: 'pod' } })).toBe(403);
+  expect(await status('DELETE', podPath(namespace, 'pod'))).toBe(403);
+});
+
+test('the example of the component gives pods the image of the operator', async () => {
+  const text = readFileSync(join(manifests, 'export-jobs/kustomization.yaml'), 'utf8').replaceAll(/^# {3}/gm, '');
+  const shown = /^apiVersion: kustomize\S+\nkind: Kustomization\n(?:(?!#|apiVersion).*\n)+/m.exec(text)?.[0] ?? '';
+  const directory = mkdtempSync(join(controlPlane().directory, 'jobs-'));
+  mkdirSync(directory, { recursive: true });
+  symlinkSync(join(manifests, '..'), join(directory, 'logfleet'));
+  writeFileSync(join(directory, 'kustomization.yaml'), shown);
+  const { status, stdout, stderr } = await kubectl(['kustomize', directory]);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  const documents = parseAllDocuments(stdout).map((document) => document.toJS());
+  const deployment = documents.find(({ kind }) => kind === 'Deployment');
+  const image = 'registry.example.com/logfleet:0.1.0';
+  expect(deployment.spec.template.spec.containers[0]).toMatchObject({
+    image,
+    env: expect.arrayContaining([{ name: 'LOGFLEET_WORKER_IMAGE', value: image }]),
+  });
+  expect(documents.filter(({ metadata }) => metadata.name === 'logfleet-export-jobs')).toHaveLength(2);
+});
