@@ -161,7 +161,7 @@ interface Found extends DecisionSoFar {
   readonly watch: ReadPlan;
 }
 
-/** Applies new evidence and people's annotations to the entries and the header of the ledger. */
+/** Applies new answers, listing rows and people's annotations to the entries and the header of the ledger. */
 function applyEvidence(input: DecideInput) {
   const { policy, ledger, memberIndex, observation, now } = input;
   const pending = new PendingChanges(ledger, memberIndex);

@@ -1,7 +1,7 @@
 /**
  * Text format of a policy's ledger, which is stored in shards (separate files or Kubernetes objects). The `head` shard holds the
  * header, all open upgrade attempts and recently ended attempts. `log` shards hold older ended attempts. `members` shards hold
- * the members of started stages. Log and member shards are written once and stay unchanged until the next rollout. Ledger entries
+ * the collectors of started stages. Log and member shards are written once and stay unchanged until the next rollout. Ledger entries
  * are packed into arrays, because a large fleet may have one entry per collector.
  *
  * Monotonic times are not stored. A process that reads a ledger counts all ages from that moment (U5). It treats attempts whose

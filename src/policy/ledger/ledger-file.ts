@@ -4,10 +4,10 @@
  * - `head` holds the header, open attempts and recently ended attempts. It is written with every change.
  * - `log-N` holds older ended attempts. They move there before the head shard grows too large, so a write costs the same in the last
  *   hour of a rollout as in the first.
- * - `members-STAGE-N` holds members of a stage that has started.
+ * - `members-STAGE-N` holds collectors that a started stage has chosen.
  *
  * Invariants:
- * - The head shard names the log and member shards that count. When one of them is missing, a person removed it, and the ledger is
+ * - The head shard names the log and member shards in use. When one of them is missing, a person removed it, and the ledger is
  *   unreadable.
  * - A log or member shard is written between two writes of the head shard. The first one proves that no other process has written
  *   the ledger since this process read the shard's version. So a former leader cannot replace a shard of the next leader.

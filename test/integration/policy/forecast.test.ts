@@ -153,7 +153,7 @@ describe('stages', () => {
     expect(stages[1]?.startMs).toBe(stages[0]?.endMs);
   });
 
-  test('without members take no time and have no soak', () => {
+  test('without collectors take no time and have no soak', () => {
     const { stages, requests } = foretell([stage(0, { soakMs: hourMs }), { ...stage(0), members: [] }]);
     expect(times(stages)).toEqual(Array(2).fill(['2026-11-20T12:00', '2026-11-20T12:00']));
     expect(requests.posts).toBe(0);

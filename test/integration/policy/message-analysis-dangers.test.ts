@@ -22,7 +22,7 @@ test('new credentials that may search end the stall', async () => {
   expect(await untilReason('AllUpdated', 10 * hourMs)).toBe(true);
 });
 
-describe('a baseline ends before the members run the target', () => {
+describe('a baseline ends before the collectors run the target', () => {
   test('with a soak that is longer than a day', async () => {
     const { world, untilReason, analysisNow } = analyzed({
       build: silencing,
@@ -99,7 +99,7 @@ describe('a baseline ends before the members run the target', () => {
   });
 });
 
-test('status names the quiet members of a stage without tolerance', async () => {
+test('status names the collectors that stopped sending logs in a stage without tolerance', async () => {
   const { world, untilReason, analysisNow } = analyzed({ build: silencing, canary: { maxFailures: undefined } });
   world.start();
   expect(await untilReason('CollectorsFailed')).toBe(true);
@@ -107,7 +107,7 @@ test('status names the quiet members of a stage without tolerance', async () => 
   expect(world.ready('production')?.message).toContain('status.stages names them');
 });
 
-test('a rollout that continues in spite of quiet members ends as CollectorsFailed', async () => {
+test('a rollout that continues although collectors stopped sending logs ends as CollectorsFailed', async () => {
   const { world, untilReason, status, at, annotate } = analyzed({
     build: silencing,
     spec: { failurePolicy: { action: 'Continue' } },
@@ -122,7 +122,7 @@ test('a rollout that continues in spite of quiet members ends as CollectorsFaile
   expect(status()?.history?.[0]).toMatchObject({ outcome: 'Completed' });
 });
 
-test('a percentage of tolerated failures refers to the judged members after a retry', async () => {
+test('a percentage of tolerated failures refers to the judged collectors after a retry', async () => {
   const { world, untilReason, annotate, status, stage, analysisNow } = analyzed({
     build: silencing,
     canary: { maxFailures: '80%' },
@@ -160,7 +160,7 @@ test('long names of collectors fit into the status', async () => {
   for (const one of analysisNow()?.quietest ?? []) expect(one.name.length).toBeLessThanOrEqual(256);
 });
 
-test('a retry accepts a member that died', async () => {
+test('a retry accepts a collector that stopped running', async () => {
   const { world, untilReason, annotate, status, snapshot, analysisNow } = analyzed({});
   world.start();
   await world.until(() => analysisNow() !== undefined, 2 * hourMs);
@@ -273,7 +273,7 @@ test('an approval before an inconclusive analysis does not end the stage', async
   expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
 });
 
-test('a member that left or died is not judged', async () => {
+test('a collector that left or stopped running is not judged', async () => {
   const { world, analysisNow, stage, snapshot, untilReason } = analyzed({ canary: { maxFailures: 1 } });
   world.start();
   await world.until(() => analysisNow() !== undefined, 2 * hourMs);

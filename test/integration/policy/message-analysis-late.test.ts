@@ -8,7 +8,7 @@ import { minuteMs } from '../../unit/policy/builders.ts';
 import { analyzed } from './analyzed-world.ts';
 import { hourMs } from './staged-world.ts';
 
-test('a member that was upgraded within the analyzed period is not judged', async () => {
+test('a collector that was upgraded within the analyzed period is not judged', async () => {
   const { world, analysisNow, annotate, status, stage } = analyzed({
     build: { stopsShipping: 1 },
     canary: { maxFailures: '99%' },
@@ -29,7 +29,7 @@ test('a member that was upgraded within the analyzed period is not judged', asyn
   });
 });
 
-test('all members are judged when the analyzed period is the whole soak, also after a restart', async () => {
+test('all collectors are judged when the analyzed period is the whole soak, also after a restart', async () => {
   const { world, analysisNow, untilReason } = analyzed({ canary: { soakDuration: '30m' } });
   const first = world.start();
   await world.until(() => analysisNow() !== undefined, 2 * hourMs);

@@ -14,7 +14,7 @@ import { before, hourMs, middle, type Setting, target } from './staged-world.ts'
 const silencing = { stopsShipping: 0.3 };
 
 describe('a build that silences 30 % of the canary', () => {
-  test('is stopped before the second stage, and the quiet collectors are named with their counts', async () => {
+  test('is stopped before the second stage, and the status names collectors that stopped sending logs, with their counts', async () => {
     const { world, untilReason, analysisNow, snapshot, at, searches } = analyzed({ build: silencing });
     world.start();
     expect(await untilReason('RolloutStopped')).toBe(true);
@@ -41,7 +41,7 @@ describe('a build that silences 30 % of the canary', () => {
     expect(snapshot().tasks).toHaveLength(tasks);
   });
 
-  test('is rolled back with `action: Rollback`, and the quiet collectors ship again', async () => {
+  test('is rolled back with `action: Rollback`, and the collectors that stopped sending logs send them again', async () => {
     const { world, untilReason, at, analysisNow } = analyzed({
       build: silencing,
       spec: { failurePolicy: { action: 'Rollback' }, allowDowngrade: true },

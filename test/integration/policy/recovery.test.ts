@@ -40,7 +40,7 @@ test('the status reports that collectors send messages again after the rollback'
   expect(searches()).toHaveLength(now);
 });
 
-test('collectors that stay quiet with their former version are reported', async () => {
+test('collectors that send no logs with their former version either are reported', async () => {
   const { world, untilReason, untilChecked, recoveryNow, analysisNow } = rolledBack({ build: { stopsShipping: 1 } });
   world.start();
   expect(await untilReason('RolledBack')).toBe(true);
@@ -52,7 +52,7 @@ test('collectors that stay quiet with their former version are reported', async 
   expect(world.ready('production')?.message).toContain('0 of the 10 quietest collectors ship messages again');
 });
 
-test('collectors that cannot be rolled back stay quiet, and the status says so', async () => {
+test('the status reports collectors that cannot be rolled back and send no logs', async () => {
   const { world, untilReason, untilChecked, recoveryNow, analysisNow, at } = rolledBack();
   world.start();
   await world.until(() => analysisNow() !== undefined, 2 * hourMs);
@@ -65,7 +65,7 @@ test('collectors that cannot be rolled back stay quiet, and the status says so',
   expect(world.ready('production')?.message).toContain('20 collectors could not be rolled back');
 });
 
-test('each stage with quiet members is checked', async () => {
+test('each stage with collectors that stopped sending logs is checked', async () => {
   const messages = { minRatio: '50%', duration: '30m', baseline: 'BeforeUpgrade', minMessages: 100 };
   const second = { name: 'second', size: 40, soakDuration: '35m', maxFailures: 0, analysis: { messages } };
   const { world, status, patch, untilReason } = rolledBack({ canary: { maxFailures: 20 } });

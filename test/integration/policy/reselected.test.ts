@@ -41,7 +41,7 @@ test('an exclusion while no process ran completes a rollout, too', async () => {
   expect(collectors()).toMatchObject({ matched: 4, updated: 4, failed: 0 });
 });
 
-test('an upgraded collector stays a member although the selector does not match its new version', async () => {
+test('an upgraded collector stays in the policy although the selector does not match its new version', async () => {
   const { world, select, collectors } = await withFailed();
   const older = { key: 'collectorVersion', operator: 'Lt', values: ['19.200-1'] };
   select({ selector: { matchExpressions: [older] }, exclude: [{ matchNames: ['bad-*'] }] });

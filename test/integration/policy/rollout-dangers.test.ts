@@ -159,7 +159,7 @@ describe('a canary of 10 % that has ended upgrades no collector before the appro
   });
 });
 
-test('a canary that soaks keeps its members and its soak when its spec is edited (R2)', async () => {
+test('a canary that soaks keeps its collectors and its soak when its spec is edited (R2)', async () => {
   const stages = (size: string, soakDuration: string) => [{ ...canary, size, soakDuration }, rest];
   const { world, tasks, stage, patch, untilReason } = staged({ count: 100, stages: stages('1%', '12h') });
   world.start();
@@ -194,7 +194,7 @@ describe('a stage without maxFailures (R5)', () => {
     expect(tasks()).toHaveLength(33);
   });
 
-  test('is not held by a member that reached the target with its next attempt', async () => {
+  test('is not held by a collector that reached the target with its next attempt', async () => {
     const { world, untilReason } = staged({
       scenario: { upgrade: { duration: '2m', ...fails } },
       spec: { retryPolicy: { limit: 20, backoff: { duration: '1m', factor: 1, cap: '1m' } } },
@@ -205,7 +205,7 @@ describe('a stage without maxFailures (R5)', () => {
     expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
   });
 
-  test('is held by a death, is reported as Stalled, and continues without the member after a retry', async () => {
+  test('is held by a collector that stopped running, is reported as Stalled, and continues without the collector after a retry', async () => {
     const { world, tasks, snapshot, status, annotate, untilReason } = staged({
       stages: [{ ...canary, soakDuration: '1h' }, rest],
     });
@@ -242,7 +242,7 @@ describe('a stage whose collectors are no longer listed (R2)', () => {
     expect(await untilReason('AllUpdated', 8 * hourMs)).toBe(true);
   });
 
-  test('is inconclusive without any member, and a retry starts it with other members', async () => {
+  test('is inconclusive without any collector, and a retry starts it with other collectors', async () => {
     const { world, tasks, status, stage, annotate, untilReason } = await soaking(3);
     expect(await untilReason('StageInconclusive', 8 * hourMs)).toBe(true);
     await world.clock.advance(48 * hourMs);
@@ -253,7 +253,7 @@ describe('a stage whose collectors are no longer listed (R2)', () => {
     expect(stage('canary')).toMatchObject({ members: 3, updated: 3 });
   });
 
-  test('is inconclusive without any member, and an approval continues with the next stage', async () => {
+  test('is inconclusive without any collector, and an approval continues with the next stage', async () => {
     const { tasks, status, annotate, untilReason } = await soaking(3);
     expect(await untilReason('StageInconclusive', 8 * hourMs)).toBe(true);
     annotate(annotations.approve, `${status()?.rollout?.id}/canary`);

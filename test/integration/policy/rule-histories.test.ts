@@ -501,7 +501,7 @@ describe('soak', () => {
     },
   );
 
-  test('× death before the soak: a member that dies while others are upgraded stops the rollout, too', async () => {
+  test('× death before the soak: a collector that stops running while others are upgraded stops the rollout, too', async () => {
     const slow = { ...canary, size: 6, soakDuration: '40m', maxFailures: 0, maxInProgress: 1 };
     const one = rollout({ scenario: { upgrade: { duration: '20m' } }, strategy: { stages: [slow, rest] } });
     one.world.start();
@@ -732,7 +732,7 @@ describe('stage gate', () => {
     },
   );
 
-  test('× approval: an approval skips a stage without members, and its late joiners are upgraded later', async () => {
+  test('× approval: an approval skips a stage without collectors, and its late joiners are upgraded later', async () => {
     const passed = { name: 'prod', selector: { matchNames: ['prod-*'] }, approval: 'Required', soakDuration: '0s' };
     const groups = { web: { count: 4, version: before }, prod: { count: 5, version: before, running: false } };
     const one = rollout({ scenario: { groups }, strategy: { stages: [passed, rest] } });

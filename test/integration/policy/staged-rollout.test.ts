@@ -12,7 +12,7 @@ const figures = ({ name, members, updated }: { name: string; members: number; up
   updated,
 ];
 
-test('stages show the members that they will have, in status as in the plan', async () => {
+test('stages show the collectors that they will have, in status as in the plan', async () => {
   const groups = {
     web: { count: 20, version: before },
     there: { count: 4, version: target },
@@ -45,7 +45,7 @@ test('stages show the members that they will have, in status as in the plan', as
 });
 
 describe('stages', () => {
-  test('run one after the other, each with as many members as its size', async () => {
+  test('run one after the other, each with as many collectors as its size', async () => {
     const { world, tasks, status, untilReason, stage } = staged();
     world.start();
     await world.until(() => tasks().length >= 3, hourMs);
@@ -141,7 +141,7 @@ describe('stages', () => {
     expect(most).toEqual([2, 5]);
   });
 
-  test('without members wait for an approval that skips them, and late joiners are upgraded later', async () => {
+  test('without collectors wait for an approval that skips them, and late joiners are upgraded later', async () => {
     const { world, tasks, untilReason, status, annotate } = staged({
       scenario: {
         groups: {
@@ -165,7 +165,7 @@ describe('stages', () => {
     expect(await world.until(() => status()?.collectors?.updated === 7, 2 * hourMs)).toBe(true);
   });
 
-  test('wait for offline members under offlinePolicy Wait', async () => {
+  test('wait for offline collectors under offlinePolicy Wait', async () => {
     const { world, tasks, untilReason, stage } = staged({
       scenario: {
         groups: {
@@ -211,7 +211,7 @@ describe('an approval', () => {
 describe('a soak', () => {
   const stages = [{ ...canary, soakDuration: '1h', maxFailures: 0 }, rest];
 
-  test('lasts for soakDuration from the time at which the last member reaches the target', async () => {
+  test('lasts for soakDuration from the time at which the last collector reaches the target', async () => {
     const { world, tasks, untilReason, stage } = staged({ stages });
     world.start();
     expect(await untilReason('Soaking')).toBe(true);
@@ -248,7 +248,7 @@ describe('a soak', () => {
     expect(stage('canary')).toMatchObject({ state: 'Soaking', soakedUntil });
   });
 
-  test('stops the rollout when a member dies in it', async () => {
+  test('stops the rollout when a collector stops running in it', async () => {
     const { world, tasks, untilReason } = staged({ stages });
     world.start();
     await untilReason('Soaking');

@@ -110,22 +110,18 @@ export class ExportProcess implements HistoryProcess {
     });
   }
 
-  /** Kills the process, like SIGKILL. */
   kill(): void {
     this.#gate.die();
   }
 
-  /** Stops the process, like SIGSTOP. */
   freeze(): void {
     this.#gate.close();
   }
 
-  /** Continues the process, like SIGCONT. */
   thaw(): void {
     this.#gate.open();
   }
 
-  /** Ends the process in order, like SIGTERM. */
   async stop(): Promise<void> {
     this.#isClosing = true;
     await this.#work.close();

@@ -55,7 +55,7 @@ describe('an upgraded collector', () => {
     expect(header.stages?.[0]?.tally).toEqual({ finished: 3, failed: 3 });
   });
 
-  test('whose success was counted in an earlier tally counts as one more attempt', () => {
+  test('whose success an earlier count includes counts as one more attempt', () => {
     const { entry, tally } = settled({ ...updated, counted: { tally: 7, stage: 0 } }, { alive: false });
     expect(tally).toEqual([4, 3]);
     expect(entry?.counted).toEqual({ tally: 0, stage: 0 });
@@ -89,7 +89,7 @@ describe('an upgraded collector', () => {
     expect(tally).toEqual([3, 1]);
   });
 
-  test('U6: a failure of an earlier tally does not change the present one', () => {
+  test('U6: a failure in an earlier count of failures does not change the present count', () => {
     expect(settled(endedEntry('failed', {}, { counted: { tally: 7, stage: 0 } }), {}).tally).toEqual([3, 2]);
   });
 
@@ -100,7 +100,7 @@ describe('an upgraded collector', () => {
     expect(entry).toMatchObject({ used: 1, ending: { kind: 'updated' } });
   });
 
-  test('U6: removes its failure from the tally of the stage that counted it, also during the last stage', () => {
+  test('U6: removes its failure from the failure count of the stage that counted it, also during the last stage', () => {
     const last = stageRecord('rest', { startedAtMs: 2, maxFailures: 9, tally: { finished: 1, failed: 1 } });
     const header = { stages: [...(over.stages ?? []), last], tally };
     const tallies = settled(endedEntry('timedOut', {}, counted), { header }).header.stages?.map((stage) => stage.tally);
@@ -110,7 +110,7 @@ describe('an upgraded collector', () => {
     ]);
   });
 
-  test('that joined late and died before the end of the last stage is a failure of the last stage', () => {
+  test('that joined late and stopped running before the end of the last stage is a failure of the last stage', () => {
     const last = stageRecord('rest', { startedAtMs: 2, maxFailures: 9, tally: { finished: 1, failed: 0 } });
     const header = { stages: [...(over.stages ?? []), last], tally };
     const late = endedEntry('updated', {}, { counted: { tally: 0, stage: 1 } });
@@ -138,13 +138,13 @@ describe('an attempt that ends', () => {
     expect(entry?.counted).toEqual({ tally: 0, stage: 0 });
   });
 
-  test('R7: with a rollback counts in no tally', () => {
+  test('R7: with a rollback is counted nowhere', () => {
     const back = openEntry({ toVersion: oldVersion }, { back: true });
     const tasks = new Map([['1', task({ toVersion: oldVersion, status: 'failed' })]]);
     expect(settled(back, {}, { tasks }).tally).toEqual([3, 2]);
   });
 
-  test('U10: and was started by another tool counts in no tally', () => {
+  test('U10: and was started by another tool is counted nowhere', () => {
     const adopted = openEntry({ state: 'adopted', ours: false });
     expect(settled(adopted, { version: target }).tally).toEqual([3, 2]);
   });

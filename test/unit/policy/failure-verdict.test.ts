@@ -62,7 +62,7 @@ test('the tolerance of a stage is reported before that of the rollout, with its 
   });
 });
 
-describe('quiet members', () => {
+describe('collectors that stopped sending logs', () => {
   const settings = { minRatio: 50, durationMs: 1_800_000, baseline: 'DayBefore', minMessages: 1 } as const;
   const quietest = [{ id: '1', name: 'web-1', messages: 3, baseline: 90 }];
   const outcome = { judged: 5, quiet: 2, unjudged: 0, scannedBytes: 0, quietest };

@@ -201,7 +201,7 @@ describe('U1: a log that the head names', () => {
   });
 });
 
-describe('U1: the members of a stage', () => {
+describe('U1: the collectors of a stage', () => {
   test('are written once when the stage starts, and are read by the next process', async () => {
     const one = book();
     await start(one, ['1', '2']);

@@ -41,7 +41,7 @@ const offlineRow = (version = oldVersion): Row => row(version, 0, { alive: false
 const hosted = row('', 0, { collectorType: 'Hosted' });
 const unreadable = row('nightly', 0);
 
-describe('each state of a member', () => {
+describe('each state of a collector', () => {
   test.each<[string, Partial<MemberInput>, string]>([
     ['at the old version', {}, 'pending'],
     ['without a row or an entry', { row: undefined }, 'pending'],
@@ -269,7 +269,7 @@ describe('a collector that dies after it reached the target', () => {
     expect(memberStateOf(input({ row: shown, entry: died }), context({ retryLimit: 10 }))).toBe(memberState);
   });
 
-  test('is not dead before it reached the target, or while it is upgraded again', () => {
+  test('does not count as stopped before it reached the target, or while it is upgraded again', () => {
     const silent = row(target, 2_000, { alive: false });
     const updated = endedEntry('updated', { sinceMs: 1_000 });
     expect(isSilent({ row: silent, entry: updated }, context())).toBe(true);

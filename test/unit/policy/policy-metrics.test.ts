@@ -67,7 +67,7 @@ test('a policy without a status has no series', async () => {
   expect([...(await series('logfleet_policy_collectors')), ...(await series('logfleet_policy_state'))]).toEqual([]);
 });
 
-test('quiet members are counted while the policy has a message analysis', async () => {
+test('collectors that stopped sending logs are counted while the policy has a message analysis', async () => {
   const registry = new PrometheusMetrics();
   const metrics = new PolicyMetrics(registry);
   const conditions = [condition('Ready', 'True', 'AllUpdated')];

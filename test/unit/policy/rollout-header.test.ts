@@ -154,7 +154,7 @@ describe('the completion (R5)', () => {
   const complete = header({ ...before, completedAtMs: epochMs });
   const fresh = { tally: { number: 4, finished: 0, failed: 0 }, stages: [{ tally: { finished: 0, failed: 0 } }] };
 
-  test('is recorded when all stages have ended, and starts a new tally', () => {
+  test('is recorded when all stages have ended, and starts a new count of failures', () => {
     const after = headerAfter(before, { ...progress, isUpdated: true, isOver: true });
     expect(after).toMatchObject({ completedAtMs: epochMs + 9, history: [{ outcome: 'Completed' }], ...fresh });
   });
@@ -172,7 +172,7 @@ describe('the completion (R5)', () => {
     expect(headerAfter(known, { ...progress, isUpdated: true, isOver: true, ...more })).toBe(known);
   });
 
-  test('starts a new tally each time all late joiners are at the target', () => {
+  test('starts a new count of failures each time all late joiners are at the target', () => {
     expect(headerAfter(complete, { ...progress, isUpdated: true, isOver: true })).toMatchObject(fresh);
     expect(headerAfter(complete, { ...progress, isUpdated: false, isOver: true })).toBe(complete);
     const failed = { ...progress, counts: counts({ updated: 1, failed: 1 }), isUpdated: true, isOver: true };

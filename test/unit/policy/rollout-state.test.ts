@@ -75,7 +75,7 @@ const rolloutId = `1-${target}`;
 describe('a stage starts', () => {
   const two: Setting = { fleet: ['old', 'old', 'old'] };
 
-  test('with members that it chooses in the first decision in which an upgrade may start', () => {
+  test('with collectors that it chooses in the first decision in which an upgrade may start', () => {
     expect(decision(two)).toMatchObject({ started: ['1', '2'], post: [] });
     expect(namesOf(decision(two))).toEqual(['canary']);
   });
@@ -94,7 +94,7 @@ describe('a stage starts', () => {
     expect(decision({ ...two, seen: retry })).toMatchObject({ started: [], requeueAfterMs: 0, settled: false });
   });
 
-  test('after its approval, also when its members are at the target already', () => {
+  test('after its approval, also when its collectors are at the target already', () => {
     const stages = [{ ...canary, approval: 'Required' as const }, rest];
     for (const fleet of [two.fleet, ['there', 'there', 'old']] as const) {
       const waits = decision({ fleet, stages });
@@ -104,7 +104,7 @@ describe('a stage starts', () => {
     }
   });
 
-  test('only with members: otherwise it waits for a person', () => {
+  test('only with collectors: otherwise it waits for a person', () => {
     const empty = stage('empty', { selector: { matchNames: ['none'] } });
     const setting: Setting = { fleet: ['old'], stages: [empty, rest] };
     const { state, health, settled } = decision(setting);
@@ -220,7 +220,7 @@ describe('an active stage', () => {
     expect(header.stages?.[0]?.updatedAtMs).toBe(started.updatedAtMs);
   });
 
-  test('leaves a member that returns during its soak to the last stage', () => {
+  test('leaves a collector that returns during its soak to the last stage', () => {
     const soaking = { fleet: ['upgraded', 'old', 'old'], started: { updatedAtMs: epochMs + hourMs + 1 } } as const;
     expect(decision(soaking).post).toEqual([]);
     const ended = stageRecord('canary', { updatedAtMs: epochMs, endedAtMs: epochMs });
@@ -256,7 +256,7 @@ describe('an inconclusive stage', () => {
     header: { stop: { kind: 'inconclusive', message: 'x', stage: 'canary', atMs: epochMs } },
   };
 
-  test('starts again with other members after a retry', () => {
+  test('starts again with other collectors after a retry', () => {
     const bench = benchOf({ ...stopped, stages: [stage('canary', { size: 3 }), rest] });
     const retried = decided(bench, {
       nowMs,
@@ -277,7 +277,7 @@ describe('an inconclusive stage', () => {
     expect(health.reason).toBe('RollingOut');
   });
 
-  test('ends without members at the target after an approval', () => {
+  test('ends without collectors at the target after an approval', () => {
     const { header } = decision({ ...stopped, seen: approved(`${rolloutId}/canary`) });
     expect(header.stop).toBeUndefined();
     expect(header.stages?.map(({ name }) => name)).toEqual(['canary', 'rest']);

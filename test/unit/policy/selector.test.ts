@@ -19,7 +19,7 @@ const bare = collector('2', { name: 'bare', collectorVersion: undefined, alive: 
 const matches = (selector: CollectorSelector, one: Collector = web, exclude?: readonly CollectorSelector[]) =>
   compileSelection(selector, exclude)(one);
 
-describe('members of a selector are combined with AND', () => {
+describe('fields of a selector are combined with AND', () => {
   test.each<[string, CollectorSelector, boolean]>([
     ['{} matches every collector', {}, true],
     ['an empty list of names has no effect', { matchNames: [] }, true],

@@ -249,7 +249,7 @@ describe('for one collector', () => {
       expect(refusalOf(retry, staged([soaking], after))?.waitsFor).toMatch(/a listing/);
     });
 
-    test('after a retry that starts the stages again, a failed member waits until its stage starts', () => {
+    test('after a retry that starts the stages again, a failed collector waits until its stage starts', () => {
       const { state } = staged([canary]);
       const taken = { ...state, header: { ...state.header, stages: [] }, gate: undefined };
       const retry: Candidate = { ...failed, used: 0 };

@@ -74,7 +74,7 @@ test('the query counts all messages, or those of the scope', () => {
   expect(countQuery({ scope: '_sourceCategory=prod/*' })).toBe('_sourceCategory=prod/* | count by _collectorid');
 });
 
-describe('the judgement of members', () => {
+describe('the judgement of collectors', () => {
   const resultFromMs = 5_000_000;
   const judge = (
     before: Record<string, number>,
@@ -98,7 +98,7 @@ describe('the judgement of members', () => {
     expect(found.quietest).toEqual(isQuiet ? [{ id: '1', name: 'web-1', messages, baseline }] : []);
   });
 
-  test('leaves out members with too few messages in the baseline, also those without any', () => {
+  test('leaves out collectors with too few messages in the baseline, also those without any', () => {
     expect(judge({ 1: 99, 2: 100 }, {}, ['1', '2', '3'])).toMatchObject({ judged: 1, quiet: 1, unjudged: 2 });
   });
 
@@ -120,7 +120,7 @@ describe('the judgement of members', () => {
     expect(found.quietest.map(({ id }) => id)).toEqual(['9007199254740992']);
   });
 
-  test('lists the ten members that lost the largest part', () => {
+  test('lists the ten collectors that lost the largest part', () => {
     const ids = Array.from({ length: 30 }, (_, index) => String(index));
     const before = Object.fromEntries(ids.map((id) => [id, 1_000]));
     const after = Object.fromEntries(ids.map((id) => [id, Number(id) * 10]));
@@ -129,7 +129,7 @@ describe('the judgement of members', () => {
     expect(quietest.map(({ messages }) => messages)).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
   });
 
-  test('assigns each member to one group, for any counts', () => {
+  test('assigns each collector to one group, for any counts', () => {
     const counts = fc.dictionary(fc.integer({ min: 1, max: 40 }).map(String), fc.nat(1_000));
     fc.assert(
       fc.property(counts, counts, fc.uniqueArray(fc.integer({ min: 1, max: 40 }).map(String)), (before, after, ids) => {

@@ -33,7 +33,7 @@ const counted = (...counts: [string, number][]) =>
   );
 const events = ({ header: after }: { readonly header: LedgerHeader }) => stageEvents(begun.header, after);
 
-test('a rollout without quiet members needs no check', () => {
+test('a rollout in which no collector stopped sending logs needs no check', () => {
   const plain = header({ stages: [{ ...canary, analysis: { ...analysis, outcome: { ...outcome, quiet: 0 } } }] });
   expect(checkRecovery(plain, undefined, 0, settings)).toEqual({ header: plain });
   expect(recoveryText(plain, undefined)).toBeUndefined();
