@@ -276,7 +276,10 @@ export class JobRuntime {
   /** Watches the Secrets while a person may correct one of them (C2). A stalled Job is replaced when they change. */
   #awaitSecrets(resource: SearchExport, problem: LogfleetError | undefined, changes: number): void {
     const { accounts, enqueue } = this.#options;
-    const isStalled = problem?.handling.kind === 'stall' || findCondition(resource.status?.conditions, 'Stalled');
+    const isForSecrets = problem
+      ? problem.handling.kind === 'stall' && problem.reason !== reasons.jobsNotAvailable
+      : true;
+    const isStalled = isForSecrets && (problem || findCondition(resource.status?.conditions, 'Stalled'));
     const keys = secretNames(resource).map((name) => ({ namespace: this.key.namespace, name }));
     const { namespace, name } = this.key;
     accounts.secrets.wait(`SearchExport ${namespace}/${name}`, isStalled ? keys : [], changes, () => enqueue(this.key));
@@ -291,7 +294,8 @@ export class JobRuntime {
     });
     const failedPods = state?.failedPods ?? 0;
     const shown = job === undefined ? undefined : { name: job, ...(failedPods > 0 ? { failedPods } : {}) };
-    const known = health.isComplete || health.isFailed || health.stalled ? before?.kubernetesJob : undefined;
+    // Any other problem must not look like the end of that Job.
+    const known = health.isComplete || health.isFailed ? before?.kubernetesJob : undefined;
     const kubernetesJob = shown ?? known;
     return { ...essentials, ...state?.report?.status, ...(kubernetesJob && { kubernetesJob }) };
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { JobController } from '../../support/job-controller.ts';
+import { JobController, jobsPath } from '../../support/job-controller.ts';
+import { exportsPath } from '../../support/world.ts';
 import { ExportWorld, type ExportWorldOptions, evenly, minuteMs } from './export-world.ts';
 
 const claim = { persistentVolumeClaim: { claimName: 'audit', path: 'logs' } };
@@ -57,6 +58,54 @@ describe('an export in a Kubernetes Job', () => {
     expect(await world.untilReason('Exported')).toBe(true);
     expect(jobs().map(({ metadata }) => metadata.name)).not.toEqual(before);
     expect(jobs()).toHaveLength(1);
+  });
+
+  test('stays stalled when its Job is deleted after its time to live, until a Secret changes', async () => {
+    const { world, controller, jobs } = jobWorld();
+    const report = { end: 'stalled', reason: 'Unauthorized', message: 'The key is wrong.', status: {} };
+    let isWrong = true;
+    controller.onPod = () => (isWrong ? { exitCode: 3, message: JSON.stringify(report) } : undefined);
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('Unauthorized')).toBe(true);
+    world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
+    await world.world.until(() => jobs().length > 0, 10 * minuteMs);
+    expect([jobs().length, world.reason]).toEqual([0, 'Unauthorized']);
+    isWrong = false;
+    const allowedHosts = Buffer.from('other.example.com').toString('base64');
+    world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { allowedHosts } });
+    expect(await world.untilReason('Exported')).toBe(true);
+  });
+
+  test('gets another Job when its spec changes, after the pod of the former Job has ended', async () => {
+    const { world, controller, jobs } = jobWorld();
+    world.add(inJob);
+    world.start();
+    await world.world.until(() => controller.running.length === 1, 30 * minuteMs);
+    const before = jobs().map(({ metadata }) => metadata.name);
+    let most = 0;
+    const isOver = () => {
+      most = Math.max(most, controller.running.length);
+      return world.reason === 'Exported';
+    };
+    world.patch({ spec: { parallelism: 2 } });
+    expect(await world.world.until(isOver, 30 * minuteMs)).toBe(true);
+    expect(jobs().map(({ metadata }) => metadata.name)).not.toEqual(before);
+    expect(most).toBe(1);
+    expect(world.rows()).toHaveLength(600);
+  });
+
+  test('returns its share when it is deleted', async () => {
+    const { world, controller, jobs } = jobWorld();
+    const names = ['a', 'b', 'c', 'd'];
+    for (const name of names) world.world.addExport(name, { ...inHour, ...inJob, parallelism: 1 });
+    world.start();
+    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
+    for (const name of names) world.world.api.remove(`${exportsPath}/${name}`);
+    for (const { metadata } of jobs()) world.world.api.remove(`${jobsPath}/${metadata.name}`);
+    world.add(inJob);
+    expect(await world.untilReason('WaitingForShare')).toBe(true);
+    expect(await world.untilReason('Exported')).toBe(true);
   });
 
   test('has no Job while it is paused, and completes afterwards', async () => {
