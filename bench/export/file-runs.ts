@@ -24,6 +24,8 @@ export interface Corpus {
    * compress less than logs; or messages of `log-page.ts`, which compress like logs and take memory in the simulator.
    */
   readonly kind: { readonly madeUpBytes: number } | 'packedAsLogs';
+  /** Number of days over which generated messages are spread; a month by default. */
+  readonly days?: number;
 }
 
 /** Program of the run: the operator's code, or simple user code (only for NDJSON). */
@@ -55,7 +57,8 @@ interface Range {
   readonly toMs: number;
 }
 
-const october: Range = { fromMs: Date.UTC(2026, 9, 1), toMs: Date.UTC(2026, 10, 1) };
+const october = Date.UTC(2026, 9, 1);
+const dayMs = 24 * 3_600_000;
 const programOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const programs: Readonly<Record<Way, string>> = {
   export: programOf('export-process.ts'),
@@ -159,11 +162,15 @@ function before({ fromMs, toMs }: Range): Range {
 
 const linesAtOnce = 1_000;
 
-async function logsOf({ kind, messages }: Corpus, directory: string): Promise<{ range: Range; logs: LogScenario }> {
+async function logsOf(
+  { kind, messages, days = 31 }: Corpus,
+  directory: string,
+): Promise<{ range: Range; logs: LogScenario }> {
   if (kind !== 'packedAsLogs') {
-    const { fromMs, toMs } = october;
+    const fromMs = october;
+    const toMs = fromMs + days * dayMs;
     const logs = { messages, from: fromMs, to: toMs, size: { typicalBytes: kind.madeUpBytes } };
-    return { range: october, logs };
+    return { range: { fromMs, toMs }, logs };
   }
   const file = path.join(directory, 'messages.ndjson');
   await writeFile(file, lines(messages));

@@ -11,6 +11,8 @@
 export const usualChunkBytes: number = 512 * 1024;
 /** Maximum number of returned chunks that are kept for reuse. Further chunks are left to the garbage collector. */
 const maxSpare = 4;
+/** Returned chunks of the usual length. All spools share them, because an export can have many small files. */
+const usualSpare: Buffer[] = [];
 const noBuffer = Buffer.alloc(0);
 
 export class ByteSpool {
@@ -22,13 +24,14 @@ export class ByteSpool {
   at = 0;
   readonly #chunkBytes: number;
   readonly #waiting: Buffer[] = [];
-  readonly #spare: Buffer[] = [];
+  readonly #spare: Buffer[];
   #waitingBytes = 0;
   /** Number of bytes in all chunks that are full. */
   #filledBytes = 0;
 
   constructor(chunkBytes: number = usualChunkBytes) {
     this.#chunkBytes = chunkBytes;
+    this.#spare = chunkBytes === usualChunkBytes ? usualSpare : [];
   }
 
   /** Number of bytes written so far. */
@@ -78,7 +81,7 @@ export class ByteSpool {
   flush(): void {
     if (this.at === 0) return;
     this.#endChunk();
-    this.buffer = this.#spare.pop() ?? noBuffer;
+    this.buffer = noBuffer;
   }
 
   /** Takes back a chunk whose bytes have been written. Its memory may be overwritten from now on. */

@@ -27,6 +27,18 @@ describe('a task', () => {
     expect(taskOf({ requiresRawMessages: false }).identity.requiresRawMessages).toBe(false);
   });
 
+  test.each([
+    ['Gzip', undefined, { kind: 'gzip', level: 6 }],
+    ['Gzip', 1, { kind: 'gzip', level: 1 }],
+    ['Zstd', undefined, { kind: 'zstd', level: 3 }],
+    ['Zstd', 19, { kind: 'zstd', level: 19 }],
+    ['None', undefined, { kind: 'none' }],
+  ] as const)('compresses files with %s of the level %s', (compression, compressionLevel, expected) => {
+    const level = compressionLevel === undefined ? {} : { compressionLevel };
+    const task = taskOf({ output: { ...requestOf().output, compression, ...level } });
+    expect(task.form([]).compression).toEqual(expected);
+  });
+
   test('has a separate folder for each service and each range (E1)', () => {
     const folders = [
       taskOf(),
