@@ -103,6 +103,13 @@ export interface ExportOptions extends StoreOptions, LogOptions {
 }
 
 export interface VerifyOptions extends StoreOptions {
+  /** True if the argument is the folder of a schedule. */
+  readonly schedule?: boolean;
+  /** True if the data files of a schedule's runs are not read. */
+  readonly manifestsOnly?: boolean;
+  /** Time range of a schedule to prove. */
+  readonly from?: string;
+  readonly to?: string;
   readonly output: 'table' | 'json';
 }
 

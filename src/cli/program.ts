@@ -21,7 +21,7 @@ import {
   variableOf,
   volumeFlag,
 } from './flags.ts';
-import type { ExportOptions, PauseOptions } from './options.ts';
+import type { ExportOptions, PauseOptions, VerifyOptions } from './options.ts';
 import { addSimulate } from './simulate.ts';
 import { UsageError, wrongUsage } from './usage-error.ts';
 import { packageVersion } from './version.ts';
@@ -353,7 +353,11 @@ function addVerify(program: Command, runs: Runs): void {
   const command = program
     .command('verify')
     .description('Read the files of an export and prove them against its manifest. Writes nothing.')
-    .argument('<MANIFEST>', 'Manifest or its folder: a path, or s3://BUCKET/…. A folder can contain several exports.');
+    .argument('<MANIFEST>', 'Manifest or its folder: a path, or s3://BUCKET/…. A folder can contain several exports.')
+    .option('--schedule', 'Verify a schedule: MANIFEST is its folder, such as /srv/exports/logging/errors.')
+    .option('--manifests-only', 'With --schedule: do not read the data files of the runs.')
+    .option('--from <time>', 'With --schedule: start of the time to prove (default: the start of the schedule).')
+    .option('--to <time>', 'With --schedule: end of the time to prove (default: the end of the last run).');
   for (const { option } of storeFlags('With s3://')) command.addOption(option);
   command
     .addOption(oneOf('-o, --output <format>', 'Format: a table of checks, or JSON.', ['table', 'json'], 'table'))
@@ -363,14 +367,23 @@ function addVerify(program: Command, runs: Runs): void {
         example(
           'logfleet verify /srv/exports',
           'logfleet verify s3://audit/logs/prod/errors/3f2a… --region eu-central-1',
+          'logfleet verify --schedule /srv/exports/logging/errors --manifests-only',
         ),
     )
     .hook('preAction', () => {
       const [manifest = ''] = command.args;
       const flag = manifest.startsWith('s3://') ? undefined : flagAmong(command, storeAttributes);
       if (flag) throw new UsageError(`${flag} is for a manifest at s3://, but ${manifest} is a file: remove the flag`);
+      const ofSchedule = isGiven(command, 'schedule') ? undefined : flagAmong(command, ['manifestsOnly', 'from', 'to']);
+      if (ofSchedule) throw new UsageError(`${ofSchedule} is for the runs of a schedule: add --schedule`);
     })
-    .action(runs(() => import('./verify/verify.ts').then(({ verifyCommand }) => verifyCommand)));
+    .action(
+      runs(async () => {
+        const isSchedule = command.opts<VerifyOptions>().schedule === true;
+        if (isSchedule) return (await import('./verify/verify-schedule.ts')).verifyScheduleCommand;
+        return (await import('./verify/verify.ts')).verifyCommand;
+      }),
+    );
 }
 
 const exportHelp = `
@@ -388,7 +401,8 @@ environment, such as AWS_ACCESS_KEY_ID.
 
 const verifyHelp = `
 Ends with 0 if every row exists exactly once, and with 1 if something differs or
-is incomplete. Credentials for s3:// come from the environment:
+is incomplete. With --schedule, 0 means that the runs cover the range without gap
+and overlap. Credentials for s3:// come from the environment:
 AWS_ACCESS_KEY_ID and similar variables, files, roles.
 `;
 

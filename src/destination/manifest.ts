@@ -5,6 +5,7 @@
  * Invariant: the bytes of a manifest depend only on the export, its commit records and its digest verdicts. A manifest lists only files
  * that a commit record lists.
  */
+import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
 import { sameValue } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
@@ -128,6 +129,11 @@ function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, byte
   const what = `${manifest} would list ${totals.intervals} intervals and ${totals.files} files and take ${bytes} bytes`;
   const advice = 'export the range in several exports, or raise maxPartSize';
   return destinationError('tooMuch', `${what}, but the maximum is ${largestManifestBytes}: ${advice}`);
+}
+
+/** Returns the SHA-256 of an encoded manifest, in hexadecimal digits. */
+export function manifestSha256(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
 }
 
 /** Reads the manifest of an export; undefined if the destination has none. */

@@ -66,6 +66,11 @@ export async function settleStart(destination: Destination, layout: ScheduleLayo
   return (await startKind.settle(destination, layout.start, { fromMs })).fromMs;
 }
 
+/** Reads the first time of a schedule; undefined if none is stored. Throws `destination.damaged` if it has another form. */
+export async function readStart(destination: Destination, layout: ScheduleLayout): Promise<number | undefined> {
+  return (await startKind.read(destination, layout.start))?.fromMs;
+}
+
 /** Writes the record of a complete run, or returns the record of a run of this time that was complete before. */
 export function recordRun(
   destination: Destination,

@@ -58,8 +58,8 @@ export class ScheduleRuntime {
   readonly #options: ScheduleRuntimeOptions;
   readonly #owner: OwnerRef;
   readonly #publisher: StatusWriter<'SearchExportSchedule'>;
-  /** First time to export if the spec names none, and the time of all recorded runs; undefined until the destination was read. */
-  #stored: { readonly startMs: number; readonly recorded: readonly TimeSpan[] } | undefined;
+  /** Start and recorded time of the schedule, undefined until the destination was read. */
+  #stored: Stored | undefined;
   /** Monotonic times in ms at which runs were created that the cache does not show yet, by name. */
   readonly #created = new Map<string, number>();
   /** Uids of runs that this process deleted and the cache still shows. */
@@ -157,12 +157,14 @@ export class ScheduleRuntime {
     const calendar = this.#calendarOf(resource);
     const range = scheduleRange(spec);
     if ('problem' in range) throw invalid(range.path.join('.'), range);
-    this.#stored ??= await this.#read(resource, calendar);
+    const isStartMissing = spec.startTime === undefined && this.#stored?.startMs === undefined;
+    if (!this.#stored || isStartMissing) this.#stored = await this.#read(resource, calendar);
+    const { startMs = range.fromMs } = this.#stored;
     const { maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit } = spec;
     return {
       name: metadata.name,
       calendar,
-      startMs: spec.startTime === undefined ? this.#stored.startMs : range.fromMs,
+      startMs: spec.startTime === undefined ? startMs : range.fromMs,
       endMs: spec.endTime === undefined ? Number.POSITIVE_INFINITY : range.toMs,
       ...{ maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit },
     };
@@ -181,12 +183,12 @@ export class ScheduleRuntime {
   }
 
   /** Reads the start and the recorded runs of the schedule from its destination. */
-  #read(resource: SearchExportSchedule, calendar: TickCalendar) {
-    const { metadata, status } = resource;
+  #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<Stored> {
+    const { metadata, spec, status } = resource;
     const createdMs = Date.parse(metadata.creationTimestamp);
     const fallbackMs = Date.parse(status?.startTime ?? '') || (calendar.lastUntil(createdMs) ?? createdMs);
     return this.#withDestination(resource, async (destination, layout) => {
-      const startMs = await settleStart(destination, layout, fallbackMs);
+      const startMs = spec.startTime === undefined ? await settleStart(destination, layout, fallbackMs) : undefined;
       const spans: TimeSpan[] = [];
       for await (const times of listRecordedRuns(destination, layout)) {
         const span = readRunTimes(times);
@@ -305,6 +307,13 @@ export class ScheduleRuntime {
     });
     return this.#publisher.publish(resource, status, () => ({}), health);
   }
+}
+
+interface Stored {
+  /** First time to export if the spec has no `startTime`; undefined if the spec had one when the destination was read. */
+  readonly startMs: number | undefined;
+  /** Time of all recorded runs. */
+  readonly recorded: readonly TimeSpan[];
 }
 
 interface Found {

@@ -60,6 +60,8 @@ test.each([1, 2])('a year from seed %i covers every moment once', async (seed) =
   expect(records.filter(({ fromMs }, index) => index > 0 && fromMs !== records[index - 1]?.toMs)).toEqual([]);
   const byReceipt = messages.map(({ received, raw }) => ({ at: received, raw }));
   expect(world.rows()).toEqual(textsIn(byReceipt, { fromMs: epochMs, toMs: untilMs }));
+  const proven = { fromMs: epochMs, toMs: untilMs, runs: records.length, rows: world.rows().length };
+  expect(await world.verify()).toMatchObject({ ...proven, gaps: [], overlaps: [], problems: [] });
 });
 
 const perTest = 94;

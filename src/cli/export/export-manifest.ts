@@ -77,8 +77,8 @@ export function flagManifest(
     ['spec.credentialsSecretRef.name', secret?.name ?? secretName],
     ...given.map(({ path, attribute }) => [path, options[attribute]] as const),
     ['spec.query', query],
-    ['spec.timeRange.from', moment(from, nowMs)],
-    ['spec.timeRange.to', moment(to, nowMs)],
+    ['spec.timeRange.from', momentText(from, nowMs)],
+    ['spec.timeRange.to', momentText(to, nowMs)],
     ['spec.output.compression', sink.kind === 'stdout' ? 'None' : compression],
     [`${storePath}bucket`, isStore ? sink.bucket : undefined],
     [`${storePath}prefix`, (isStore && sink.prefix) || undefined],
@@ -114,7 +114,7 @@ const dateForm = /^\d{4}-\d\d-\d\d$/;
  * Converts a time on the command line to the form in manifests. Resolves `now`, times before now such as `-24h`, and dates, which mean
  * midnight. Returns other texts unchanged.
  */
-function moment(text: string, nowMs: number): string {
+export function momentText(text: string, nowMs: number): string {
   if (text === 'now') return new Date(nowMs).toISOString();
   if (dateForm.test(text)) return `${text}T00:00:00`;
   const beforeMs = text.startsWith('-') ? parseDuration(text.slice(1)) : undefined;

@@ -1,10 +1,10 @@
 /**
  * Finds the exports that `logfleet verify` checks. The argument is a manifest file, a folder, or an address in an object store. A folder
- * can belong to one export, or contain the folders of several exports.
+ * can belong to one export, or contain the folders of several exports. With `--schedule`, the argument is the folder of a schedule.
  */
 
 import { type Dirent, readdirSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { counted } from '../../base/number-text.ts';
 import { manifestFile, planFile } from '../../destination/export-layout.ts';
@@ -21,6 +21,28 @@ export function placesOfExports(
 ): readonly DestinationSettings[] {
   if (text.startsWith('s3://')) return [storePlace(text, options, env)];
   return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
+}
+
+/** Destination of a schedule, and the name of the schedule in it. The runs are beside the folder of the schedule. */
+export interface SchedulePlace {
+  readonly settings: DestinationSettings;
+  readonly schedule: string;
+}
+
+/** Returns the destination of a schedule. `text` is the folder of the schedule, as a path or an address in an object store. */
+export function placeOfSchedule(
+  text: string,
+  options: StoreOptions,
+  { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
+): SchedulePlace {
+  if (text.startsWith('s3://')) {
+    const [, parent = '', schedule = ''] = /^(s3:\/\/.+)\/([^/]+)\/?$/.exec(text) ?? [];
+    if (schedule === '') throw new UsageError(`'${text}' names no schedule; write s3://BUCKET/FOLDER/SCHEDULE`);
+    return { settings: storePlace(parent, options, env), schedule };
+  }
+  const path = text.startsWith('file://') ? fileURLToPath(text) : resolve(cwd, text);
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`${text} is not a folder`);
+  return { settings: { kind: 'volume', directory: dirname(path), root: '' }, schedule: basename(path) };
 }
 
 function storePlace(

@@ -4,7 +4,7 @@
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
 import { counted } from '../../base/number-text.ts';
 import { systemRandom } from '../../base/random.ts';
@@ -14,12 +14,11 @@ import { type DestinationSettings, openDestination } from '../../destination/ope
 import { readPlan } from '../../destination/plan-object.ts';
 import { type Verification, type VerifyProgress, verifyExport } from '../../destination/verify.ts';
 import { Writer } from '../../destination/writer.ts';
-import { type CommandContext, exitStatus, type Output } from '../context.ts';
+import { type CommandContext, exitStatus } from '../context.ts';
 import type { VerifyOptions } from '../options.ts';
-import { renderProgressBar } from '../render/bars.ts';
-import { Screen } from '../render/screen.ts';
-import { paintWith, renderBytes } from '../render/text.ts';
+import { renderBytes } from '../render/text.ts';
 import { placesOfExports } from './manifest-place.ts';
+import { progressView } from './progress-view.ts';
 import { renderVerification, verificationDocument } from './verification-view.ts';
 
 /** Runs `logfleet verify`. Resolves to exit status 1 if any export differs from its manifest or is incomplete. */
@@ -67,7 +66,10 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
   const progress = progressView(context.stderr, systemClock);
   const url = `${destination.url}/${layout.manifest}`;
   try {
-    const verifying = verify(destination, (moment) => progress.show(moment));
+    const verifying = verify(destination, ({ files, bytes, totalFiles, totalBytes }) => {
+      const read = `${renderBytes(bytes)} of ${renderBytes(totalBytes)}`;
+      progress.show(bytes / Math.max(1, totalBytes), `${files} of ${totalFiles} files read, ${read}`);
+    });
     const verification = await unlessAborted(context.signal, verifying);
     const { isTTY, colour, columns } = context.stdout;
     const width = isTTY ? columns() : Number.POSITIVE_INFINITY;
@@ -107,31 +109,4 @@ async function verify(destination: Destination, onProgress: (progress: VerifyPro
       'the export is not complete: it has a plan but no manifest yet. Verify it once the export has ended';
     throw failure('wait', 'cli.incomplete', message);
   }
-}
-
-/** Interval in ms of progress lines on outputs without a terminal. */
-const lineIntervalMs = 10_000;
-const widestBar = 40;
-
-/** Shows how much of the export's files has been read: as a bar on a terminal, otherwise as a line from time to time. */
-function progressView(output: Output, clock: Clock) {
-  const screen = output.isTTY ? new Screen(output) : undefined;
-  const paint = paintWith(output.colour);
-  let reportedAtMs = clock.monotonic();
-  return {
-    show({ files, bytes, totalFiles, totalBytes }: VerifyProgress): void {
-      const text = `${files} of ${totalFiles} files read, ${renderBytes(bytes)} of ${renderBytes(totalBytes)}`;
-      if (screen) {
-        const width = Math.min(widestBar, output.columns() - text.length - 3);
-        screen.draw([`${renderProgressBar(bytes / Math.max(1, totalBytes), width, paint)} ${text}`]);
-      } else if (clock.monotonic() - reportedAtMs >= lineIntervalMs) {
-        reportedAtMs = clock.monotonic();
-        output.write(`${text}\n`);
-      }
-    },
-    end(): void {
-      screen?.draw([]);
-      screen?.end();
-    },
-  };
 }

@@ -5,7 +5,6 @@
  * Invariant: all objects in this class exist at the destination. The destination may contain more, because other processes also write there
  * (E3). Only these objects show what is done, so the stage of the export follows from them.
  */
-import { createHash } from 'node:crypto';
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -17,6 +16,7 @@ import { type DigestVerdict, readVerdicts, settleVerdict } from '../../destinati
 import {
   type Manifest,
   manifestKind,
+  manifestSha256,
   manifestOf,
   readManifest,
   removeStrays,
@@ -314,7 +314,7 @@ export class StoredExport {
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;
     await removeStrays(this.destination, layout, { intervals: manifest.intervals, voided }, listed);
-    const sha256 = createHash('sha256').update(manifestKind.encode(manifest)).digest('hex');
+    const sha256 = manifestSha256(manifestKind.encode(manifest));
     this.manifest = { url: `${this.destination.url}/${layout.manifest}`, sha256, manifest };
   }
 }

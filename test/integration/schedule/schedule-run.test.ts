@@ -6,7 +6,7 @@ import { dayMs, every, hourMs, minuteMs, ScheduleWorld, schedulesPath, startMs, 
 const messages = every(7 * minuteMs, startMs - 3 * dayMs, startMs + 3 * dayMs);
 
 /** Checks that the records cover a range without gap and overlap, and that each message in it was written once. */
-function expectCovered(world: ScheduleWorld, fromMs: number, toMs: number): void {
+async function expectCovered(world: ScheduleWorld, fromMs: number, toMs: number): Promise<void> {
   const records = world.records();
   expect(records[0]?.fromMs).toBe(fromMs);
   expect(records.at(-1)?.toMs).toBe(toMs);
@@ -14,6 +14,8 @@ function expectCovered(world: ScheduleWorld, fromMs: number, toMs: number): void
     if (index > 0) expect(start).toBe(records[index - 1]?.toMs);
   }
   expect(world.rows()).toEqual(textsIn(messages, { fromMs, toMs }));
+  const proven = { fromMs, toMs, runs: records.length, rows: world.rows().length };
+  expect(await world.verify()).toMatchObject({ ...proven, gaps: [], overlaps: [], problems: [] });
 }
 
 describe('a schedule', () => {
@@ -24,7 +26,7 @@ describe('a schedule', () => {
     await world.world.clock.advance(6.5 * hourMs);
     // The hour after the start occurs twice, so the first run has two hours.
     expect(world.records().map(({ fromMs, toMs }) => (toMs - fromMs) / hourMs)).toEqual([2, 1, 1, 1, 1]);
-    expectCovered(world, startMs, startMs + 6 * hourMs);
+    await expectCovered(world, startMs, startMs + 6 * hourMs);
     expect(world.runs()).toHaveLength(3);
     expect(world.status).toMatchObject({
       coveredUntil: '2026-11-01T11:00:00Z',
@@ -49,7 +51,7 @@ describe('a schedule', () => {
     expect(most).toBe(2);
     expect(world.ready?.reason).toBe(reasons.upToDate);
     await world.world.clock.advance(10 * minuteMs);
-    expectCovered(world, startMs - 2 * dayMs, Date.parse(world.status?.coveredUntil ?? ''));
+    await expectCovered(world, startMs - 2 * dayMs, Date.parse(world.status?.coveredUntil ?? ''));
   });
 
   test('makes up for a downtime of a day and for kills', async () => {
@@ -67,7 +69,7 @@ describe('a schedule', () => {
     world.start();
     expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
     await world.world.clock.advance(10 * minuteMs);
-    expectCovered(world, startMs, Date.parse(world.status?.coveredUntil ?? ''));
+    await expectCovered(world, startMs, Date.parse(world.status?.coveredUntil ?? ''));
   });
 
   test('restores its coverage from the destination when its status is lost or it is recreated', async () => {
@@ -86,7 +88,7 @@ describe('a schedule', () => {
     world.start();
     expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
     await world.world.clock.advance(10 * minuteMs);
-    expectCovered(world, startMs, startMs + 6 * hourMs);
+    await expectCovered(world, startMs, startMs + 6 * hourMs);
     // Only the two hours without a run are searched: a search and a digest each.
     expect(world.world.journal.filter(({ operation }) => operation === 'createJob').length - jobs).toBeLessThanOrEqual(
       6,
@@ -109,7 +111,7 @@ describe('a schedule', () => {
     world.retry();
     expect(await world.until(() => world.ready?.reason === reasons.upToDate, hourMs)).toBe(true);
     await world.world.clock.advance(10 * minuteMs);
-    expectCovered(world, startMs, startMs + 2 * hourMs);
+    await expectCovered(world, startMs, startMs + 2 * hourMs);
   });
 
   test('creates a run again when a person deletes it', async () => {
@@ -124,7 +126,7 @@ describe('a schedule', () => {
       await world.until(() => world.runs()[0]?.metadata.uid !== run?.metadata.uid && world.runs().length === 1),
     ).toBe(true);
     await world.world.clock.advance(20 * minuteMs);
-    expectCovered(world, startMs, startMs + hourMs);
+    await expectCovered(world, startMs, startMs + hourMs);
   });
 
   test('creates no run while it is paused, and all missed runs afterwards', async () => {
@@ -137,7 +139,7 @@ describe('a schedule', () => {
     world.patch({ spec: { paused: false } });
     expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
     await world.world.clock.advance(10 * minuteMs);
-    expectCovered(world, startMs, startMs + 3 * hourMs);
+    await expectCovered(world, startMs, startMs + 3 * hourMs);
   });
 
   test('stalls when another export has the name of a run', async () => {

@@ -4,8 +4,10 @@ import { type Message, RowData } from '../../../simulator/test/search/row-data.t
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
+import { ScheduleLayout } from '../../../src/destination/schedule-records.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import { readRunTimes } from '../../../src/schedule/run-name.ts';
+import { type ScheduleVerification, verifySchedule } from '../../../src/schedule/schedule-verification.ts';
 import type { TimeSpan } from '../../../src/schedule/time-spans.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -148,6 +150,13 @@ export class ScheduleWorld {
     return names
       .flatMap((name) => readRunTimes(name.slice('hourly/schedule/runs/'.length, -'.json'.length)) ?? [])
       .sort((a, b) => a.fromMs - b.fromMs);
+  }
+
+  /** Verifies the schedule from its files, as `logfleet verify --schedule` does. */
+  verify(): Promise<ScheduleVerification | undefined> {
+    const options = { schedule: 'hourly', manifestsOnly: false, onProgress: () => {} };
+    const { signal } = new AbortController();
+    return verifySchedule(new MemoryDestination(this.store), ScheduleLayout.of('hourly'), { ...options, signal });
   }
 
   /** Texts of the rows in all files that a manifest lists, in ascending order. */

@@ -1,0 +1,38 @@
+/** Shows the progress of `logfleet verify`: as a bar on a terminal, otherwise as a line from time to time. */
+import type { Clock } from '../../base/clock.ts';
+import type { Output } from '../context.ts';
+import { renderProgressBar } from '../render/bars.ts';
+import { Screen } from '../render/screen.ts';
+import { paintWith } from '../render/text.ts';
+
+/** Interval in ms of progress lines on outputs without a terminal. */
+const lineIntervalMs = 10_000;
+const widestBar = 40;
+
+export interface ProgressView {
+  /** Shows the done ratio, 0 to 1, and a text about it. */
+  show(ratio: number, text: string): void;
+  /** Removes the bar from the terminal. */
+  end(): void;
+}
+
+export function progressView(output: Output, clock: Clock): ProgressView {
+  const screen = output.isTTY ? new Screen(output) : undefined;
+  const paint = paintWith(output.colour);
+  let reportedAtMs = clock.monotonic();
+  return {
+    show(ratio, text) {
+      if (screen) {
+        const width = Math.min(widestBar, output.columns() - text.length - 3);
+        screen.draw([`${renderProgressBar(ratio, width, paint)} ${text}`]);
+      } else if (clock.monotonic() - reportedAtMs >= lineIntervalMs) {
+        reportedAtMs = clock.monotonic();
+        output.write(`${text}\n`);
+      }
+    },
+    end() {
+      screen?.draw([]);
+      screen?.end();
+    },
+  };
+}

@@ -1,0 +1,152 @@
+/** Renders the result of `logfleet verify --schedule`: a table of checks and a list of problems for people, and a document for programs. */
+import { counted, groupedText } from '../../base/number-text.ts';
+import type { RunProblem, RunProblemKind, ScheduleVerification } from '../../schedule/schedule-verification.ts';
+import type { TimeSpan } from '../../schedule/time-spans.ts';
+import { renderTable } from '../render/table.ts';
+import { paintWith, printable, renderBytes, renderCount, renderMoment, wrap, wrapIndented } from '../render/text.ts';
+import { verificationDocument } from './verification-view.ts';
+
+export interface ScheduleResult {
+  /** Address of the schedule's folder. */
+  readonly url: string;
+  /** Address of the folder that contains the folders of the schedule and of its runs. */
+  readonly root: string;
+  readonly manifestsOnly: boolean;
+  readonly verification: ScheduleVerification;
+}
+
+/** Maximum number of problems that the view lists. `-o json` lists all of them. */
+const maxListed = 20;
+
+/** Returns whether the runs cover the range without gap and overlap, and every check of every run succeeded. */
+export function isProven({ runs, gaps, overlaps, problems }: ScheduleVerification): boolean {
+  return runs > 0 && gaps.length === 0 && overlaps.length === 0 && problems.length === 0;
+}
+
+export function renderScheduleVerification(
+  result: ScheduleResult,
+  { width, colour }: { readonly width: number; readonly colour: boolean },
+): readonly string[] {
+  const { url, verification } = result;
+  const paint = paintWith(colour);
+  const checks = renderTable(['Check', 'Result', 'What'], checksOf(result));
+  const texts = [
+    ...verification.gaps.map((gap) => `no record covers ${span(gap)}`),
+    ...verification.overlaps.map(({ runs, ...time }) => `${runs.join(' and ')} both cover ${span(time)}`),
+    ...verification.problems.map((problem) => renderProblem(problem, result)),
+  ];
+  const listed = texts.slice(0, maxListed).flatMap((text) => wrap(printable(text), Math.max(20, width)));
+  const more = texts.length - maxListed;
+  return [
+    paint('bold', printable(url)),
+    ...checks.flatMap((line) => wrapIndented(line, width, checks[0]?.indexOf('WHAT'))),
+    ...listed.map((line) => paint('red', line)),
+    ...(more > 0 ? [`and ${groupedText(more)} more; -o json lists all of them`] : []),
+    ...wrap(verdictOf(result), Math.max(20, width)).map((line) =>
+      paint(isProven(verification) ? 'green' : 'red', line),
+    ),
+    ...adviceOf(verification).flatMap((text) => wrap(text, Math.max(20, width))),
+  ];
+}
+
+function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (readonly string[])[] {
+  const { gaps, overlaps, runs, rows, bytes, problems, manifests, filesRead, queries, byReceiptTime } = verification;
+  const has = (...kinds: readonly RunProblemKind[]) => problems.some(({ kind }) => kinds.includes(kind));
+  const check = (name: string, differs: boolean, what: string) => [name, differs ? 'differs' : 'ok', what];
+  const isCovered = gaps.length === 0 && overlaps.length === 0;
+  const coverage = `${renderCount(gaps.length, 'gap')}, ${renderCount(overlaps.length, 'overlap')}`;
+  return [
+    check('range', !isCovered, `${span(verification)}: ${renderCount(runs, 'run')}, ${coverage}`),
+    check(
+      'records',
+      has('damagedRecord', 'misnamedRecord'),
+      `${renderCount(runs, 'record')} of complete runs: ${renderCount(rows, 'row')}, ${renderBytes(bytes)}`,
+    ),
+    check(
+      'manifests',
+      has('missingManifest', 'changedManifest', 'contradictoryManifest', 'incomplete'),
+      `${groupedText(manifests)} of ${renderCount(runs, 'manifest')} with the recorded SHA-256 and time range`,
+    ),
+    manifestsOnly
+      ? ['files', 'not read', 'left out by --manifests-only']
+      : check('files', has('differentFiles'), `all files of ${renderCount(filesRead, 'run')} read`),
+    ['rows by', '-', `${axisOf(manifests, byReceiptTime)}, with ${counted(queries, 'query', 'queries')}`],
+  ];
+}
+
+/** Names the time by which the runs select rows. */
+function axisOf(runs: number, byReceiptTime: number): string {
+  if (byReceiptTime === 0) return 'message time';
+  if (byReceiptTime === runs) return 'receipt time';
+  const others = runs - byReceiptTime;
+  return `receipt time in ${renderCount(byReceiptTime, 'run')}, message time in ${renderCount(others, 'run')}: where they meet, a row can be missing or in two runs`;
+}
+
+const problemTexts: { readonly [K in RunProblemKind]: string } = {
+  damagedRecord: 'is damaged',
+  misnamedRecord: 'contradicts its name',
+  missingManifest: 'is missing',
+  changedManifest: 'is not the recorded manifest',
+  contradictoryManifest: 'contradicts its record',
+  incomplete: 'marks a part of the time as incomplete',
+  differentFiles: 'differs from the files',
+};
+
+function renderProblem({ kind, where, message, verification }: RunProblem, { root }: ScheduleResult): string {
+  const explanation = message === '' ? '' : `: ${message}`;
+  const differences = verification ? `: ${renderCount(verification.differences.length, 'difference')}` : '';
+  const command =
+    kind === 'differentFiles' || kind === 'incomplete' ? `; to see them: logfleet verify ${root}/${where}` : '';
+  return `${where} ${problemTexts[kind]}${explanation}${differences}${command}`;
+}
+
+function verdictOf({ verification, manifestsOnly }: ScheduleResult): string {
+  const { runs, rows, bytes, gaps, overlaps, problems } = verification;
+  const what = `${renderCount(runs, 'run')} with ${renderCount(rows, 'row')} and ${renderBytes(bytes)}`;
+  if (isProven(verification)) {
+    const files = manifestsOnly ? ' The files of the runs were not read.' : '';
+    return `Proven: ${what} cover ${span(verification)} without gap and overlap.${files}`;
+  }
+  const counts = [
+    renderCount(gaps.length, 'gap'),
+    renderCount(overlaps.length, 'overlap'),
+    renderCount(problems.length, 'problem'),
+  ];
+  return `Not proven: ${counts.join(', ')}.`;
+}
+
+function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
+  return [
+    ...(gaps.length > 0
+      ? [
+          'Remedy for a gap: restore the record, or export the failed run again with logfleet retry. To prove another range: --from and --to.',
+        ]
+      : []),
+    ...(overlaps.length > 0
+      ? ['Remedy for an overlap: remove the record and the folder of the run that is too much.']
+      : []),
+  ];
+}
+
+function span({ fromMs, toMs }: TimeSpan): string {
+  return `${renderMoment(fromMs)} to ${renderMoment(toMs)}`;
+}
+
+/** Returns the result as a document for programs. */
+export function scheduleDocument({ url, root, manifestsOnly, verification }: ScheduleResult): object {
+  const { gaps, overlaps, problems, runs, rows, bytes, manifests, filesRead, queries, byReceiptTime } = verification;
+  const times = ({ fromMs, toMs }: TimeSpan) => ({ from: renderMoment(fromMs), to: renderMoment(toMs) });
+  return {
+    schedule: url,
+    proven: isProven(verification),
+    ...times(verification),
+    ...{ runs, rows, bytes },
+    gaps: gaps.map(times),
+    overlaps: overlaps.map((overlap) => ({ ...times(overlap), runs: overlap.runs })),
+    ...{ manifests, manifestsOnly, filesRead, queries, byReceiptTime },
+    problems: problems.map(({ kind, where, message, verification: own }) => {
+      const files = own && { verification: verificationDocument(`${root}/${where}`, own) };
+      return { kind, where, ...(message === '' ? {} : { message }), ...files };
+    }),
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * `logfleet verify --schedule FOLDER`: proves from the files of a schedule that its runs cover a time range without gap and overlap. It
+ * writes nothing, and needs neither a cluster nor the log service.
+ */
+
+import { renderExplanation } from '../../api/finding.ts';
+import { readTimeRange, type TimeRange } from '../../api/time-range.ts';
+import { unlessAborted } from '../../base/aborted.ts';
+import { systemClock } from '../../base/clock.ts';
+import { systemRandom } from '../../base/random.ts';
+import { openDestination } from '../../destination/open-destination.ts';
+import { ScheduleLayout } from '../../destination/schedule-records.ts';
+import { Writer } from '../../destination/writer.ts';
+import { type ScheduleVerification, verifySchedule } from '../../schedule/schedule-verification.ts';
+import { type CommandContext, exitStatus } from '../context.ts';
+import { momentText } from '../export/export-manifest.ts';
+import type { VerifyOptions } from '../options.ts';
+import { UsageError } from '../usage-error.ts';
+import { placeOfSchedule } from './manifest-place.ts';
+import { progressView } from './progress-view.ts';
+import { isProven, renderScheduleVerification, scheduleDocument } from './schedule-verification-view.ts';
+
+/** Runs `logfleet verify --schedule`. Resolves to exit status 1 if the runs are not proven to cover the range. */
+export async function verifyScheduleCommand(
+  text: string,
+  options: VerifyOptions,
+  context: CommandContext,
+): Promise<number> {
+  const { stdout, stderr, env, signal } = context;
+  const range = rangeOf(options, systemClock.now());
+  const { settings, schedule } = placeOfSchedule(text, options, context);
+  const layout = ScheduleLayout.of(schedule);
+  const ports = { clock: systemClock, writer: await Writer.ours(systemRandom), environment: env };
+  const destination = await openDestination(settings, ports);
+  const progress = progressView(stderr, systemClock);
+  const manifestsOnly = options.manifestsOnly === true;
+  let verification: ScheduleVerification | undefined;
+  try {
+    const onProgress = (runs: number, totalRuns: number) =>
+      progress.show(runs / totalRuns, `${runs} of ${totalRuns} runs verified`);
+    const verifying = verifySchedule(destination, layout, { ...range, schedule, manifestsOnly, onProgress, signal });
+    verification = await unlessAborted(signal, verifying);
+  } finally {
+    progress.end();
+    await destination.close();
+  }
+  if (!verification) throw new UsageError(`${text} has no records of runs: name the folder of a schedule`);
+  const result = { url: `${destination.url}/${schedule}`, root: destination.url, manifestsOnly, verification };
+  if (options.output === 'json') stdout.write(`${JSON.stringify(scheduleDocument(result), undefined, 2)}\n`);
+  else {
+    const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
+    const lines = renderScheduleVerification(result, { width, colour: stdout.colour });
+    stdout.write(lines.map((line) => `${line}\n`).join(''));
+  }
+  return isProven(verification) ? exitStatus.ok : exitStatus.failed;
+}
+
+/** Reads `--from` and `--to`. Local times are in UTC. */
+function rangeOf({ from, to }: VerifyOptions, nowMs: number): Partial<TimeRange> {
+  const [earliest, latest] = ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'];
+  const range = readTimeRange({
+    from: momentText(from ?? earliest, nowMs),
+    to: momentText(to ?? latest, nowMs),
+    timeZone: 'UTC',
+  });
+  if ('problem' in range) throw new UsageError(`--${range.member}: ${renderExplanation(range)}`);
+  return { ...(from === undefined ? {} : { fromMs: range.fromMs }), ...(to === undefined ? {} : { toMs: range.toMs }) };
+}

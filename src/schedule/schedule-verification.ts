@@ -1,0 +1,269 @@
+/**
+ * Proves from the files of a schedule alone that its runs cover a time range without gap and without overlap. It reads the records of the
+ * complete runs, the manifest of each run, and optionally all files of the runs. Problems are returned as data, and a command renders them.
+ *
+ * Only a record that is readable and agrees with its name covers time, so a damaged record also appears as a gap.
+ */
+import { LogfleetError } from '../base/errors.ts';
+import { inParallel } from '../base/parallel.ts';
+import { type Destination, largestManifestBytes } from '../destination/destination.ts';
+import { ExportLayout } from '../destination/export-layout.ts';
+import { type Manifest, manifestKind, manifestSha256 } from '../destination/manifest.ts';
+import { contradictionsIn } from '../destination/manifest-check.ts';
+import {
+  listRecordedRuns,
+  type RunRecord,
+  readRunRecord,
+  readStart,
+  type ScheduleLayout,
+} from '../destination/schedule-records.ts';
+import { type Verification, verifyExport } from '../destination/verify.ts';
+import { readRunTimes, runName } from './run-name.ts';
+import { type TimeSpan, union, without } from './time-spans.ts';
+
+export type RunProblemKind =
+  /** The record has another form, or its name is not the time of a run. */
+  | 'damagedRecord'
+  /** The record contains another time or another run than its name says. */
+  | 'misnamedRecord'
+  | 'missingManifest'
+  /** The manifest has another SHA-256 than the record. */
+  | 'changedManifest'
+  /** The manifest has another time range, fingerprint or size than the record, is unreadable, or contradicts itself. */
+  | 'contradictoryManifest'
+  /** The manifest marks a part of the run's time as incomplete. */
+  | 'incomplete'
+  /** The files of the run differ from its manifest. */
+  | 'differentFiles';
+
+export interface RunProblem {
+  readonly kind: RunProblemKind;
+  /** Name of the record or manifest, relative to the root of the destination. */
+  readonly where: string;
+  /** Explanation for people; empty if the kind says everything. */
+  readonly message: string;
+  /** Result of the verification of the run's files; present only for `differentFiles`. */
+  readonly verification?: Verification;
+}
+
+/** Time that two runs cover. */
+export interface Overlap extends TimeSpan {
+  readonly runs: readonly [string, string];
+}
+
+export interface ScheduleVerification extends TimeSpan {
+  /** Number of readable records in the range. */
+  readonly runs: number;
+  readonly rows: number;
+  /** Total size in bytes of the files of these runs, as their records say. */
+  readonly bytes: number;
+  readonly gaps: readonly TimeSpan[];
+  readonly overlaps: readonly Overlap[];
+  readonly problems: readonly RunProblem[];
+  /** Number of manifests that agree with their records. */
+  readonly manifests: number;
+  /** Number of runs whose files were read. */
+  readonly filesRead: number;
+  /** Number of different queries of the runs. */
+  readonly queries: number;
+  /** Number of runs whose time range is receipt time. All other runs select rows by message time. */
+  readonly byReceiptTime: number;
+}
+
+export interface ScheduleVerificationOptions {
+  /** Name of the schedule. */
+  readonly schedule: string;
+  /** Start of the range to prove in ms. By default the stored start of the schedule, else the start of the first run. */
+  readonly fromMs?: number | undefined;
+  /** End of the range to prove in ms. By default the end of the last run. */
+  readonly toMs?: number | undefined;
+  /** True if the data files of the runs are not read. */
+  readonly manifestsOnly: boolean;
+  /** Called after each verified run. */
+  readonly onProgress: (runs: number, totalRuns: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Maximum number of records and manifests that are read at once. */
+const readsAtOnce = 8;
+
+/**
+ * Verifies a schedule. Returns undefined if the destination has no record of the schedule. Throws `destination.damaged` if the stored start
+ * of the schedule is damaged.
+ */
+export async function verifySchedule(
+  destination: Destination,
+  layout: ScheduleLayout,
+  options: ScheduleVerificationOptions,
+): Promise<ScheduleVerification | undefined> {
+  const { schedule, manifestsOnly, onProgress, signal } = options;
+  const problems: RunProblem[] = [];
+  const named = await listNames(destination, layout, problems);
+  if (named.size === 0 && problems.length === 0) return undefined;
+  const wanted = (span: TimeSpan) =>
+    span.toMs > (options.fromMs ?? Number.NEGATIVE_INFINITY) &&
+    span.fromMs < (options.toMs ?? Number.POSITIVE_INFINITY);
+  const records: RunRecord[] = [];
+  const inRange = [...named].filter(([, span]) => wanted(span));
+  await inParallel(inRange, atOnce, async ([times, span]) => {
+    signal.throwIfAborted();
+    const where = layout.run(times);
+    const record = await unlessDamaged(readRunRecord(destination, layout, times), (message) =>
+      problems.push({ kind: 'damagedRecord', where, message }),
+    );
+    if (!record) return;
+    const problem = contradictionToName(record, span, schedule);
+    if (problem !== undefined) problems.push({ kind: 'misnamedRecord', where, message: problem });
+    else records.push(record);
+  });
+  records.sort((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs);
+  const range = await rangeOf(destination, layout, records, options);
+  const manifests: Manifest[] = [];
+  const matching: RunRecord[] = [];
+  let done = 0;
+  await inParallel(records, atOnce, async (record) => {
+    signal.throwIfAborted();
+    const found = await checkedManifest(destination, record);
+    if ('kind' in found) problems.push(found);
+    else {
+      manifests.push(found);
+      matching.push(record);
+      if (!found.complete) problems.push({ kind: 'incomplete', where: layoutOf(record).manifest, message: '' });
+    }
+    if (manifestsOnly) onProgress(++done, records.length);
+  });
+  const read = manifestsOnly ? [] : matching.toSorted((a, b) => a.fromMs - b.fromMs);
+  for (const record of read) {
+    signal.throwIfAborted();
+    const where = layoutOf(record).manifest;
+    const verification = await unlessDamaged(verifyExport(destination, layoutOf(record)), (message) =>
+      problems.push({ kind: 'differentFiles', where, message }),
+    );
+    const isDifferent = verification !== undefined && verification.differences.length > 0;
+    if (isDifferent) problems.push({ kind: 'differentFiles', where, message: '', verification });
+    onProgress(++done, read.length);
+  }
+  const sum = (figure: 'rows' | 'bytes') => records.reduce((total, record) => total + record[figure], 0);
+  return {
+    ...range,
+    runs: records.length,
+    rows: sum('rows'),
+    bytes: sum('bytes'),
+    gaps: without(range, union(records)),
+    overlaps: overlapsOf(records),
+    problems: problems.sort((a, b) => (a.where < b.where ? -1 : 1)),
+    manifests: manifests.length,
+    filesRead: read.length,
+    queries: new Set(manifests.map(({ export: { query } }) => query)).size,
+    byReceiptTime: manifests.filter(({ export: { byReceiptTime } }) => byReceiptTime).length,
+  };
+}
+
+function atOnce(): number {
+  return readsAtOnce;
+}
+
+/** Lists the records with the times in their names. A name that is not the time of a run is a problem. */
+async function listNames(
+  destination: Destination,
+  layout: ScheduleLayout,
+  problems: RunProblem[],
+): Promise<ReadonlyMap<string, TimeSpan>> {
+  const named = new Map<string, TimeSpan>();
+  for await (const times of listRecordedRuns(destination, layout)) {
+    const span = readRunTimes(times);
+    if (span) named.set(times, span);
+    else
+      problems.push({ kind: 'damagedRecord', where: layout.run(times), message: 'its name is not the time of a run' });
+  }
+  return named;
+}
+
+/** Waits for a stored object. Reports one that is damaged, and then returns undefined. */
+async function unlessDamaged<T>(reading: Promise<T>, onDamage: (message: string) => void): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    onDamage(error.message);
+    return undefined;
+  }
+}
+
+/** Returns whether an error means that a stored object is wrong, and not that the destination does not work. */
+function isDamage(error: unknown): error is LogfleetError {
+  return error instanceof LogfleetError && error.code === 'destination.damaged';
+}
+
+/** Returns how a record contradicts the time in its name; undefined if it does not. */
+function contradictionToName(record: RunRecord, span: TimeSpan, schedule: string): string | undefined {
+  const { fromMs, toMs, run } = record;
+  if (fromMs !== span.fromMs || toMs !== span.toMs) return `it has the time ${text(fromMs)} to ${text(toMs)}`;
+  return run === runName(schedule, span) ? undefined : `it belongs to run ${run}`;
+}
+
+async function rangeOf(
+  destination: Destination,
+  layout: ScheduleLayout,
+  records: readonly RunRecord[],
+  { fromMs, toMs }: ScheduleVerificationOptions,
+): Promise<TimeSpan> {
+  const startMs = await readStart(destination, layout);
+  const firstMs = records[0]?.fromMs ?? startMs ?? toMs ?? fromMs ?? 0;
+  const start = fromMs ?? Math.min(firstMs, startMs ?? firstMs);
+  return { fromMs: start, toMs: toMs ?? records.reduce((latestMs, record) => Math.max(latestMs, record.toMs), start) };
+}
+
+function layoutOf({ run, fingerprint }: RunRecord): ExportLayout {
+  return ExportLayout.of(run, fingerprint);
+}
+
+/** Reads the manifest of a run, and returns it if it agrees with the record of the run. */
+async function checkedManifest(destination: Destination, record: RunRecord): Promise<Manifest | RunProblem> {
+  const { manifest: where } = layoutOf(record);
+  try {
+    const content = await destination.read(where, largestManifestBytes);
+    if (!content) return { kind: 'missingManifest', where, message: '' };
+    const sha256 = manifestSha256(content);
+    if (sha256 !== record.manifestSha256) {
+      return { kind: 'changedManifest', where, message: `its SHA-256 is ${sha256}, not ${record.manifestSha256}` };
+    }
+    const manifest = manifestKind.decode(where, content);
+    const problem = contradictionToRecord(manifest, record);
+    return problem === undefined ? manifest : { kind: 'contradictoryManifest', where, message: problem };
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return { kind: 'contradictoryManifest', where, message: error.message };
+  }
+}
+
+/** Returns how a manifest contradicts the record of its run, or itself. Returns undefined if it contradicts neither. */
+function contradictionToRecord(manifest: Manifest, record: RunRecord): string | undefined {
+  const { fingerprint, complete, totals, export: identity } = manifest;
+  const found = { fromMs: identity.fromMs, toMs: identity.toMs, fingerprint, complete };
+  const figures = { ...found, rows: totals.rows, bytes: totals.bytes };
+  for (const [name, value] of Object.entries(figures)) {
+    const expected = record[name as keyof typeof figures];
+    if (value !== expected) return `its ${name} is ${value}, but its record has ${expected}`;
+  }
+  const [first] = contradictionsIn(manifest);
+  return first && `it contradicts itself (${first.kind}, ${first.where})`;
+}
+
+/** Returns the time that more than one record covers. `records` are in ascending order of their starts. */
+function overlapsOf(records: readonly RunRecord[]): readonly Overlap[] {
+  const overlaps: Overlap[] = [];
+  let longest: RunRecord | undefined;
+  for (const record of records) {
+    if (longest && record.fromMs < longest.toMs) {
+      const toMs = Math.min(record.toMs, longest.toMs);
+      overlaps.push({ fromMs: record.fromMs, toMs, runs: [longest.run, record.run] });
+    }
+    if (!longest || record.toMs > longest.toMs) longest = record;
+  }
+  return overlaps;
+}
+
+function text(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
