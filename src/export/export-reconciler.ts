@@ -23,7 +23,7 @@ import { type ExportPlaces, type ExportSettings, exportSettings } from './export
 import { JobRuntime } from './jobs/job-runtime.ts';
 import { JobShares } from './jobs/job-shares.ts';
 import { QuirksOfServices } from './search/service-quirks.ts';
-import { ExportMetrics } from './status/export-metrics.ts';
+import { type ExportMetrics, exportMetrics } from './status/export-metrics.ts';
 import { type ExportWording, resourceWording } from './status/export-wording.ts';
 
 export interface ExportReconcilerOptions {
@@ -67,7 +67,7 @@ export class ExportReconciler implements Reconciler {
   constructor(options: ExportReconcilerOptions) {
     this.#options = options;
     this.#settings = { ...exportSettings, ...options.settings };
-    this.#metrics = new ExportMetrics(options.metrics);
+    this.#metrics = exportMetrics(options.metrics);
     const { host, enqueue, shares } = options;
     const { workerJobs: store } = host;
     const enqueueJobs = (exportUid?: string) => {

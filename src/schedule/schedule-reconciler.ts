@@ -4,6 +4,7 @@ import type { SearchExportSchedule } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
 import { type Reconciler, type Result, requeue } from '../controller/reconciler.ts';
 import type { Destination } from '../destination/destination.ts';
 import { type DestinationSettings, openDestination } from '../destination/open-destination.ts';
@@ -12,6 +13,7 @@ import { DestinationChoice } from '../export/chosen-destination.ts';
 import { type ExportPlaces, exportSettings } from '../export/export-settings.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { RunIndex } from './run-index.ts';
+import { type ScheduleMetrics, scheduleMetrics } from './schedule-metrics.ts';
 import { ScheduleRuntime } from './schedule-runtime.ts';
 import { TickCalendars } from './tick-calendar.ts';
 
@@ -22,6 +24,7 @@ export interface ScheduleReconcilerOptions {
   /** Identity of this process, which its uploads contain. */
   readonly writer: () => Promise<Writer>;
   readonly log: Logger;
+  readonly metrics: Metrics;
   readonly places: ExportPlaces;
   /** Opens a destination; the real one by default. */
   readonly openDestination?: ((settings: DestinationSettings) => Promise<Destination>) | undefined;
@@ -37,17 +40,22 @@ export class ScheduleReconciler implements Reconciler {
   readonly #index: RunIndex;
   readonly #runtimes = new Map<string, ScheduleRuntime>();
   readonly #calendars = new TickCalendars();
-  readonly #unsubscribe: () => void;
+  readonly #metrics: ScheduleMetrics;
+  readonly #unsubscribe: readonly (() => void)[];
   #term = 0;
   #isDraining = false;
 
   constructor(options: ScheduleReconcilerOptions) {
-    const { host, enqueue } = options;
+    const { host, enqueue, metrics } = options;
     this.#options = options;
+    this.#metrics = scheduleMetrics(metrics);
     this.#index = new RunIndex(host.resources('SearchExport'), enqueue);
-    this.#unsubscribe = host.subscribeSettings(() => {
-      for (const { metadata } of host.resources('SearchExportSchedule').list()) enqueue(metadata);
-    });
+    this.#unsubscribe = [
+      host.subscribeSettings(() => {
+        for (const { metadata } of host.resources('SearchExportSchedule').list()) enqueue(metadata);
+      }),
+      host.leadership.subscribe(() => this.#followLeadership()),
+    ];
   }
 
   async reconcile(key: ResourceKey): Promise<Result> {
@@ -57,13 +65,19 @@ export class ScheduleReconciler implements Reconciler {
     const resource = host.resources('SearchExportSchedule').get(key);
     const id = keyText(key);
     if (resource?.metadata.uid !== this.#runtimes.get(id)?.uid) this.#runtimes.delete(id);
+    if (!resource) this.#metrics.forget(key);
     if (!resource || resource.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
     // Without the list of runs, a run could be created twice.
     if (!host.resources('SearchExport').synced()) return requeue(listDelayMs, false);
     const writer = await this.#options.writer();
     const runtime = this.#runtimes.get(id) ?? this.#begin(resource, writer);
     this.#runtimes.set(id, runtime);
-    return runtime.reconcile(resource);
+    try {
+      return await runtime.reconcile(resource);
+    } finally {
+      const newest = host.resources('SearchExportSchedule').get(key);
+      if (newest && host.leadership.isLeader()) this.#metrics.measure(newest);
+    }
   }
 
   /** Follows a change of a run that this process has written. */
@@ -82,7 +96,7 @@ export class ScheduleReconciler implements Reconciler {
   }
 
   async close(): Promise<void> {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#index.close();
   }
 
@@ -105,11 +119,12 @@ export class ScheduleReconciler implements Reconciler {
     });
   }
 
-  /** Drops all runtimes in a new term, since another leader may have created runs and records meanwhile. */
+  /** Drops all runtimes when the term of leadership changes, since another leader may have created runs and records meanwhile. */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
-    if (leadership.term() === this.#term) return;
+    if (leadership.isLeader() && leadership.term() === this.#term) return;
     this.#term = leadership.term();
+    this.#metrics.clear();
     this.#runtimes.clear();
   }
 }

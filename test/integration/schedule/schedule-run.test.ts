@@ -1,6 +1,8 @@
 /** Tests schedules of exports with the whole operator: runs, backfill, gaps, restarts and lost state (S1 to S6). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
+import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
+import { recordTold } from '../../support/told.ts';
 import { dayMs, every, hourMs, minuteMs, ScheduleWorld, schedulesPath, startMs, textsIn } from './schedule-world.ts';
 
 const messages = every(7 * minuteMs, startMs - 3 * dayMs, startMs + 3 * dayMs);
@@ -165,6 +167,47 @@ describe('a schedule', () => {
     expect(world.world.api.requests.filter(({ method }) => method !== 'GET' && method !== 'WATCH')).toHaveLength(
       before,
     );
+  });
+
+  test('has metrics of its covered time, gaps and runs until it is deleted', async () => {
+    const metrics = new PrometheusMetrics();
+    const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
+    world.add({}, { limits: { maxMessages: 1 } });
+    world.world.start({ metrics });
+    expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
+    await world.world.clock.advance(minuteMs);
+    const lines = async () =>
+      (await metrics.render()).split('\n').filter((line) => line.startsWith('logfleet_schedule'));
+    const labels = 'namespace="logging",schedule="hourly"';
+    expect(await lines()).toEqual([
+      `logfleet_schedule_covered_timestamp_seconds{${labels}} ${startMs / 1_000}`,
+      `logfleet_schedule_gaps{${labels}} 1`,
+      `logfleet_schedule_pending_runs{${labels}} 0`,
+      `logfleet_schedule_active_runs{${labels}} 0`,
+      `logfleet_schedules{state="Stalled",reason="${reasons.runsFailed}"} 1`,
+      `logfleet_schedule_state{${labels},state="Stalled",reason="${reasons.runsFailed}"} 1`,
+    ]);
+    world.world.api.remove(`${schedulesPath}/hourly`);
+    await world.world.clock.advance(minuteMs);
+    expect(await lines()).toEqual([]);
+  });
+
+  test('reports a failed run and its recovery as Events', async () => {
+    const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
+    world.add({}, { limits: { maxMessages: 1 } });
+    const { events } = recordTold(world.world.api, 'hourly');
+    world.start();
+    expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
+    // Within ten minutes, a message that is repeated is no new Event.
+    await world.world.clock.advance(11 * minuteMs);
+    world.patch({ spec: { template: { spec: { limits: { maxMessages: null } } } } });
+    world.retry();
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate, hourMs)).toBe(true);
+    await world.world.clock.advance(minuteMs);
+    const verdicts = events.map(({ type, reason }) => `${type}/${reason}`);
+    const failed = verdicts.indexOf(`Warning/${reasons.runsFailed}`);
+    expect(failed).toBeGreaterThan(0);
+    expect(verdicts.slice(failed + 1)).toEqual([`Normal/${reasons.upToDate}`]);
   });
 
   const late = messages.map((message, index) => ({ ...message, received: message.at + (index % 10) * 13 * minuteMs }));

@@ -1,0 +1,61 @@
+/** Metrics of a kind that derive from the statuses of its resources: states with reasons for alerts, and numbers of the kind (C3). */
+import type { Condition } from '../api/conditions.ts';
+import type { Gauge, Metrics } from '../base/metrics.ts';
+import type { ResourceKey } from '../host/host.ts';
+import { StateSeries } from './state-series.ts';
+
+interface MeasuredStatus {
+  readonly conditions?: readonly Condition[];
+}
+
+/** Name, description and value of a metric. The metric has no series for a resource whose value is undefined. */
+export type StatusFigure<S> = readonly [name: string, help: string, read: (status: S) => number | undefined];
+
+interface StatusMetricsOptions<S> {
+  readonly metrics: Metrics;
+  /** Kind of the resources, such as `export`: the label with the name of a resource, and a part of metric names. */
+  readonly kind: string;
+  readonly plural: string;
+  readonly figures: readonly StatusFigure<S>[];
+}
+
+export class StatusMetrics<S extends MeasuredStatus> {
+  readonly #kind: string;
+  readonly #gauges: readonly { readonly gauge: Gauge; readonly read: (status: S) => number | undefined }[];
+  readonly #states: StateSeries;
+
+  constructor({ metrics, kind, plural, figures }: StatusMetricsOptions<S>) {
+    this.#kind = kind;
+    const labelNames = ['namespace', kind];
+    this.#gauges = figures.map(([name, help, read]) => ({ gauge: metrics.gauge(name, help, labelNames), read }));
+    this.#states = new StateSeries({ metrics, kind, plural, onHidden: (key) => this.#hide(key) });
+  }
+
+  /** Updates the metrics of a resource. Does nothing if the resource has no status yet. */
+  measure({ metadata, status }: { readonly metadata: ResourceKey; readonly status?: S | undefined }): void {
+    const { namespace, name } = metadata;
+    if (!status || !this.#states.measure({ namespace, name }, status.conditions)) return;
+    for (const { gauge, read } of this.#gauges) {
+      const value = read(status);
+      if (value !== undefined) gauge.set(this.#labelsOf(metadata), value);
+    }
+  }
+
+  /** Removes all series when another process leads. The same series from two processes would cause two alerts. */
+  clear(): void {
+    this.#states.clear();
+  }
+
+  /** Removes the series of a deleted resource. */
+  forget(key: ResourceKey): void {
+    this.#states.forget(key);
+  }
+
+  #hide(key: ResourceKey): void {
+    for (const { gauge } of this.#gauges) gauge.remove(this.#labelsOf(key));
+  }
+
+  #labelsOf({ namespace, name }: ResourceKey) {
+    return { namespace, [this.#kind]: name };
+  }
+}

@@ -1,0 +1,25 @@
+/** Metrics of schedules, derived from their statuses: states with reasons for alerts, covered time, gaps and runs (C3). */
+import type { SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { type StatusFigure, StatusMetrics } from '../controller/status-metrics.ts';
+
+export type ScheduleMetrics = StatusMetrics<SearchExportScheduleStatus>;
+
+const figures: readonly StatusFigure<SearchExportScheduleStatus>[] = [
+  [
+    'logfleet_schedule_covered_timestamp_seconds',
+    'Time up to which a schedule has exported everything since its start, in seconds since 1970.',
+    ({ coveredUntil }) => (coveredUntil === undefined ? undefined : Date.parse(coveredUntil) / 1_000),
+  ],
+  ['logfleet_schedule_gaps', 'Runs of a schedule that failed and were not exported again.', ({ gaps }) => gaps?.length],
+  [
+    'logfleet_schedule_pending_runs',
+    'Runs of a schedule that are due and do not exist yet, counted up to 1000.',
+    ({ pendingRuns }) => pendingRuns,
+  ],
+  ['logfleet_schedule_active_runs', 'Runs of a schedule that have not ended.', ({ summary }) => summary?.active],
+];
+
+export function scheduleMetrics(metrics: Metrics): ScheduleMetrics {
+  return new StatusMetrics({ metrics, kind: 'schedule', plural: 'schedules', figures });
+}
