@@ -1,7 +1,7 @@
 /** Decides the health of a schedule for its conditions. The checks are ordered by precedence: the first one that applies decides. */
 import { reasons } from '../api/conditions.ts';
 import type { LogfleetError } from '../base/errors.ts';
-import { counted } from '../base/number-text.ts';
+import { counted, wordFor } from '../base/number-text.ts';
 import type { Health } from '../controller/health.ts';
 import { isoTime } from '../controller/status-text.ts';
 import { mostCounted, mostGaps, type Run, type ScheduleDecision } from './schedule-decision.ts';
@@ -27,7 +27,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   if (problem) return healthOfProblem(problem);
   if (!decision)
     return { ...atWork, reason: reasons.progressing, message: 'The destination is read for the first time.' };
-  const { gaps, taken, pending, active, coveredUntilMs, lastTickMs, nextDueMs } = decision;
+  const { gaps, taken, pending, active, create, coveredUntilMs, lastTickMs, nextDueMs } = decision;
   const covered = `Everything until ${isoTime(coveredUntilMs)} is exported.`;
   if (pausedBy !== undefined) {
     const message = `${covered} Paused by ${pausedBy}: no run is created. To resume: logfleet resume ${target}`;
@@ -51,15 +51,19 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     const message = `Run ${name} cannot be created, since another SearchExport has this name. Delete it, or recreate the schedule with another name.`;
     return { ...stalled, reason: reasons.runNameTaken, message };
   }
-  const isOlder = ({ span, state }: Run) => state === 'Active' && span.toMs < (lastTickMs ?? 0);
-  if (pending > 0 || runs.some(isOlder)) {
-    const count = pending === mostCounted ? `at least ${pending}` : `${pending}`;
-    const message = `${covered} Later time is not exported completely: ${counted(active, 'run')} ${active === 1 ? 'is' : 'are'} active, and ${count} will follow.`;
+  // The runs to create exist when the status is read. Otherwise the schedule would not be ready for a moment at each tick.
+  const atOnce = active + create.length;
+  const later = pending - create.length;
+  const underWay = [...create, ...runs.filter(({ state }) => state === 'Active').map(({ span }) => span)];
+  const activeText = `${counted(atOnce, 'run')} ${wordFor(atOnce, 'is', 'are')} active`;
+  if (later > 0 || underWay.some(({ toMs }) => toMs < (lastTickMs ?? 0))) {
+    const count = pending === mostCounted ? `at least ${later}` : `${later}`;
+    const message = `${covered} Later time is not exported completely: ${activeText}, and ${count} will follow.`;
     return { ...atWork, reason: reasons.backfilling, message };
   }
-  const isActive = active === 0 ? '' : ` ${counted(active, 'run')} ${active === 1 ? 'is' : 'are'} active.`;
+  const isActive = atOnce === 0 ? '' : ` ${activeText}.`;
   if (nextDueMs === undefined) {
-    const isOver = active === 0;
+    const isOver = atOnce === 0;
     const reason = isOver ? reasons.scheduleEnded : reasons.upToDate;
     return { ...quiet, ready: 'True', reason, message: `${covered}${isActive} The schedule has ended.` };
   }

@@ -16,8 +16,8 @@ import { type DigestVerdict, readVerdicts, settleVerdict } from '../../destinati
 import {
   type Manifest,
   manifestKind,
-  manifestSha256,
   manifestOf,
+  manifestSha256,
   readManifest,
   removeStrays,
   writeManifest,
