@@ -161,7 +161,7 @@ export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerato
   const decoder = new StringDecoder('utf8');
   let rest = '';
   for await (const chunk of body) {
-    rest += decoder.write(Buffer.from(chunk));
+    rest += decoder.write(chunk);
     let start = 0;
     for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n', start)) {
       if (end > start) yield JSON.parse(rest.slice(start, end));

@@ -123,11 +123,15 @@ export class KubernetesHost implements Host {
 
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
     const { cache, reflectors } = this.#follow(kind);
-    const place = { client: this.#client, cache, decode: (value: unknown) => this.#decode(kind, value) };
-    const written = this.#writes.run(() => writeStatus(place, kind, this.#entries.show(resource)));
+    const { metadata } = resource;
+    const written = this.#writes.run(() =>
+      cache.write(metadata, async () => {
+        const shown = await writeStatus(this.#client, this.#entries.show(resource));
+        return this.#entries.hide(shown, cache.get(metadata));
+      }),
+    );
     written.catch((error) => {
-      if (hasCode(error, 'host.conflict'))
-        for (const reflector of reflectors) reflector.checkVersion(resource.metadata);
+      if (hasCode(error, 'host.conflict')) for (const reflector of reflectors) reflector.checkVersion(metadata);
     });
     return written;
   }

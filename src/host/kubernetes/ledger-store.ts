@@ -19,7 +19,7 @@ import { assertShard, type Leadership, type LedgerShard, type LedgerStore, type 
 import type { ApiClient, KubeObject } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
 import { ledgerPath } from './api-paths.ts';
-import { fieldManager } from './status-writer.ts';
+import { fieldManager, metadataOnly } from './status-writer.ts';
 
 /**
  * Maximum length of the owner's name in the name of a Ledger resource. Kubernetes allows 253 characters; the suffix has
@@ -27,11 +27,6 @@ import { fieldManager } from './status-writer.ts';
  */
 const maxOwnerNameLength = 190;
 const maxSummaryLength = 200;
-/**
- * Accepted media type that makes the API server answer a write with the metadata only, without the content of the
- * Ledger.
- */
-const accept = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
@@ -94,7 +89,7 @@ export class KubernetesLedgerStore implements LedgerStore {
       expected === undefined
         ? ({ method: 'POST', path: ledgerPath(namespace) } as const)
         : ({ method: 'PUT', path: ledgerPath(namespace, name) } as const);
-    const call = { ...target, query: { fieldManager }, body, accept };
+    const call = { ...target, query: { fieldManager }, body, accept: metadataOnly };
     try {
       const { metadata } = await crossing('ledger.write', () => this.#options.client.callForObject(call));
       return metadata.resourceVersion;

@@ -121,30 +121,31 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     this.#unfilled.delete(scope);
   }
 
-  /** Runs a write of one resource. The function `send` calls `adopt` with the answer. */
-  async write<T>(key: ResourceKey, send: () => Promise<T>): Promise<T> {
-    const entry = this.#entries.get(keyText(key));
+  /**
+   * Runs a write of the resource with this metadata, and stores the written resource that `send` returns. If the cache
+   * then contains a newer version, that version stays.
+   */
+  async write(basedOn: R['metadata'], send: () => Promise<R>): Promise<R> {
+    const entry = this.#entries.get(keyText(basedOn));
     if (!entry) return send();
     entry.writes++;
     try {
-      return await send();
+      const written = await send();
+      this.#adopt(entry, written, basedOn);
+      return written;
     } finally {
       entry.writes--;
       if (entry.writes === 0) this.#reportDelayed(entry);
     }
   }
 
-  /**
-   * Stores the resource that the server returned for our own write. `basedOn` is the version that the write replaced.
-   * If the cache contains a newer version, that version stays.
-   */
-  adopt(written: R, basedOn: string): void {
-    const entry = this.#entries.get(keyText(written.metadata));
-    if (entry?.resource.metadata.uid !== written.metadata.uid) return;
+  #adopt(entry: Entry<R>, written: R, basedOn: R['metadata']): void {
+    const { uid, resourceVersion } = basedOn;
+    if (entry.resource.metadata.uid !== uid) return;
     entry.unreported?.delete(written.metadata.resourceVersion);
-    if (entry.resource.metadata.resourceVersion !== basedOn) return;
-    if (written.metadata.resourceVersion === basedOn) return;
-    entry.superseded.push(basedOn);
+    if (entry.resource.metadata.resourceVersion !== resourceVersion) return;
+    if (written.metadata.resourceVersion === resourceVersion) return;
+    entry.superseded.push(resourceVersion);
     if (entry.superseded.length > maxSuperseded) entry.superseded.shift();
     entry.resource = written;
   }

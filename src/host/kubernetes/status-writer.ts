@@ -3,60 +3,37 @@
  * version that was read.
  *
  * Invariant: a status that another writer changed in the meantime is not overwritten. The write fails with
- * `host.conflict`, and the next reconcile decides again. The server ignores the spec in these writes.
+ * `host.conflict`, and the next reconcile decides again.
  */
 import { reasons } from '../../api/conditions.ts';
-import { type AnyResource, apiGroup, apiVersionName, type KindName, type ResourceOf } from '../../api/kinds.ts';
+import { type AnyResource, apiGroup, apiVersionName, type KindName } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
 import { failure } from '../../base/errors.ts';
 import type { Creation, NewResource } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
-import { errorOfSilence, hasCode } from './api-error.ts';
+import { hasCode } from './api-error.ts';
 import { resourcePath } from './api-paths.ts';
-import type { ResourceCache } from './resource-cache.ts';
 import { decodeResource } from './resource-decoding.ts';
 
 /** Field manager of all writes by logfleet, shown in managed fields. */
 export const fieldManager = 'logfleet';
 
-/** Client, cache and decoder that status writes of one kind of resource need. */
-interface StatusPlace<K extends KindName> {
-  readonly client: ApiClient;
-  readonly cache: ResourceCache<ResourceOf<K>>;
-  readonly decode: (value: unknown) => ResourceOf<K> | undefined;
-}
+/** Accepted media type that makes the API server answer a write with the metadata of the object alone. */
+export const metadataOnly = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /**
  * Writes the status of a resource and returns the written resource. Throws `host.conflict`, `host.gone` and other
- * request errors.
+ * request errors. The request has no spec, because the server ignores it.
  */
-export async function writeStatus<K extends KindName>(
-  { client, cache, decode }: StatusPlace<K>,
-  kind: K,
-  resource: ResourceOf<K>,
-): Promise<ResourceOf<K>> {
+export async function writeStatus<R extends AnyResource>(client: ApiClient, resource: R): Promise<R> {
+  const { apiVersion, kind, status } = resource;
   const { namespace, name, uid, resourceVersion } = resource.metadata;
   const path = `${resourcePath(kind, namespace, name)}/status`;
-  return cache.write(resource.metadata, async () => {
-    const answer = await crossing('status.write', () =>
-      client.call({
-        method: 'PUT',
-        path,
-        query: { fieldManager },
-        body: {
-          apiVersion: `${apiGroup}/${apiVersionName}`,
-          kind,
-          metadata: { namespace, name, uid, resourceVersion },
-          spec: resource.spec,
-          status: resource.status,
-        },
-      }),
-    );
-    const written = decode(answer);
-    if (!written) throw errorOfSilence(`PUT ${path}`, new Error('the answer is no resource'));
-    cache.adopt(written, resourceVersion);
-    return written;
-  });
+  const body = { apiVersion, kind, metadata: { namespace, name, uid, resourceVersion }, status };
+  const answer = await crossing('status.write', () =>
+    client.callForObject({ method: 'PUT', path, query: { fieldManager }, body, accept: metadataOnly }),
+  );
+  return { ...resource, metadata: { ...resource.metadata, resourceVersion: answer.metadata.resourceVersion } };
 }
 
 /** Limits the number of concurrent tasks. Further tasks wait in order of arrival. */
