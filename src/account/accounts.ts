@@ -41,7 +41,7 @@ export interface Account {
   readonly searches: SearchJobs;
   /** Maximum number of requests per second that the account's Secret sets. Default: 4, the limit of the service. */
   readonly requestsPerSecond: number;
-  /** Identity of the user of the service, to whom the requests of the account count. */
+  /** Identity of the user of the service. The service counts all requests of a user together. */
   readonly user: string;
   /** Digest of the credentials, which does not reveal them. */
   readonly fingerprint: string;

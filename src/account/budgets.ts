@@ -117,7 +117,7 @@ export class Budgets {
   }
 }
 
-/** Identity of the user to whom a spender's requests count. It does not show the name of the user. */
+/** Identity of a spender's user. It does not show the name of the user. */
 export function userIdOf(spender: Pick<Spender, 'serviceId' | 'user'>): string {
   return hashOf(nameOf(spender));
 }

@@ -72,7 +72,7 @@ export interface WorkerJobs {
   subscribe(listener: (exportUid: string) => void): () => void;
   /** Reads whether a Job exists, without the cache. */
   exists(key: JobKey): Promise<boolean>;
-  /** Creates a Job from its manifest. Returns 'exists' if a Job of this name exists, whoever created it. */
+  /** Creates a Job from its manifest. Returns 'exists' if a Job of this name exists, even if another client created it. */
   create(key: JobKey, manifest: object): Promise<'created' | 'exists'>;
   /** Deletes a Job with its pods. Succeeds if the Job is gone. */
   remove(job: WorkerJob): Promise<void>;

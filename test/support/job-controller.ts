@@ -1,6 +1,6 @@
 /**
- * Simulated Job controller, scheduler and kubelet in virtual time. It creates the pods of Kubernetes Jobs in the API server in memory, and
- * runs the worker of each pod in this process, with the share and the Secrets of the pod.
+ * Simulated Job controller, scheduler and kubelet in virtual time. It creates the pods of Kubernetes Jobs in the API server in memory. The
+ * worker of each pod runs in this process, with the share and the Secrets of the pod.
  */
 import type { SearchExport } from '../../src/api/kinds.ts';
 import { silentLogger } from '../../src/base/log.ts';

@@ -2,8 +2,8 @@
  * Runtime of one export that runs in a Kubernetes Job (`execution.mode: Job`), during one term of leadership. Each reconcile compares the
  * wanted Job with the existing one: it creates, replaces or deletes a Job, and shows its state in status.
  *
- * A paused export has no Job. The field `suspend` of a Job is not used for pauses, because it belongs to queues such as Kueue, which
- * would admit the Job again, and because a suspended Job would keep its share of the request budget.
+ * A paused export has no Job. The field `suspend` is not used for pauses, because it belongs to queues such as Kueue, which would admit
+ * the Job again. A suspended Job would also keep its share of the request budget.
  */
 import type { Account, Accounts } from '../../account/accounts.ts';
 import { type HeldShare, shareSize } from '../../account/worker-shares.ts';
@@ -56,7 +56,7 @@ const quiet = { reconciling: false, stalled: false, isComplete: false, isFailed:
 const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
 const stalled = { ...quiet, ready: 'False', stalled: true } as const;
 
-/** What a reconcile found: the health of the export, and the delay in ms until the next look. */
+/** Result of the comparison of the wanted with the existing Job. `delayMs` is the time until the next reconcile. */
 interface Found {
   readonly health: ExportHealth;
   readonly delayMs?: number;

@@ -1,7 +1,11 @@
 /** Reads the state of an export's Kubernetes Job from the Job and its pods. The functions are pure. */
+import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { ContainerState, KubernetesCondition, WorkerJob, WorkerPod } from '../../host/worker-jobs.ts';
 import { readReport, type WorkerReport } from './worker-report.ts';
+
+/** Instruction that starts another Job. */
+const againText = `Give the annotation ${annotations.requestedAt} a new value to start another Job.`;
 
 export interface JobState {
   /** `running`: a pod runs. `waiting`: no pod runs yet. `complete` and `failed`: the Job has ended. */
@@ -52,8 +56,8 @@ function endOf({ status }: WorkerJob): KubernetesCondition | undefined {
 }
 
 /**
- * Report that decides the end. Any pod of a complete Job has found the manifest. Of a failed Job, the report that needs a person counts,
- * and a pod whose end is `complete` does not.
+ * Report that decides the end. Any pod of a complete Job has found the manifest. A failed Job has the report that needs a person, and the
+ * report of a pod that was complete does not count.
  */
 function reportOf(pods: readonly WorkerPod[], phase: 'complete' | 'failed'): WorkerReport | undefined {
   const reports = pods.flatMap((pod) => readReport(terminationOf(pod)?.message) ?? []);
@@ -69,10 +73,10 @@ function endText(name: string, end: KubernetesCondition, isLate: boolean): strin
     return `The Kubernetes Job ${name} took longer than activeDeadlineSeconds. Finished files stay. Raise the value to continue.`;
   }
   if (end.type === 'Complete') {
-    return `The Kubernetes Job ${name} is complete, but none of its pods reported a result. Run logfleet retry to start another Job.`;
+    return `The Kubernetes Job ${name} is complete, but none of its pods reported a result. ${againText}`;
   }
   const cause = end.message ? ` (${end.message})` : '';
-  return `The Kubernetes Job ${name} failed${cause}. Read kubectl logs job/${name}, then run logfleet retry to start another Job.`;
+  return `The Kubernetes Job ${name} failed${cause}. Read kubectl logs job/${name}. ${againText}`;
 }
 
 function waitText({ spec, status }: WorkerJob, pods: readonly WorkerPod[]): string {

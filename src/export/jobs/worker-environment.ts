@@ -6,7 +6,7 @@ export const workerVariables = {
   report: 'LOGFLEET_WORKER_REPORT',
   /** Folder with one folder for each Secret, in which each key is a file. */
   secrets: 'LOGFLEET_WORKER_SECRETS',
-  /** User of the service to whom the share belongs, as `userIdOf` names it. */
+  /** User of the service that owns the share, as `userIdOf` names it. */
   user: 'LOGFLEET_WORKER_USER',
   requestsPerSecond: 'LOGFLEET_WORKER_REQUESTS_PER_SECOND',
   maxConcurrentRequests: 'LOGFLEET_WORKER_MAX_CONCURRENT_REQUESTS',
@@ -20,7 +20,7 @@ export const workerFolders = {
 } as const;
 
 export const manifestFile = 'export.json';
-/** Name of the volume in the worker's manifest that stands for the claim. */
+/** Name of the claim's volume in the worker's manifest. */
 export const claimVolume = 'claim';
 
 /**
