@@ -5,6 +5,7 @@
 import { parseDuration } from '../base/duration.ts';
 import { error, type Finding, warning } from './finding.ts';
 import type {
+  AzureBlobSpec,
   DestinationSpec,
   OutputSpec,
   S3Spec,
@@ -161,7 +162,7 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
 function* checkExecution({ execution, destination, activeDeadlineSeconds }: WrittenSpec): Generator<Finding> {
   if (execution?.mode !== 'Job') return;
   const path = ['spec', 'execution', 'job', 'serviceAccountName'];
-  if (destination.s3 && !destination.s3.credentialsSecretRef && !execution.job?.serviceAccountName) {
+  if (isAmbient(destination) && !execution.job?.serviceAccountName) {
     yield warning(path, 'Required', {
       problem: 'is missing, and without it and credentialsSecretRef the pod has no credentials for the store',
       remedy: 'write a ServiceAccount with a workload identity, as in exporter',
@@ -176,17 +177,26 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
   }
 }
 
-function* checkDestination({ destination: { s3 }, execution }: WrittenSpec): Generator<Finding> {
-  if (!s3) return;
-  const path = ['spec', 'destination', 's3'];
-  if (!s3.credentialsSecretRef && execution?.mode !== 'Job') {
+/** Returns whether the destination is a store whose credentials are not in a Secret. */
+function isAmbient({ s3, azureBlob }: WrittenSpec['destination']): boolean {
+  const store = s3 ?? azureBlob;
+  return store != null && !store.credentialsSecretRef;
+}
+
+function* checkDestination({ destination, execution }: WrittenSpec): Generator<Finding> {
+  const { s3, azureBlob } = destination;
+  const path = ['spec', 'destination', azureBlob ? 'azureBlob' : 's3'];
+  if (isAmbient(destination) && execution?.mode !== 'Job') {
     yield warning(path, 'Required', {
       problem: 'has no credentials, and fails unless the operator runs with --allow-ambient-credentials',
       remedy: 'write credentialsSecretRef, as in {name: export-store}',
       part: 'key',
     });
   }
+  if (azureBlob) yield* checkEndpoint(azureBlob, path);
+  if (!s3) return;
   yield* checkEndpoint(s3, path);
+  yield* checkBucketHost(s3, path);
   if (s3.storageClass === 'GLACIER' || s3.storageClass === 'DEEP_ARCHIVE') {
     yield warning([...path, 'storageClass'], 'Risky', {
       problem: `files of ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them`,
@@ -195,7 +205,7 @@ function* checkDestination({ destination: { s3 }, execution }: WrittenSpec): Gen
   }
 }
 
-function* checkEndpoint({ bucket, endpoint, forcePathStyle, insecure }: Written<S3Spec>, path: JsonPath) {
+function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec>, path: JsonPath) {
   const url = endpoint ? URL.parse(endpoint) : null;
   if (endpoint && !url) {
     yield error([...path, 'endpoint'], 'Invalid', {
@@ -215,6 +225,10 @@ function* checkEndpoint({ bucket, endpoint, forcePathStyle, insecure }: Written<
       remedy: 'write https:// if the store supports it',
     });
   }
+}
+
+function* checkBucketHost({ bucket, endpoint, forcePathStyle }: Written<S3Spec>, path: JsonPath) {
+  const url = endpoint ? URL.parse(endpoint) : null;
   // Services of a cluster and the machine itself have no subdomains.
   if (url && !forcePathStyle && /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(url.hostname)) {
     yield warning([...path, 'endpoint'], 'Risky', {

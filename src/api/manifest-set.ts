@@ -10,7 +10,7 @@ import { error, type Finding, fileError, type PlacedFinding, placeFinding, warni
 import { type JsonPath, valueAt } from './json-path.ts';
 import { type ManifestDocument, parseManifestFile } from './manifest-file.ts';
 import { checkSettings, isSettingsManifest } from './operator-settings.ts';
-import { checkStoreSecret } from './secret-manifest.ts';
+import { checkAzureSecret, checkStoreSecret } from './secret-manifest.ts';
 import { kindOf, misnamedKind, validateResource } from './validation.ts';
 
 export interface SourceFile {
@@ -29,9 +29,10 @@ export interface ManifestReport {
   readonly passedOver: number;
 }
 
-/** Fields in which resources name Secrets for the log service and for an object store. */
+/** Fields in which resources name Secrets for the log service and for object stores. */
 const serviceSecret: JsonPath = ['spec', 'credentialsSecretRef', 'name'];
-const storeSecret: JsonPath = ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'];
+const s3Secret: JsonPath = ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'];
+const azureSecret: JsonPath = ['spec', 'destination', 'azureBlob', 'credentialsSecretRef', 'name'];
 
 interface Placed {
   readonly file: string;
@@ -78,7 +79,8 @@ export function checkManifests(
   const examined = new Set(settings);
   const references = [
     { path: serviceSecret, check: checkSecret },
-    { path: storeSecret, check: checkStoreSecret },
+    { path: s3Secret, check: checkStoreSecret },
+    { path: azureSecret, check: checkAzureSecret },
   ];
   for (const { path, check } of references) {
     const secrets = new Set<Placed>();

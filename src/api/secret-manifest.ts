@@ -100,7 +100,27 @@ export const requiredStoreMembers = ['accessKeyId', 'secretAccessKey'] as const;
 /** Key for the session token of temporary credentials. */
 export const sessionTokenMember = 'sessionToken';
 
-/** Checks a Secret with credentials for an object store. Only the store can tell whether the credentials are valid. */
+/** Keys that a Secret for Azure Blob Storage can contain: `accountName` and `accountKey`, or one of the others. */
+export const azureMembers = {
+  name: 'accountName',
+  key: 'accountKey',
+  sasToken: 'sasToken',
+  connectionString: 'connectionString',
+} as const;
+
+/** Checks a Secret with credentials for Azure Blob Storage. Only the store can tell whether the credentials are valid. */
+export function checkAzureSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
+  const { name, key, sasToken, connectionString } = azureMembers;
+  const { members } = readSecretMembers(secret);
+  const needsKey = !members.has(sasToken) && !members.has(connectionString);
+  const remedy = `write it under stringData, or write ${sasToken} or ${connectionString}`;
+  return checkSecret(secret, {
+    required: needsKey ? { [name]: remedy, [key]: remedy } : {},
+    known: Object.values(azureMembers),
+  });
+}
+
+/** Checks a Secret with credentials for an S3 store. Only the store can tell whether the credentials are valid. */
 export function checkStoreSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
   const remedy = 'write it under stringData, with the value from the store';
   const required = Object.fromEntries(requiredStoreMembers.map((name) => [name, remedy]));

@@ -1,6 +1,6 @@
 /**
- * Chooses the destination of an export's files from its spec: a volume of the operator, or a bucket with credentials from a Secret in the
- * export's namespace.
+ * Chooses the destination of an export's files from its spec: a volume of the operator, or a bucket or container with credentials from
+ * a Secret in the export's namespace.
  *
  * Invariants: a namespace can only write to its own folder (E1). Without a Secret, an export uses the operator's credentials only if the
  * operator allows that. Messages never contain values of a Secret.
@@ -8,12 +8,19 @@
 import { createHash } from 'node:crypto';
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
 import { reasons } from '../api/conditions.ts';
-import type { S3Spec, SearchExportSpec, VolumeSpec } from '../api/generated/search-export.ts';
+import type {
+  AzureBlobSpec,
+  DestinationSpec,
+  S3Spec,
+  SearchExportSpec,
+  VolumeSpec,
+} from '../api/generated/search-export.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
-import { requiredStoreMembers, sessionTokenMember } from '../api/secret-manifest.ts';
+import { azureMembers, requiredStoreMembers, sessionTokenMember } from '../api/secret-manifest.ts';
 import type { Clock } from '../base/clock.ts';
 import { failure, type LogfleetError } from '../base/errors.ts';
 import { SecretText } from '../base/secret-text.ts';
+import { type AzureCredentials, credentialsOfConnectionString } from '../destination/azure/azure-settings.ts';
 import { bucketRoot, volumeRoot } from '../destination/export-layout.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
 import type { S3Credentials } from '../destination/s3/s3-settings.ts';
@@ -71,14 +78,15 @@ export class DestinationChoice {
   }
 
   async #choose({ metadata: { namespace }, spec }: NeedsDestination): Promise<ChosenDestination> {
-    const { volume, s3, persistentVolumeClaim: claim } = spec.destination;
+    const { volume, s3, azureBlob, persistentVolumeClaim: claim } = spec.destination;
     if (claim) {
       const message = `Only a Kubernetes Job can mount the claim ${claim.claimName}: write execution: {mode: Job}.`;
       throw mendable(reasons.invalidSpec, message);
     }
     if (volume) return withFingerprint(this.#volume(volume, namespace));
-    if (s3) return this.#store(s3, namespace);
-    throw mendable(reasons.invalidSpec, 'spec.destination names neither volume nor s3: write one of them.');
+    if (s3) return this.#s3(s3, namespace);
+    if (azureBlob) return this.#azureBlob(azureBlob, namespace);
+    throw mendable(reasons.invalidSpec, 'spec.destination names no volume, s3 or azureBlob: write one of them.');
   }
 
   #volume({ name, path = '' }: VolumeSpec, namespace: string): DestinationSettings {
@@ -90,51 +98,108 @@ export class DestinationChoice {
     throw mendable(reasons.volumeNotFound, `The operator has no volume ${name}, ${has}: ${advice}.`);
   }
 
-  async #store({ prefix = '', credentialsSecretRef, ...store }: S3Spec, namespace: string): Promise<ChosenDestination> {
+  async #s3({ prefix = '', credentialsSecretRef, ...store }: S3Spec, namespace: string): Promise<ChosenDestination> {
     const credentials = credentialsSecretRef
-      ? await this.#credentials({ namespace, name: credentialsSecretRef.name })
-      : this.#ambient();
+      ? s3Credentials(await this.#secret({ namespace, name: credentialsSecretRef.name }, requiredStoreMembers))
+      : this.#ambient('s3');
     return withFingerprint({ kind: 's3', settings: { ...store, root: bucketRoot(prefix, namespace), credentials } });
   }
 
-  #ambient(): 'ambient' {
+  async #azureBlob(
+    { prefix = '', credentialsSecretRef, ...store }: AzureBlobSpec,
+    namespace: string,
+  ): Promise<ChosenDestination> {
+    const credentials = credentialsSecretRef
+      ? azureCredentials(
+          await this.#secret({ namespace, name: credentialsSecretRef.name }, [azureMembers.name, azureMembers.key]),
+        )
+      : this.#ambient('azureBlob');
+    return withFingerprint({
+      kind: 'azureBlob',
+      settings: { ...store, root: bucketRoot(prefix, namespace), credentials },
+    });
+  }
+
+  #ambient(kind: 's3' | 'azureBlob'): 'ambient' {
     if (this.#options.places.allowAmbientCredentials) return 'ambient';
-    const message =
-      'spec.destination.s3 names no credentials, and the operator does not share its own: write credentialsSecretRef, or start the operator with --allow-ambient-credentials.';
+    const message = `spec.destination.${kind} names no credentials, and the operator does not share its own: write credentialsSecretRef, or start the operator with --allow-ambient-credentials.`;
     throw mendable(reasons.ambientCredentialsNotAllowed, message);
   }
 
-  async #credentials(key: ResourceKey): Promise<S3Credentials> {
+  /** Reads the Secret of a store. `wanted` are keys of the Secret for the message that it does not exist. */
+  async #secret(key: ResourceKey, wanted: readonly string[]): Promise<StoreSecret> {
     const { secrets } = this.#options;
     // Environment variables may replace a Secret of the log service, but not a Secret of an object store.
     const members = secrets.takesVariables(key) ? undefined : await secrets.get(key, this.#forgottenAtMs);
-    const secret = `Secret ${key.namespace}/${key.name}`;
+    const name = `Secret ${key.namespace}/${key.name}`;
     if (!members) {
-      const what = requiredStoreMembers.join(' and ');
-      throw mendable(reasons.secretNotFound, `${secret} does not exist: create it with ${what} of the store.`);
+      const advice = `create it with ${wanted.join(' and ')} of the store`;
+      throw mendable(reasons.secretNotFound, `${name} does not exist: ${advice}.`);
     }
     // Files, and Secrets made from them, end in a newline that does not belong to the value.
-    const text = (name: string) => members.get(name)?.reveal().trim() || undefined;
-    const missing = requiredStoreMembers.filter((name) => text(name) === undefined);
-    if (missing.length > 0) {
-      throw mendable(reasons.secretIncomplete, `${secret} lacks ${missing.join(' and ')}: add what is missing.`);
-    }
-    const [accessKeyId = '', secretAccessKey = ''] = requiredStoreMembers.map(text);
-    const token = text(sessionTokenMember);
-    return {
-      accessKeyId,
-      secretAccessKey: new SecretText(secretAccessKey),
-      ...(token === undefined ? {} : { sessionToken: new SecretText(token) }),
-    };
+    return { name, text: (member) => members.get(member)?.reveal().trim() || undefined };
   }
 }
 
+/** Secret with the credentials of a store. */
+interface StoreSecret {
+  /** Name of the Secret as shown to users. */
+  readonly name: string;
+  /** Returns the value of a key. Undefined if it is missing or empty. */
+  text(member: string): string | undefined;
+}
+
+function s3Credentials({ name, text }: StoreSecret): S3Credentials {
+  const missing = requiredStoreMembers.filter((member) => text(member) === undefined);
+  if (missing.length > 0) throw incomplete(name, `lacks ${missing.join(' and ')}`);
+  const [accessKeyId = '', secretAccessKey = ''] = requiredStoreMembers.map(text);
+  const token = text(sessionTokenMember);
+  return {
+    accessKeyId,
+    secretAccessKey: new SecretText(secretAccessKey),
+    ...(token === undefined ? {} : { sessionToken: new SecretText(token) }),
+  };
+}
+
+function azureCredentials({ name, text }: StoreSecret): AzureCredentials {
+  const connection = text(azureMembers.connectionString);
+  if (connection !== undefined) {
+    const credentials = credentialsOfConnectionString(connection);
+    if (!credentials) throw incomplete(name, 'has a connectionString without AccountKey and SharedAccessSignature');
+    return credentials;
+  }
+  const sasToken = text(azureMembers.sasToken);
+  if (sasToken !== undefined) return { kind: 'sas', sasToken: new SecretText(sasToken) };
+  const [accountName, accountKey] = [text(azureMembers.name), text(azureMembers.key)];
+  if (accountName === undefined || accountKey === undefined) {
+    throw incomplete(name, 'needs accountName and accountKey, or sasToken, or connectionString');
+  }
+  return { kind: 'key', accountName, accountKey: new SecretText(accountKey) };
+}
+
+function incomplete(secret: string, problem: string): LogfleetError {
+  return mendable(reasons.secretIncomplete, `${secret} ${problem}: add what is missing.`);
+}
+
+/** Returns the name of the Secret with the credentials of a store. Undefined if the destination names none. */
+export function storeSecretName({ s3, azureBlob }: DestinationSpec): string | undefined {
+  return (s3 ?? azureBlob)?.credentialsSecretRef?.name;
+}
+
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
-  // Hash input: the settings and the credentials. The JSON of the settings leaves secrets out, and a changed secret must change the hash.
-  const credentials = settings.kind === 's3' ? settings.settings.credentials : 'ambient';
-  const { secretAccessKey, sessionToken } = credentials === 'ambient' ? {} : credentials;
-  const text = JSON.stringify([settings, secretAccessKey?.reveal(), sessionToken?.reveal()]);
-  return { settings, fingerprint: createHash('sha256').update(text).digest('hex') };
+  const secrets: string[] = [];
+  // A secret becomes `[secret]` in JSON, so its text is added.
+  const text = JSON.stringify(settings, function (this: Readonly<Record<string, unknown>>, key, value) {
+    const original = this[key];
+    if (original instanceof SecretText) secrets.push(original.reveal());
+    return value;
+  });
+  return {
+    settings,
+    fingerprint: createHash('sha256')
+      .update(JSON.stringify([text, secrets]))
+      .digest('hex'),
+  };
 }
 
 function mendable(reason: string, message: string): LogfleetError {

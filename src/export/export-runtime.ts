@@ -27,7 +27,7 @@ import type { DestinationSettings } from '../destination/open-destination.ts';
 import type { Writer } from '../destination/writer.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { ServiceError } from '../service/requests/service-error.ts';
-import { type ChosenDestination, DestinationChoice } from './chosen-destination.ts';
+import { type ChosenDestination, DestinationChoice, storeSecretName } from './chosen-destination.ts';
 import type { ExportPlaces, ExportSettings } from './export-settings.ts';
 import { limitsOf, requestOf } from './export-spec.ts';
 import { planExport } from './plan/export-planning.ts';
@@ -391,10 +391,9 @@ function secretOf({ metadata: { namespace }, spec }: SearchExport): ResourceKey 
 
 /** Names and namespaces of all Secrets that the export refers to. */
 function secretsOf(resource: SearchExport): readonly ResourceKey[] {
-  const { s3 } = resource.spec.destination;
   const { namespace } = resource.metadata;
-  const store = s3?.credentialsSecretRef;
-  return [secretOf(resource), ...(store ? [{ namespace, name: store.name }] : [])];
+  const name = storeSecretName(resource.spec.destination);
+  return [secretOf(resource), ...(name === undefined ? [] : [{ namespace, name }])];
 }
 
 /** Name under which the export is registered as waiting for changes of Secrets. */

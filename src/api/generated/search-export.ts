@@ -52,7 +52,7 @@ export interface SearchExportSpec {
   readonly output: OutputSpec;
   /**
    * Destination of the files. They are written to a separate folder under `<namespace>/<name>/`. Set exactly one of
-   * `volume`, `s3` and `persistentVolumeClaim`.
+   * `volume`, `s3`, `azureBlob` and `persistentVolumeClaim`.
    */
   readonly destination: DestinationSpec;
   /**
@@ -170,13 +170,15 @@ export interface CsvSpec {
 
 /**
  * Destination of the files. They are written to a separate folder under `<namespace>/<name>/`. Set exactly one of
- * `volume`, `s3` and `persistentVolumeClaim`.
+ * `volume`, `s3`, `azureBlob` and `persistentVolumeClaim`.
  */
 export interface DestinationSpec {
   /** Directory that the operator's option `--volume NAME=DIR` names, usually a mounted PersistentVolumeClaim. */
   readonly volume?: VolumeSpec;
   /** Bucket of Amazon S3 or of an S3-compatible store. */
   readonly s3?: S3Spec;
+  /** Container of Azure Blob Storage. Set exactly one of `account` and `endpoint`. */
+  readonly azureBlob?: AzureBlobSpec;
   /**
    * PersistentVolumeClaim in the namespace of the export, which the pod of the export mounts. Only with
    * `execution.mode: Job`.
@@ -236,6 +238,33 @@ export interface ServerSideEncryptionSpec {
   readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse';
   /** Id, alias or ARN of the key. Defaults to the default key of the account. Not allowed with `AES256`. */
   readonly kmsKeyID?: string;
+}
+
+/** Container of Azure Blob Storage. Set exactly one of `account` and `endpoint`. */
+export interface AzureBlobSpec {
+  /** Name of the storage account. Its address is `https://ACCOUNT.blob.core.windows.net`. */
+  readonly account?: string;
+  /**
+   * Address of the account's blob service, for accounts with another address, as in
+   * `https://examplelogs.blob.core.usgovcloudapi.net`.
+   */
+  readonly endpoint?: string;
+  /** Name of the container. The container must exist. */
+  readonly container: string;
+  /** Prefix for all blob names, as in `audit/2026`. The namespace's folder follows it. Empty by default. */
+  readonly prefix?: string;
+  /**
+   * Secret with the credentials for the account, in the namespace of the export. It needs the keys `accountName` and
+   * `accountKey`, or `sasToken`, or `connectionString`. Without a Secret, the export uses the operator's own
+   * credentials, such as its workload identity, which the operator refuses unless it runs with
+   * `--allow-ambient-credentials`.
+   */
+  readonly credentialsSecretRef?: {
+    /** Name of the Secret. */
+    readonly name: string;
+  };
+  /** Allows an `http://` endpoint. Anyone on the network path can then read the rows and use the credentials. */
+  readonly insecure: boolean;
 }
 
 /**

@@ -27,6 +27,7 @@ import { ExportLayout } from '../../destination/export-layout.ts';
 import { readManifest } from '../../destination/manifest.ts';
 import { openDestination } from '../../destination/open-destination.ts';
 import { Writer } from '../../destination/writer.ts';
+import { storeSecretName } from '../../export/chosen-destination.ts';
 import { type ExportWording, resourceWording, type WordedField } from '../../export/status/export-wording.ts';
 import { type DecodedFile, defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
@@ -295,8 +296,8 @@ function unusedSecrets(
   const namesIn = (files: readonly DecodedFile[]) =>
     files.flatMap(({ secrets }) => secrets.map(({ key }) => keyText(key)));
   if (namesIn([...decoded, ...given]).includes(wanted)) return undefined;
-  const ofStore = destination.s3?.credentialsSecretRef;
-  const unused = namesIn(given).filter((name) => !ofStore || name !== keyText({ namespace, name: ofStore.name }));
+  const ofStore = storeSecretName(destination);
+  const unused = namesIn(given).filter((name) => !ofStore || name !== keyText({ namespace, name: ofStore }));
   if (unused.length === 0) return undefined;
   if (byFlags) return `the Secrets of --secret are not used, since they have no baseURL: ${unused.join(', ')}`;
   return `the Secrets of --secret are not used, since the export names ${wanted}: ${unused.join(', ')}. Give that Secret, or change the name in the manifest.`;

@@ -3,10 +3,11 @@
  * reason. An export has figures, obstacles, and its rows by time.
  */
 
-import type { SearchExportSpec } from '../../api/generated/search-export.ts';
+import type { DestinationSpec, SearchExportSpec } from '../../api/generated/search-export.ts';
 import { renderDuration } from '../../base/duration.ts';
 import { keyText } from '../../base/key-text.ts';
 import { counted, groupedText } from '../../base/number-text.ts';
+import { serviceAddress } from '../../destination/azure/azure-settings.ts';
 import type { LeftOut, LeftOutReason, PlannedCollector } from '../../policy/plan/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
 import { renderHistogram } from '../render/bars.ts';
@@ -234,14 +235,21 @@ function section(title: string, lines: readonly string[], paint: Paint): readonl
   return lines.length === 0 ? [] : [`  ${paint('bold', `${title}:`)}`, ...lines.map((line) => `    ${line}`)];
 }
 
+/** Returns the destination as shown to users: a volume, a claim, or the address of a bucket or container. */
+function destinationText({ volume, s3, azureBlob, persistentVolumeClaim: claim }: DestinationSpec): string {
+  if (claim) return `PersistentVolumeClaim ${claim.claimName}`;
+  const { prefix } = s3 ?? azureBlob ?? {};
+  const folder = prefix === undefined ? '' : `/${prefix}`;
+  if (azureBlob) return `${serviceAddress(azureBlob)}/${azureBlob.container}${folder}`;
+  return s3 ? `s3://${s3.bucket}${folder}` : `volume ${volume?.name}`;
+}
+
 function exportFacts(plan: PlannedSearches, { destination, output }: SearchExportSpec): readonly Fact[] {
   const { segments, jobs, parallelism, requests, requestsPerSecond, bytesToScan, durationMs, areKnown } = plan;
   const from = segments[0]?.fromMs ?? 0;
   const rest = plan.settledMs < plan.toMs ? `; the rest, until ${renderMinute(plan.toMs)}, later` : '';
   const sideBySide = Math.min(parallelism, jobs);
-  const { volume, s3, persistentVolumeClaim: claim } = destination;
-  const inCluster = claim ? `PersistentVolumeClaim ${claim.claimName}` : volume && `volume ${volume.name}`;
-  const where = inCluster ?? `s3://${s3?.bucket}${s3?.prefix === undefined ? '' : `/${s3.prefix}`}`;
+  const where = destinationText(destination);
   const packed = output.compression === 'None' ? '' : ` with ${output.compression}`;
   return [
     ['Range', `${renderMinute(from)} to ${renderMinute(plan.settledMs)}${rest}`],

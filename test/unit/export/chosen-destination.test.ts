@@ -139,3 +139,64 @@ describe('a store', () => {
     expect(before.fingerprint).not.toContain('key');
   });
 });
+
+describe('a container of Azure Blob Storage', () => {
+  const container = (more: object = { credentialsSecretRef: { name: 'store' } }) =>
+    exportOf({ destination: { azureBlob: { account: 'examplelogs', container: 'logs', insecure: false, ...more } } });
+  const chosen = async (members: Members | undefined) => {
+    const world = new ChoiceWorld();
+    world.members = members;
+    return world.choice().current(container());
+  };
+
+  test.each<[string, Members, object]>([
+    [
+      'a key',
+      { accountName: 'examplelogs\n', accountKey: ' key ' },
+      { kind: 'key', accountName: 'examplelogs', accountKey: new SecretText('key') },
+    ],
+    ['a shared access signature', { sasToken: 'sig=a' }, { kind: 'sas', sasToken: new SecretText('sig=a') }],
+    [
+      'a connection string',
+      { connectionString: 'DefaultEndpointsProtocol=https;AccountName=other;AccountKey=a==;EndpointSuffix=x' },
+      { kind: 'key', accountName: 'other', accountKey: new SecretText('a==') },
+    ],
+    [
+      'a connection string with a signature',
+      { connectionString: 'BlobEndpoint=https://x;SharedAccessSignature=sv=1&sig=a%3D' },
+      { kind: 'sas', sasToken: new SecretText('sv=1&sig=a%3D') },
+    ],
+  ])('is used with %s', async (_, members, credentials) => {
+    const { settings } = await chosen(members);
+    expect(settings).toEqual({
+      kind: 'azureBlob',
+      settings: { account: 'examplelogs', container: 'logs', insecure: false, root: 'logging', credentials },
+    });
+    const { settings: inner } = settings as { settings: { credentials: Record<string, unknown> } };
+    const reveal = (value: unknown) => (value instanceof SecretText ? value.reveal() : value);
+    const texts = (of: Record<string, unknown>) => Object.values(of).map(reveal);
+    expect(texts(inner.credentials)).toEqual(texts(credentials as Record<string, unknown>));
+  });
+
+  test.each<[string, Members | undefined, string]>([
+    ['does not exist', undefined, 'SecretNotFound'],
+    ['lacks the key', { accountName: 'examplelogs' }, 'SecretIncomplete'],
+    ['has a connection string without credentials', { connectionString: 'AccountName=a' }, 'SecretIncomplete'],
+  ])('whose Secret %s needs a person', async (_, members, reason) => {
+    await expect(chosen(members)).rejects.toMatchObject({ reason, handling: { kind: 'stall' } });
+  });
+
+  test('is another destination after its key has changed', async () => {
+    const { fingerprint } = await chosen({ sasToken: 'sig=a' });
+    expect((await chosen({ sasToken: 'sig=a' })).fingerprint).toBe(fingerprint);
+    expect((await chosen({ sasToken: 'sig=b' })).fingerprint).not.toBe(fingerprint);
+  });
+
+  test('without a Secret is refused, unless the operator allows its own credentials', async () => {
+    await expect(new ChoiceWorld().choice().current(container({}))).rejects.toMatchObject({
+      reason: 'AmbientCredentialsNotAllowed',
+    });
+    const { settings } = await new ChoiceWorld(true).choice().current(container({}));
+    expect(settings).toMatchObject({ settings: { credentials: 'ambient' } });
+  });
+});
