@@ -76,10 +76,12 @@ class History {
     const hasStart = this.#happens(0.7);
     const fromMs = startMs - (hasStart ? this.#whole(6) * hourMs : 0);
     const times = hasStart ? { startTime: new Date(fromMs).toISOString().replace('.000', '') } : {};
-    world.add(times);
+    const hasFailures = this.#happens(0.4);
+    const limits = hasFailures ? { maxMessages: 1 } : {};
+    world.add({ ...times, failedRunsHistoryLimit: hasFailures ? 0 : 3 }, { limits });
     for (let step = 0; step < steps && this.violations.length === 0; step++) {
       this.#revive();
-      await clock.advance(this.#random.next() * 12 * minuteMs);
+      await this.#pass(this.#random.next() * 12 * minuteMs);
       this.#disturb();
       if (this.#happens(0.8)) continue;
       for (const replica of [...world.world.replicas]) world.kill(replica);
@@ -91,9 +93,9 @@ class History {
     world.patch({
       spec: { schedule: '0 * * * *', paused: false, template: { spec: { limits: { maxMessages: null } } } },
     });
-    await clock.advance(10 * minuteMs);
+    await this.#pass(10 * minuteMs);
     world.retry();
-    await clock.advance(10 * minuteMs);
+    await this.#pass(10 * minuteMs);
     const isCovered = () =>
       this.violations.length > 0 || Date.parse(world.status?.coveredUntil ?? '') >= clock.now() - 70 * minuteMs;
     if (!(await world.until(isCovered, dayMs))) {
@@ -101,6 +103,11 @@ class History {
     }
     this.#checkRecords(fromMs);
     for (const replica of [...world.world.replicas]) world.kill(replica);
+  }
+
+  /** Lets time pass until a violation is found. */
+  async #pass(timeMs: number): Promise<void> {
+    await this.#world.until(() => this.violations.length > 0, timeMs);
   }
 
   #violate(rule: string, problem: string): void {

@@ -26,6 +26,7 @@ export const scheduleMutants: readonly Mutant[] = [
     runtime,
     'await recordRun(destination, layout, runTimes(span), record);',
     '',
+    'S2:',
   ),
   of(
     'S2',
@@ -43,13 +44,6 @@ export const scheduleMutants: readonly Mutant[] = [
     'Math.min(maxActive, mostGaps - gaps.length);',
   ),
   of('S5', 'gaps are forgotten', decision, 'const stored = isRetryRequested ? [] :', 'const stored = true ? [] :'),
-  of(
-    'S5',
-    'failed runs are repeated without a request',
-    decision,
-    'snapshot.isRetryRequested ? runs.filter(hasFailed) : []',
-    'runs.filter(hasFailed)',
-  ),
   of('S5', 'time of gaps gets other runs', decision, '...[...gaps, ...present].map', '...[...present].map'),
   of(
     'S6',
@@ -66,13 +60,5 @@ export const scheduleMutants: readonly Mutant[] = [
     'pausedBy === undefined ? this.#absent(runs) : []',
     '[]',
     'S1:',
-  ),
-  of(
-    'S6',
-    'a status that was not written counts as written',
-    runtime,
-    'if (this.#publisher.isOutdated) return',
-    'if (false) return',
-    'S',
   ),
 ];
