@@ -184,8 +184,8 @@ export interface OperatorSettings {
 export interface Host {
   resources<K extends KindName>(kind: K): ResourceSource<ResourceOf<K>>;
   /**
-   * Writes the status of a resource, with an optimistic lock on the resource version that was read. Resolves to the
-   * written resource. Fails with `host.gone` (handling `wait`) if the resource no longer exists.
+   * Writes the status of a resource, with an optimistic lock on the resource version that was read. All other fields
+   * must be as they were read. Resolves to the written resource. Fails with `host.gone` (handling `wait`) if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
   /**
