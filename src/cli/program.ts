@@ -6,6 +6,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LogfleetError } from '../base/errors.ts';
 import { fileList, listenAddress } from '../base/flag-values.ts';
+import { flagsOfBuckets, isContainerAddress } from './container-address.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { fieldFlags, storeFlags } from './export/field-flags.ts';
 import {
@@ -299,7 +300,10 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
       '[FILE]',
       'Manifest, or - for standard input. Without it: --query, --from, --to and -o define the export.',
     )
-    .option('-o, --output <where>', 'Destination: a directory, s3://BUCKET/FOLDER, or - for rows on stdout.');
+    .option(
+      '-o, --output <where>',
+      'Destination: a directory, s3://BUCKET/FOLDER, https://HOST/CONTAINER/FOLDER (Azure), or - for rows on stdout.',
+    );
   for (const { option } of fieldFlags) command.addOption(option);
   // A manifest sets these values itself, so these flags are an error together with a manifest.
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
@@ -337,7 +341,7 @@ function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): vo
   if (isGiven(command, 'volume')) throw new UsageError('--volume is for an export with a manifest: write -o DIR');
   const options = command.opts<ExportOptions>();
   const { output } = options;
-  const ofStore = output?.startsWith('s3://') ? undefined : flagAmong(command, storeAttributes);
+  const ofStore = flagAmong(command, unusedAttributes(output));
   if (output !== undefined && ofStore) {
     throw new UsageError(`${ofStore} is for -o s3://, but the rows go to -o ${output}: remove it`);
   }
@@ -347,13 +351,22 @@ function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): vo
   throw new UsageError(`${missing.join(' and ')} ${verb} missing: write ${them}, or name a manifest`);
 }
 
+/** Returns the flags for stores that have no effect on a place on the command line, as attributes of the parsed options. */
+function unusedAttributes(place: string | undefined): readonly string[] {
+  if (place?.startsWith('s3://')) return [];
+  return place !== undefined && isContainerAddress(place) ? flagsOfBuckets : storeAttributes;
+}
+
 const storeAttributes = storeFlags('').map(({ attribute }) => attribute);
 
 function addVerify(program: Command, runs: Runs): void {
   const command = program
     .command('verify')
     .description('Read the files of an export and prove them against its manifest. Writes nothing.')
-    .argument('<MANIFEST>', 'Manifest or its folder: a path, or s3://BUCKET/…. A folder can contain several exports.')
+    .argument(
+      '<MANIFEST>',
+      'Manifest or its folder: a path, or an address s3://… or https://…. A folder can contain several exports.',
+    )
     .option('--schedule', 'Verify a schedule: MANIFEST is its folder, such as /srv/exports/logging/errors.')
     .option('--manifests-only', 'With --schedule: do not read the data files of the runs.')
     .option('--from <time>', 'With --schedule: start of the time to prove (default: the start of the schedule).')
@@ -372,8 +385,8 @@ function addVerify(program: Command, runs: Runs): void {
     )
     .hook('preAction', () => {
       const [manifest = ''] = command.args;
-      const flag = manifest.startsWith('s3://') ? undefined : flagAmong(command, storeAttributes);
-      if (flag) throw new UsageError(`${flag} is for a manifest at s3://, but ${manifest} is a file: remove the flag`);
+      const flag = flagAmong(command, unusedAttributes(manifest));
+      if (flag) throw new UsageError(`${flag} is for a manifest at s3://, but not for ${manifest}: remove the flag`);
       const ofSchedule = isGiven(command, 'schedule') ? undefined : flagAmong(command, ['manifestsOnly', 'from', 'to']);
       if (ofSchedule) throw new UsageError(`${ofSchedule} is for the runs of a schedule: add --schedule`);
     })
@@ -396,14 +409,15 @@ The credentials of the service are in a Secret in FILE or --secret, or in the
 variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and
 LOGFLEET_CA_FILE.
 The credentials of a store are in a Secret that the manifest names, or in the
-environment, such as AWS_ACCESS_KEY_ID.
+environment, such as AWS_ACCESS_KEY_ID or AZURE_STORAGE_KEY.
 `;
 
 const verifyHelp = `
 Ends with 0 if every row exists exactly once, and with 1 if something differs or
 is incomplete. With --schedule, 0 means that the runs cover the range without gap
 and overlap. Credentials for s3:// come from the environment:
-AWS_ACCESS_KEY_ID and similar variables, files, roles.
+AWS_ACCESS_KEY_ID and similar variables, files, roles. For https:// they are
+AZURE_STORAGE_KEY and similar variables, an identity of Azure, or az login.
 `;
 
 const rootHelp = `

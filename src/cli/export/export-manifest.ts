@@ -9,17 +9,19 @@ import { type PlacedFinding, renderExplanation, renderFinding } from '../../api/
 import type { SearchExport } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { parseDuration } from '../../base/duration.ts';
+import { type ContainerAddress, isContainerAddress, readContainerAddress } from '../container-address.ts';
 import type { CommandContext } from '../context.ts';
 import type { ExportOptions, Volumes } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
 import { fieldFlags, flagOf, storePath } from './field-flags.ts';
 
-/** Place to which the rows of an export by flags go: a folder, a bucket, or stdout. */
+/** Place to which the rows of an export by flags go: a folder, a bucket, a container of Azure Blob Storage, or stdout. */
 export type ExportSink =
   | { readonly kind: 'stdout' }
   | { readonly kind: 'folder'; readonly folder: string }
-  | { readonly kind: 'store'; readonly bucket: string; readonly prefix: string };
+  | { readonly kind: 'store'; readonly bucket: string; readonly prefix: string }
+  | { readonly kind: 'container'; readonly address: ContainerAddress };
 
 interface FlagManifest {
   readonly source: SourceFile;
@@ -29,13 +31,18 @@ interface FlagManifest {
 
 /** File name by which findings name the built manifest. Messages to users show the flag instead. */
 const flagSource = 'the command line';
+const containerPath = 'spec.destination.azureBlob.';
 const volumeName = 'output';
 const secretName = 'log-service';
 
-export function sinkOf({ output }: ExportOptions): ExportSink {
+export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
   // An empty value usually comes from a shell variable that is not set. As a path, it would mean the current folder.
-  if (!output) throw new UsageError('the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, or -o -');
+  if (!output)
+    throw new UsageError(
+      'the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, -o https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER, or -o -',
+    );
   if (output === '-') return { kind: 'stdout' };
+  if (isContainerAddress(output)) return { kind: 'container', address: readContainerAddress(output, endpoint) };
   if (!output.startsWith('s3://')) return { kind: 'folder', folder: output };
   const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(output) ?? [];
   if (bucket === '') throw new UsageError(`'${output}' has no bucket; write s3://BUCKET/FOLDER`);
@@ -68,6 +75,7 @@ export function flagManifest(
   if (sink.kind === 'stdout') refuseForStdout(options);
   const { from = '', to = '', query = '', region, compression } = options;
   const isStore = sink.kind === 'store';
+  const container = sink.kind === 'container' ? sink.address : undefined;
   const given = fieldFlags.filter(({ path }) => isStore || !path.startsWith(storePath));
   const fields: readonly (readonly [path: string, value: unknown])[] = [
     ['apiVersion', 'logfleet.dev/v1alpha1'],
@@ -83,12 +91,17 @@ export function flagManifest(
     [`${storePath}bucket`, isStore ? sink.bucket : undefined],
     [`${storePath}prefix`, (isStore && sink.prefix) || undefined],
     [`${storePath}region`, isStore ? regionOf(region, env) : undefined],
-    ['spec.destination.volume.name', isStore ? undefined : volumeName],
+    [`${containerPath}account`, container?.account],
+    [`${containerPath}endpoint`, container?.endpoint],
+    [`${containerPath}container`, container?.container],
+    [`${containerPath}prefix`, container?.folder || undefined],
+    [`${containerPath}insecure`, container && options.insecure],
+    ['spec.destination.volume.name', isStore || container ? undefined : volumeName],
   ];
   const document = new Document({});
   for (const [path, value] of fields) if (value !== undefined) document.setIn(path.split('.'), value);
   const directory = sink.kind === 'folder' ? path.resolve(cwd, sink.folder) : folder;
-  const volumes = new Map(isStore ? [] : [[volumeName, directory]]);
+  const volumes = new Map(isStore || container ? [] : [[volumeName, directory]]);
   return { source: { name: flagSource, text: JSON.stringify(document) }, volumes };
 }
 
@@ -140,7 +153,8 @@ export function fixedRangeFlags(
 export function renderExportFinding(finding: PlacedFinding): string | undefined {
   const { file, path: place, severity, problem, remedy } = finding;
   // This finding is skipped: `logfleet export` uses the object store credentials of the user, so a store needs no Secret.
-  if (place === 'spec.destination.s3' && severity === 'warning') return undefined;
+  const isStore = place === 'spec.destination.s3' || place === 'spec.destination.azureBlob';
+  if (isStore && severity === 'warning') return undefined;
   if (file !== flagSource) return renderFinding(finding);
   const flag = flagOf(place) ?? place;
   const isTime = severity === 'error' && (flag === '--from' || flag === '--to');

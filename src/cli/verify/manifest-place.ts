@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { counted } from '../../base/number-text.ts';
 import { manifestFile, planFile } from '../../destination/export-layout.ts';
 import type { DestinationSettings } from '../../destination/open-destination.ts';
+import { isContainerAddress, readContainerAddress } from '../container-address.ts';
 import type { CommandContext } from '../context.ts';
 import type { StoreOptions } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
@@ -20,6 +21,7 @@ export function placesOfExports(
   { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
 ): readonly DestinationSettings[] {
   if (text.startsWith('s3://')) return [storePlace(text, options, env)];
+  if (isContainerAddress(text)) return [containerPlace(text, options)];
   return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
 }
 
@@ -55,7 +57,7 @@ function storePlace(
   const ownRegion = regionOf(region, env);
   const settings = {
     bucket,
-    root: key.replace(/(?:^|\/)manifest\.json$/, '').replace(/\/$/, ''),
+    root: folderOfManifest(key),
     credentials: 'ambient' as const,
     ...(ownRegion ? { region: ownRegion } : {}),
     ...(endpoint === undefined ? {} : { endpoint }),
@@ -63,6 +65,17 @@ function storePlace(
     ...(insecure === undefined ? {} : { insecure }),
   };
   return { kind: 's3', settings };
+}
+
+function containerPlace(text: string, { endpoint, insecure }: StoreOptions): DestinationSettings {
+  const { folder, ...address } = readContainerAddress(text, endpoint);
+  const access = { credentials: 'ambient' as const, ...(insecure === undefined ? {} : { insecure }) };
+  return { kind: 'azureBlob', settings: { ...address, root: folderOfManifest(folder), ...access } };
+}
+
+/** Returns the folder of an export from the name of its manifest or of the folder itself. */
+function folderOfManifest(name: string): string {
+  return name.replace(/(?:^|\/)manifest\.json$/, '').replace(/\/$/, '');
 }
 
 /** Returns the region of an object store, from the flag or else from the environment variables that Amazon's tools use. */

@@ -77,6 +77,16 @@ describe('an export without a manifest', () => {
     expect(manifestOf({ output: 's3://audit' }).spec.destination).toEqual({ s3: { bucket: 'audit' } });
   });
 
+  test('accepts the address of a container', () => {
+    const output = 'https://examplelogs.blob.core.windows.net/audit/logs/prod/';
+    const azureBlob = { account: 'examplelogs', container: 'audit', prefix: 'logs/prod' };
+    expect(manifestOf({ output }).spec.destination).toEqual({ azureBlob });
+    const endpoint = 'http://127.0.0.1:10000/dev';
+    expect(manifestOf({ output: `${endpoint}/audit`, endpoint, insecure: true }).spec.destination).toEqual({
+      azureBlob: { endpoint, container: 'audit', insecure: true },
+    });
+  });
+
   test('takes the name and namespace of the Secret that it is given', () => {
     const { metadata, spec } = manifestOf({}, {}, { namespace: 'logging', name: 'tenant' });
     expect(metadata).toEqual({ name: 'export', namespace: 'logging' });

@@ -203,6 +203,13 @@ describe('logfleet verify', () => {
     ['a file that is not a manifest', [layout.plan], 'is not a manifest'],
     ['a flag for stores with a path', ['.', '--region', 'eu-central-1'], '--region is for a manifest at s3://'],
     ['an address without a bucket', ['s3:///x'], 'has no bucket'],
+    ['an address without a container', ['https://a.blob.core.windows.net/'], 'has no container'],
+    ['an address with a signature', ['https://a.blob.core.windows.net/b?sig=c'], 'write it without user'],
+    [
+      'a region for a container',
+      ['https://a.blob.core.windows.net/b', '--region', 'x'],
+      '--region is for a manifest at s3://',
+    ],
     ['a store without encryption', ['s3://audit/x', '--endpoint', 'http://127.0.0.1:1'], 'is not encrypted'],
   ])('refuses %s', async (_, args, expected) => {
     expect(await verify(...args)).toMatchObject({ status: 2, told: expect.stringContaining(expected) });
@@ -240,6 +247,25 @@ describe('an address of a store', () => {
     ['s3://audit', ''],
   ])('%s: the folder is the root', (text, root) => {
     expect(place(text)).toEqual({ kind: 's3', settings: { bucket: 'audit', root, credentials: 'ambient' } });
+  });
+
+  test.each([
+    [
+      'https://examplelogs.blob.core.windows.net/audit/logs/prod/manifest.json',
+      {},
+      { account: 'examplelogs', root: 'logs/prod' },
+    ],
+    ['https://store.example.com/audit', {}, { endpoint: 'https://store.example.com', root: '' }],
+    [
+      'http://127.0.0.1:10000/dev/audit/logs/',
+      { endpoint: 'http://127.0.0.1:10000/dev/', insecure: true },
+      { endpoint: 'http://127.0.0.1:10000/dev', root: 'logs', insecure: true },
+    ],
+  ])('reads the container address %s', (text, options, settings) => {
+    expect(place(text, options)).toEqual({
+      kind: 'azureBlob',
+      settings: { container: 'audit', credentials: 'ambient', ...settings },
+    });
   });
 
   test('uses the region of the flag, else of the environment', () => {

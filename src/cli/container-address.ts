@@ -1,0 +1,37 @@
+/** Reads addresses of Azure Blob Storage on the command line, such as `https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER`. */
+import { UsageError } from './usage-error.ts';
+
+export interface ContainerAddress {
+  /** Name of the storage account. Undefined if `endpoint` is set. */
+  readonly account?: string;
+  /** Address of the blob service, for accounts with another address. */
+  readonly endpoint?: string;
+  readonly container: string;
+  /** Name below the container, without slashes at its ends. Empty for the container itself. */
+  readonly folder: string;
+}
+
+/** Flags of S3 stores that have no meaning for Azure Blob Storage, as attributes of the parsed options. */
+export const flagsOfBuckets = ['region', 'pathStyle'] as const;
+
+export function isContainerAddress(text: string): boolean {
+  return /^https?:\/\//.test(text);
+}
+
+/** Splits an address. `endpoint` is the value of `--endpoint`, for services whose address has a path, such as those of emulators. */
+export function readContainerAddress(text: string, endpoint: string | undefined): ContainerAddress {
+  const url = URL.parse(text);
+  if (url?.search !== '' || url.hash !== '' || url.username !== '') {
+    throw new UsageError(`'${text.replace(/[?#].*/, '')}' is no address of a folder; write it without user, ? and #`);
+  }
+  const service = (endpoint ?? url.origin).replace(/\/+$/, '');
+  if (!text.startsWith(`${service}/`)) throw new UsageError(`'${text}' is not below --endpoint ${service}`);
+  const [container = '', ...folders] = text
+    .slice(service.length + 1)
+    .split('/')
+    .map(decodeURIComponent);
+  if (container === '') throw new UsageError(`'${text}' has no container; write ${service}/CONTAINER/FOLDER`);
+  const folder = folders.join('/').replace(/\/$/, '');
+  const [, account] = /^https:\/\/([a-z0-9]+)\.blob\.core\.windows\.net$/.exec(service) ?? [];
+  return { ...(account === undefined ? { endpoint: service } : { account }), container, folder };
+}
