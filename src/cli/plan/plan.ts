@@ -30,6 +30,8 @@ import { hasChanges, planDocument } from './plan-document.ts';
 import { type OpenPlace, openPlace, type PlanPlace } from './plan-place.ts';
 import { renderPlans } from './plan-view.ts';
 import { type Planned, type PlanningOptions, planPolicies } from './planner.ts';
+import { renderSchedulePlan, schedulePlanDocument } from './schedule-plan-view.ts';
+import { type ScheduleOutlook, sampleOf } from './schedule-planner.ts';
 
 interface PlanDependencies {
   readonly open: OpenPlace;
@@ -41,6 +43,7 @@ interface PlanDependencies {
 /** Plans of all policies and exports. */
 interface Plans extends Planned {
   readonly exports: readonly ExportOutlook[];
+  readonly schedules: readonly ScheduleOutlook[];
 }
 
 const defaultTimeoutMs = 10 * 60_000;
@@ -65,11 +68,12 @@ export async function planCommand(
     await place.close();
   }
   show(plans, options, context);
-  const { outlooks, exports } = plans;
-  const hasProblem = [...outlooks, ...exports].some(({ kind }) => kind === 'problem');
+  const { outlooks, exports, schedules } = plans;
+  const samples = schedules.map(({ outlook }) => outlook);
+  const hasProblem = [...outlooks, ...exports, ...samples].some(({ kind }) => kind === 'problem');
   if (!options.exitCode) return hasProblem ? exitStatus.failed : exitStatus.ok;
   if (hasProblem) return exitStatus.usage;
-  return hasChanges(outlooks, exports) ? exitStatus.failed : exitStatus.ok;
+  return hasChanges(outlooks, [...exports, ...samples]) ? exitStatus.failed : exitStatus.ok;
 }
 
 function overTls({ env }: CommandContext): PlanDependencies {
@@ -91,7 +95,7 @@ async function plan(
   const decoded = decodeSources(sources, place.namespace);
   if (decoded.every(({ resources }) => resources.length === 0)) {
     const files = sources.map(({ name }) => name).join(', ');
-    throw new UsageError(`${files} has no CollectorVersionPolicy and no SearchExport`);
+    throw new UsageError(`${files} has no CollectorVersionPolicy, SearchExport or SearchExportSchedule`);
   }
   const secrets = await secretsOf(decoded, place, context);
   const settings = settingsOf(decoded, place);
@@ -109,7 +113,16 @@ async function plan(
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
     // Policies are planned before exports, so that their load does not change each other's measured durations. Both share the timeout.
     const pausedBy = pausedForAll(host);
-    return { ...policies, exports: await planExports({ ...asked, exports, startedMs, pausedBy }) };
+    const samples = resourcesIn('SearchExportSchedule', decoded, { clock, random }).flatMap(
+      (schedule) => sampleOf(schedule, clock.now()) ?? [],
+    );
+    const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
+    const sampled = await planExports({ ...asked, exports: samples.map(({ sample }) => sample), startedMs, pausedBy });
+    const schedules = samples.flatMap((sample, index) => {
+      const outlook = sampled[index];
+      return outlook ? [{ ...sample, outlook }] : [];
+    });
+    return { ...policies, exports: planned, schedules };
   } finally {
     await accounts.close();
   }
@@ -150,19 +163,30 @@ function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): Operator
   return isPausing ? { paused: true, pausedBy: `the ConfigMap ${settingsName} among the manifests` } : place.settings();
 }
 
-function show({ outlooks, others, exports }: Plans, { output }: PlanOptions, { stdout, stderr }: CommandContext): void {
+function show(
+  { outlooks, others, exports, schedules }: Plans,
+  { output }: PlanOptions,
+  { stdout, stderr }: CommandContext,
+): void {
   for (const { resource, message } of others) {
     stderr.write(`warning: policy ${keyText(resource.metadata)} is left out: ${message}\n`);
   }
-  if (output === 'json') stdout.write(`${JSON.stringify(planDocument(outlooks, exports), undefined, 2)}\n`);
-  else if (output === 'yaml') stdout.write(renderYaml(planDocument(outlooks, exports)));
+  const samples = schedules.map(({ outlook }) => outlook);
+  const document = {
+    ...planDocument(outlooks, exports),
+    ...(schedules.length > 0 && { changes: true, schedules: schedules.map(schedulePlanDocument) }),
+  };
+  if (output === 'json') stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
+  else if (output === 'yaml') stdout.write(renderYaml(document));
   else {
     const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
     const options = { width, colour: stdout.colour, wide: output === 'wide' };
-    const lines = renderPlans([...outlooks, ...exports], options);
+    const first = renderPlans([...outlooks, ...exports], options);
+    const ofSchedules = schedules.flatMap((each) => ['', ...renderSchedulePlan(each, options)]);
+    const lines = first.length > 0 ? [...first, ...ofSchedules] : ofSchedules.slice(1);
     stdout.write(lines.map((line) => `${line}\n`).join(''));
   }
-  for (const outlook of [...outlooks, ...exports]) {
+  for (const outlook of [...outlooks, ...exports, ...samples]) {
     if (outlook.kind !== 'problem') continue;
     stderr.write(`${keyText(outlook.resource.metadata)}: ${outlook.reason}: ${outlook.message}\n`);
   }
