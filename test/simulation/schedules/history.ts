@@ -84,7 +84,7 @@ class History {
       await this.#pass(this.#random.next() * 12 * minuteMs);
       this.#disturb();
       if (this.#happens(0.8)) continue;
-      for (const replica of [...world.world.replicas]) world.kill(replica);
+      for (const replica of [...world.world.replicas]) replica.kill();
       if (!this.#losesRecords && this.#happens(0.5)) await this.#recreate(times);
       await clock.advance(this.#random.next() * 5 * hourMs);
     }
@@ -102,7 +102,7 @@ class History {
       this.#violate('S1', `only the time until ${world.status?.coveredUntil} is covered: ${world.ready?.message}`);
     }
     this.#checkRecords(fromMs);
-    for (const replica of [...world.world.replicas]) world.kill(replica);
+    for (const replica of [...world.world.replicas]) replica.kill();
   }
 
   /** Lets time pass until a violation is found. */
@@ -240,7 +240,7 @@ class History {
     const replica = this.#world.world.replicas.find(({ name }) => name === client);
     if (!replica || this.#doomed.has(replica)) return undefined;
     this.#doomed.add(replica);
-    queueMicrotask(() => this.#world.kill(replica));
+    queueMicrotask(() => replica.kill());
     return this.#happens(0.5) ? { kind: 'reset', when: 'before' } : undefined;
   }
 
@@ -268,7 +268,7 @@ class History {
         world.patch({ spec: { failedRunsHistoryLimit: this.#whole(2), successfulRunsHistoryLimit: this.#whole(3) } }),
       () => template({ limits: this.#happens(0.5) ? { maxMessages: 1 } : { maxMessages: null } }),
       () => world.retry(),
-      () => this.#world.world.replicas.length > 0 && world.kill(this.#world.world.replicas[0] as Replica),
+      () => world.world.replicas[0]?.kill(),
     ];
     actions[this.#whole(actions.length)]?.();
   }
