@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { counted } from '../../base/number-text.ts';
 import { manifestFile, planFile } from '../../destination/export-layout.ts';
 import type { DestinationSettings } from '../../destination/open-destination.ts';
-import { isContainerAddress, readContainerAddress } from '../container-address.ts';
+import { type ContainerAddress, isContainerAddress, readContainerAddress } from '../container-address.ts';
 import type { CommandContext } from '../context.ts';
 import type { StoreOptions } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
@@ -42,6 +42,12 @@ export function placeOfSchedule(
     if (schedule === '') throw new UsageError(`'${text}' names no schedule; write s3://BUCKET/FOLDER/SCHEDULE`);
     return { settings: storePlace(parent, options, env), schedule };
   }
+  if (isContainerAddress(text)) {
+    const { folder, ...address } = readContainerAddress(text, options.endpoint);
+    const [, root = '', schedule = ''] = /^(?:(.*)\/)?([^/]+)$/.exec(folder) ?? [];
+    if (schedule === '') throw new UsageError(`'${text}' names no schedule; write its folder, and SCHEDULE at the end`);
+    return { settings: containerSettings(address, root, options), schedule };
+  }
   const path = text.startsWith('file://') ? fileURLToPath(text) : resolve(cwd, text);
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`${text} is not a folder`);
   return { settings: { kind: 'volume', directory: dirname(path), root: '' }, schedule: basename(path) };
@@ -67,10 +73,18 @@ function storePlace(
   return { kind: 's3', settings };
 }
 
-function containerPlace(text: string, { endpoint, insecure }: StoreOptions): DestinationSettings {
-  const { folder, ...address } = readContainerAddress(text, endpoint);
+function containerPlace(text: string, options: StoreOptions): DestinationSettings {
+  const { folder, ...address } = readContainerAddress(text, options.endpoint);
+  return containerSettings(address, folderOfManifest(folder), options);
+}
+
+function containerSettings(
+  address: Omit<ContainerAddress, 'folder'>,
+  root: string,
+  { insecure }: StoreOptions,
+): DestinationSettings {
   const access = { credentials: 'ambient' as const, ...(insecure === undefined ? {} : { insecure }) };
-  return { kind: 'azureBlob', settings: { ...address, root: folderOfManifest(folder), ...access } };
+  return { kind: 'azureBlob', settings: { ...address, root, ...access } };
 }
 
 /** Returns the folder of an export from the name of its manifest or of the folder itself. */

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
-import { placesOfExports } from '../../../src/cli/verify/manifest-place.ts';
+import { placeOfSchedule, placesOfExports } from '../../../src/cli/verify/manifest-place.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
 import { type Manifest, manifestKind, manifestOf } from '../../../src/destination/manifest.ts';
 import { planKind } from '../../../src/destination/plan-object.ts';
@@ -265,6 +265,17 @@ describe('an address of a store', () => {
     expect(place(text, options)).toEqual({
       kind: 'azureBlob',
       settings: { container: 'audit', credentials: 'ambient', ...settings },
+    });
+  });
+
+  test.each([
+    ['https://examplelogs.blob.core.windows.net/audit/logs/prod/hourly/', 'logs/prod'],
+    ['https://examplelogs.blob.core.windows.net/audit/hourly', ''],
+  ])('finds the schedule in the container address %s', (text, root) => {
+    const settings = { account: 'examplelogs', container: 'audit', credentials: 'ambient', root };
+    expect(placeOfSchedule(text, {}, { cwd: '/', env: {} })).toEqual({
+      settings: { kind: 'azureBlob', settings },
+      schedule: 'hourly',
     });
   });
 
