@@ -21,12 +21,15 @@ export class RunIndex {
   readonly #bySchedule = new Map<string, Map<string, IndexedRun>>();
   readonly #unsubscribe: () => void;
 
-  /** @param onChange called with the key of a schedule when one of its runs is added or removed, or changes its state */
+  /**
+   * @param onChange called with the key of a schedule when one of its runs is added or removed, or changes its state. It is not called
+   *   for runs that exist already, since all schedules are reconciled after the start.
+   */
   constructor(exports: ResourceSource<SearchExport>, onChange: (schedule: ResourceKey) => void) {
     this.#exports = exports;
     this.#onChange = onChange;
     this.#unsubscribe = exports.subscribe((key) => this.update(key));
-    for (const { metadata } of exports.list()) this.update(metadata);
+    for (const { metadata } of exports.list()) this.#follow(metadata);
   }
 
   /** Existing runs of the schedule with this uid. */
@@ -37,18 +40,23 @@ export class RunIndex {
 
   /** Reads an export again. Hosts do not report changes by this process, so its reconciler calls this. */
   update(key: ResourceKey): void {
-    const id = keyText(key);
-    const before = this.#runs.get(id);
-    const resource = this.#exports.get(key);
-    const after = resource && indexedRun(resource);
-    if (before?.uid === after?.uid && before?.state === after?.state) return;
-    if (before) this.#remove(id, before);
-    if (after) this.#add(id, after);
-    for (const run of [before, after]) if (run) this.#onChange(run.schedule);
+    for (const schedule of this.#follow(key)) this.#onChange(schedule);
   }
 
   close(): void {
     this.#unsubscribe();
+  }
+
+  /** Reads an export again, and returns the schedules of which a run has changed. */
+  #follow(key: ResourceKey): readonly ResourceKey[] {
+    const id = keyText(key);
+    const before = this.#runs.get(id);
+    const resource = this.#exports.get(key);
+    const after = resource && indexedRun(resource);
+    if (before?.uid === after?.uid && before?.state === after?.state) return [];
+    if (before) this.#remove(id, before);
+    if (after) this.#add(id, after);
+    return [before, after].flatMap((run) => run?.schedule ?? []);
   }
 
   #add(id: string, run: IndexedRun): void {

@@ -1,0 +1,22 @@
+/** Tests the index of runs: it contains runs that existed before it, and reports only later changes. */
+import { expect, test } from 'vitest';
+import type { SearchExport } from '../../../src/api/kinds.ts';
+import type { ResourceSource } from '../../../src/host/host.ts';
+import { RunIndex } from '../../../src/schedule/run-index.ts';
+import { sampleExport } from '../cli/sample-export.ts';
+
+test('does not report runs that exist at the start', () => {
+  const base = sampleExport();
+  const owner = { kind: 'SearchExportSchedule', name: 'errors', uid: 'schedule-1' };
+  const run = { ...base, metadata: { ...base.metadata, owner } } as SearchExport;
+  let existing: SearchExport[] = [run];
+  const source = { list: () => existing, get: () => existing[0], subscribe: () => () => {}, synced: () => true };
+  const changed: string[] = [];
+  const index = new RunIndex(source as unknown as ResourceSource<SearchExport>, ({ name }) => changed.push(name));
+  expect(index.runsOf('schedule-1')).toEqual([run]);
+  expect(changed).toEqual([]);
+  existing = [];
+  index.update(run.metadata);
+  expect(index.runsOf('schedule-1')).toEqual([]);
+  expect(changed).toEqual(['errors']);
+});
