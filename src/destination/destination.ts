@@ -1,5 +1,5 @@
 /**
- * Interface to the destination of an export's files: a directory (`volume/`) or an object store (`s3/`).
+ * Interface to the destination of an export's files: a directory (`volume/`) or an object store (`s3/`, `azure/`).
  *
  * The commit protocol (E2, E3) depends on two guarantees. First, `create` never overwrites: if several processes create the same name,
  * exactly one of them gets 'created'. Second, an uploaded file appears under its name either completely or not at all.
@@ -32,7 +32,8 @@ export interface ListedObject {
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
 export interface Destination {
-  /** Address of the destination as shown to users, such as `file:///exports/logging` or `s3://bucket/prefix`. It contains no credentials. */
+  /** Address of the destination as shown to users, such as `file:///exports/logging` `s3://bucket/prefix` or
+   * `https://account.blob.core.windows.net/container/prefix`. It contains no credentials. */
   readonly url: string;
 
   /**
