@@ -32,8 +32,10 @@ export interface ListedObject {
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
 export interface Destination {
-  /** Address of the destination as shown to users, such as `file:///exports/logging` `s3://bucket/prefix` or
-   * `https://account.blob.core.windows.net/container/prefix`. It contains no credentials. */
+  /**
+   * Address of the destination as shown to users, such as `file:///exports/logging`, `s3://bucket/prefix` or
+   * `https://account.blob.core.windows.net/container/prefix`. It contains no credentials.
+   */
   readonly url: string;
 
   /**
