@@ -30,7 +30,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   const { gaps, taken, pending, active, create, coveredUntilMs, lastTickMs, nextDueMs } = decision;
   const covered = `Everything until ${isoTime(coveredUntilMs)} is exported.`;
   if (pausedBy !== undefined) {
-    const message = `${covered} Paused by ${pausedBy}: no run is created. To resume: logfleet resume ${target}`;
+    const message = `${covered} Paused by ${pausedBy}: no run is created.`;
     return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
   }
   const [gap] = gaps;
@@ -38,7 +38,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     const stop = gaps.length >= mostGaps ? ` No further run is created while there are ${mostGaps} gaps.` : '';
     const failed =
       gaps.length === 1 ? `Run ${gap.run} failed` : `${gaps.length} runs failed, the first one is ${gap.run}`;
-    const message = `${failed}: ${gap.reason}. Its time is not exported.${stop} To export it again: logfleet retry ${target}`;
+    const message = `${failed}: ${gap.reason}. ${gaps.length === 1 ? 'Its time is' : 'Their time is'} not exported.${stop} To retry: logfleet retry ${target}`;
     return { ...stalled, reason: reasons.runsFailed, message };
   }
   const waiting = runs.find(({ state }) => state === 'Stalled');
