@@ -13,6 +13,7 @@ const longest = [
   'test/e2e/export-run.test.ts',
   'test/e2e/failover.test.ts',
   'test/e2e/export-command.test.ts',
+  'test/e2e/export-worker.test.ts',
 ];
 
 export class LongestFirst extends BaseSequencer {

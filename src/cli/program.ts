@@ -414,8 +414,8 @@ environment, such as AWS_ACCESS_KEY_ID or AZURE_STORAGE_KEY.
 
 const verifyHelp = `
 Ends with 0 if every row exists exactly once, and with 1 if something differs or
-is incomplete. With --schedule, 0 means that the runs cover the range without gap
-and overlap. Credentials for s3:// come from the environment:
+is incomplete. With --schedule, 0 means that the runs cover the range without
+gap and overlap. Credentials for s3:// come from the environment:
 AWS_ACCESS_KEY_ID and similar variables, files, roles. For https:// they are
 AZURE_STORAGE_KEY and similar variables, an identity of Azure, or az login.
 `;

@@ -106,5 +106,5 @@ test('samples outside the first installation are accepted too', async () => {
   const args = ['apply', '--dry-run=server', '--validate=strict', '-n', namespace, '-f', '-'];
   const { status, stdout, stderr } = await kubectl(args, { input: texts.join('---\n') });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  expect(stdout.trim().split('\n')).toHaveLength(3);
+  expect(stdout.trim().split('\n')).toHaveLength(4);
 });

@@ -75,8 +75,8 @@ describe('the manifests of a plan', () => {
     expect(stderr).toMatch(/^0\.yaml:9:9: spec\.mode: /);
   });
 
-  test('must contain a policy or an export', async () => {
-    await expect(plan({ texts: [secret] })).rejects.toThrow('0.yaml has no CollectorVersionPolicy and no SearchExport');
+  test('must contain a policy, an export or a schedule', async () => {
+    await expect(plan({ texts: [secret] })).rejects.toThrow('0.yaml has no CollectorVersionPolicy, ');
   });
 
   test('can pause everything', async () => {

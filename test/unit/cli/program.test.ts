@@ -30,6 +30,7 @@ vi.mock('../../../src/cli/person/rollout-request.ts', () => ({
 }));
 vi.mock('../../../src/cli/export/export.ts', () => ({ exportCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/verify/verify.ts', () => ({ verifyCommand: vi.fn(async () => 0) }));
+vi.mock('../../../src/cli/verify/verify-schedule.ts', () => ({ verifyScheduleCommand: vi.fn(async () => 0) }));
 vi.mock('../../../src/cli/manifests.ts', () => ({
   manifestsCommand: vi.fn(async () => 0),
   crdsCommand: vi.fn(async () => 0),
