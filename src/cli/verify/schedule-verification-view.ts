@@ -119,7 +119,7 @@ function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
   return [
     ...(gaps.length > 0
       ? [
-          'Remedy for a gap: restore the record, or export the failed run again with logfleet retry. To prove another range: --from and --to.',
+          'Remedy for a gap: if a record was lost, restore it. If a run failed, export it again with logfleet retry. To prove another range: --from and --to.',
         ]
       : []),
     ...(overlaps.length > 0
