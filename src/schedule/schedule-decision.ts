@@ -128,7 +128,8 @@ function hasFailed({ state }: Run): boolean {
   return state === 'Failed';
 }
 
-export function isUnfinished({ state }: Run): boolean {
+/** Returns whether a run holds one of the `maxActive` slots. */
+export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
   return state === 'Active' || state === 'Stalled';
 }
 

@@ -28,7 +28,13 @@ import type { DestinationChoice } from '../export/chosen-destination.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
 import { runStateOf } from './run-index.ts';
 import { readRunTimes, runName, runTimes } from './run-name.ts';
-import { decideSchedule, type Gap, type ScheduleDecision, type ScheduleSettings } from './schedule-decision.ts';
+import {
+  decideSchedule,
+  type Gap,
+  isUnfinished,
+  type ScheduleDecision,
+  type ScheduleSettings,
+} from './schedule-decision.ts';
 import { scheduleHealth } from './schedule-health.ts';
 import { announcedRun, type ObservedRun, scheduleStatus } from './schedule-status.ts';
 import { TickCalendar, type TickCalendars } from './tick-calendar.ts';
@@ -110,8 +116,11 @@ export class ScheduleRuntime {
         gaps: (resource.status?.gaps ?? []).map(readGap),
         isTaken: (name) => this.#isTaken(name),
       });
-    await this.#record(resource, decide().record);
-    const decision = decide();
+    let decision = decide();
+    if (decision.record.length > 0) {
+      await this.#record(resource, decision.record);
+      decision = decide();
+    }
     for (const run of decision.repeat) await this.#remove(run);
     const absent = pausedBy === undefined ? this.#absent(runs) : [];
     const create = [...absent, ...decision.create];
@@ -200,8 +209,7 @@ export class ScheduleRuntime {
 
   /** Writes the records of complete runs. */
   async #record(resource: SearchExportSchedule, runs: readonly ObservedRun[]): Promise<void> {
-    const [first] = runs;
-    if (!first || !this.#stored) return;
+    if (!this.#stored) return;
     const { startMs, recorded } = this.#stored;
     await this.#withDestination(resource, async (destination, layout) => {
       for (const { name: run, span, resource } of runs) {
@@ -240,7 +248,7 @@ export class ScheduleRuntime {
     for (const name of this.#created.keys()) if (names.has(name)) this.#created.delete(name);
     const covered = this.#covered(resource);
     const announced = (resource.status?.runs ?? []).filter(
-      ({ name, state }) => (state === 'Active' || state === 'Stalled') && !names.has(name) && !this.#isTaken(name),
+      (run) => isUnfinished(run) && !names.has(run.name) && !this.#isTaken(run.name),
     );
     const wanted = announced
       .flatMap(({ name }) => readRunTimes(name.slice(this.#owner.name.length + 1)) ?? [])
@@ -292,18 +300,14 @@ export class ScheduleRuntime {
 
   async #publish(resource: SearchExportSchedule, problem: LogfleetError | undefined, found?: Found): Promise<number> {
     const { namespace, name } = this.#owner;
-    const { settings, runs = [], decision, pausedBy } = found ?? {};
+    const { runs = [], decision, pausedBy } = found ?? {};
     const target = `sxs/${name} -n ${namespace}`;
-    const health = scheduleHealth({ ...{ target, pausedBy, problem, decision, runs } });
+    const health = scheduleHealth({ target, pausedBy, problem, decision, runs });
     const status = scheduleStatus({
       ...{ resource, health },
       before: this.#publisher.known(resource),
       nowMs: this.#options.clock.now(),
-      found: found &&
-        settings && {
-          ...{ decision: found.decision, runs, startMs: settings.startMs },
-          recorded: this.#covered(resource),
-        },
+      found: found && { ...found, startMs: found.settings.startMs, recorded: this.#covered(resource) },
     });
     return this.#publisher.publish(resource, status, () => ({}), health);
   }
