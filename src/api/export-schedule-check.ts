@@ -6,19 +6,20 @@ import { checkExport } from './export-check.ts';
 import { error, type Finding, warning } from './finding.ts';
 import type { SearchExportScheduleSpec } from './generated/search-export-schedule.ts';
 import { scheduleProblem } from './schedule-check.ts';
-import { readTimeRange, type TimeRange } from './time-range.ts';
+import { earliestTime, latestTime, readTimeRange, type TimeRange } from './time-range.ts';
 
 /** Spec as people write it: members with a default may be absent or null. */
 type WrittenSchedule = Pick<SearchExportScheduleSpec, 'schedule' | 'template'> & {
   readonly [K in 'timeZone' | 'startTime' | 'endTime']?: string | null;
 };
 
-/** Text of a time before any `startTime`, and of one after any `endTime`. */
-const [earliest, latest] = ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'];
-
 /** First and last time of a schedule in ms. The first is 0 if the spec names none, and the last is then the end of the year 9999. */
 export function scheduleRange({ timeZone, startTime, endTime }: WrittenSchedule): TimeRange | Finding {
-  const range = readTimeRange({ from: startTime ?? earliest, to: endTime ?? latest, timeZone: timeZone ?? 'UTC' });
+  const range = readTimeRange({
+    from: startTime ?? earliestTime,
+    to: endTime ?? latestTime,
+    timeZone: timeZone ?? 'UTC',
+  });
   if (!('problem' in range)) return range;
   const member = { from: 'startTime', to: 'endTime', timeZone: 'timeZone' }[range.member];
   return error(['spec', member], 'Invalid', range);
@@ -38,7 +39,7 @@ function* checkTimes(spec: WrittenSchedule): Generator<Finding> {
 
 function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
   // The template has no time range. A run covers one period of the schedule, which is short.
-  const timeRange = { from: earliest, to: '1970-01-02T00:00:00Z' };
+  const timeRange = { from: earliestTime, to: '1970-01-02T00:00:00Z' };
   for (const finding of checkExport({ ...template.spec, timeRange })) {
     const [, ...path] = finding.path;
     yield { ...finding, path: ['spec', 'template', 'spec', ...path] };

@@ -29,6 +29,9 @@ export interface TimeRangeProblem extends Explanation {
   readonly member: keyof TimeRangeText;
 }
 
+/** Texts of a time before and of one after all times that a person writes. */
+export const [earliestTime, latestTime] = ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'] as const;
+
 export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem {
   const unknown = text.timeZone === undefined ? undefined : timeZoneProblem(text.timeZone);
   if (unknown) return { member: 'timeZone', ...unknown };

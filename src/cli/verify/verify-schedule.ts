@@ -4,7 +4,7 @@
  */
 
 import { renderExplanation } from '../../api/finding.ts';
-import { readTimeRange, type TimeRange } from '../../api/time-range.ts';
+import { earliestTime, latestTime, readTimeRange, type TimeRange } from '../../api/time-range.ts';
 import { unlessAborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
@@ -57,10 +57,9 @@ export async function verifyScheduleCommand(
 
 /** Reads `--from` and `--to`. Local times are in UTC. */
 function rangeOf({ from, to }: VerifyOptions, nowMs: number): Partial<TimeRange> {
-  const [earliest, latest] = ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'];
   const range = readTimeRange({
-    from: momentText(from ?? earliest, nowMs),
-    to: momentText(to ?? latest, nowMs),
+    from: momentText(from ?? earliestTime, nowMs),
+    to: momentText(to ?? latestTime, nowMs),
     timeZone: 'UTC',
   });
   if ('problem' in range) throw new UsageError(`--${range.member}: ${renderExplanation(range)}`);
