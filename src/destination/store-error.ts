@@ -1,4 +1,24 @@
-/** Texts of errors that all object stores share. */
+/** Codes and texts of errors that all object stores share. */
+import type { DestinationFailure } from './destination-error.ts';
+
+/** Returns the failure for each error code of a store. */
+export function failuresByCode(
+  codes: Readonly<Partial<Record<DestinationFailure, readonly string[]>>>,
+): ReadonlyMap<string, DestinationFailure> {
+  const failures = Object.entries(codes) as [DestinationFailure, readonly string[]][];
+  return new Map(failures.flatMap(([failure, own]) => own.map((code) => [code, failure] as const)));
+}
+
+/** Returns the first of these values that is an error code. Values of an SDK's error are not typed, and `Error` is no code. */
+export function firstCode(...values: readonly unknown[]): string {
+  const known = values.find((each) => typeof each === 'string' && each !== '' && each !== 'Error');
+  return typeof known === 'string' ? known : 'UnknownError';
+}
+
+/** Returns whether a connection ended before the store answered. `status` is the HTTP status of the answer. */
+export function isConnectionLost(code: string, status: number | undefined): boolean {
+  return status === undefined && ['ECONNRESET', 'EPIPE'].includes(code);
+}
 
 /** Codes of certificate errors, which a retry cannot solve. */
 export const untrustedForm = /^(?:UNABLE_TO_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/;

@@ -4,9 +4,9 @@
  */
 import { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
-import { storeReason, untrustedForm } from '../store-error.ts';
+import { failuresByCode, firstCode, isConnectionLost, storeReason, untrustedForm } from '../store-error.ts';
 
-const codesByFailure: Readonly<Partial<Record<DestinationFailure, readonly string[]>>> = {
+const failureByCode = failuresByCode({
   missing: ['ContainerNotFound', 'ContainerDisabled'],
   absent: ['BlobNotFound'],
   // A block of the upload is missing because another process has removed the upload.
@@ -22,12 +22,7 @@ const codesByFailure: Readonly<Partial<Record<DestinationFailure, readonly strin
   denied: ['BlobImmutableDueToPolicy'],
   away: ['ContainerBeingDeleted', 'Md5Mismatch', 'Crc64Mismatch', 'AbortError'],
   unsupported: ['FeatureNotSupportedForAccount', 'NotImplemented'],
-};
-const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map(
-  Object.entries(codesByFailure).flatMap(([failure, codes]) =>
-    codes.map((code) => [code, failure as DestinationFailure] as const),
-  ),
-);
+});
 
 const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
   full: 'free some space or raise the quota to continue the export',
@@ -62,8 +57,7 @@ function withoutRequest(cause: unknown): unknown {
 export function errorCode(cause: unknown): string {
   const { name, code, details } = (cause ?? {}) as { name?: unknown; code?: unknown; details?: unknown };
   const { errorCode: sent } = (details ?? {}) as { errorCode?: unknown };
-  const known = [sent, code, name].find((each) => typeof each === 'string' && each !== '' && each !== 'Error');
-  return typeof known === 'string' ? known : 'UnknownError';
+  return firstCode(sent, code, name);
 }
 
 /** Returns the HTTP status of the store's answer, or undefined if there was no answer. */
@@ -86,7 +80,7 @@ export function isAbsent(cause: unknown): boolean {
 
 /** Returns whether the error means that the connection ended before the store answered. */
 export function isBrokenOff(cause: unknown): boolean {
-  return httpStatus(cause) === undefined && ['ECONNRESET', 'EPIPE'].includes(errorCode(cause));
+  return isConnectionLost(errorCode(cause), httpStatus(cause));
 }
 
 function failureOf(cause: unknown): DestinationFailure {

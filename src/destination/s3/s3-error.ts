@@ -4,9 +4,9 @@
  */
 import { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../destination-error.ts';
-import { storeReason, untrustedForm } from '../store-error.ts';
+import { failuresByCode, firstCode, isConnectionLost, storeReason, untrustedForm } from '../store-error.ts';
 
-const codesByFailure: Readonly<Partial<Record<DestinationFailure, readonly string[]>>> = {
+const failureByCode = failuresByCode({
   missing: ['NoSuchBucket'],
   absent: ['NoSuchKey'],
   // A part of the upload is missing (`InvalidPart`) because another process is removing the upload.
@@ -33,12 +33,7 @@ const codesByFailure: Readonly<Partial<Record<DestinationFailure, readonly strin
   ],
   unsupported: ['NotImplemented'],
   full: ['QuotaExceeded', 'InsufficientStorage', 'XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded'],
-};
-const failureByCode: ReadonlyMap<string, DestinationFailure> = new Map(
-  Object.entries(codesByFailure).flatMap(([failure, codes]) =>
-    codes.map((code) => [code, failure as DestinationFailure] as const),
-  ),
-);
+});
 
 const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
   full: 'free some space or raise the quota to continue the export',
@@ -66,8 +61,7 @@ export function s3Error(act: string, cause: unknown): LogfleetError {
 /** Returns the error code of the store or of the connection to it, such as `NoSuchKey` or `ECONNREFUSED`. */
 export function errorCode(cause: unknown): string {
   const { name, code, Code } = (cause ?? {}) as { name?: unknown; code?: unknown; Code?: unknown };
-  const known = [Code, code, name].find((each) => typeof each === 'string' && each !== '' && each !== 'Error');
-  return typeof known === 'string' ? known : 'UnknownError';
+  return firstCode(Code, code, name);
 }
 
 /** Returns the HTTP status of the store's answer, or undefined if there was no answer. */
@@ -83,7 +77,7 @@ export function isTaken(cause: unknown): boolean {
 
 /** Returns whether the error means that the connection ended before the store answered. */
 export function isBrokenOff(cause: unknown): boolean {
-  return httpStatus(cause) === undefined && ['ECONNRESET', 'EPIPE'].includes(errorCode(cause));
+  return isConnectionLost(errorCode(cause), httpStatus(cause));
 }
 
 /** Returns whether the error means that the object or upload does not exist, although its bucket exists. */
