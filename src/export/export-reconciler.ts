@@ -18,7 +18,8 @@ import { type DestinationSettings, openDestination } from '../destination/open-d
 import { Writer } from '../destination/writer.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { DestinationChoice } from './chosen-destination.ts';
-import { ExportRuntime, waiterOf } from './export-runtime.ts';
+import { waiterOf } from './export-resource.ts';
+import { ExportRuntime } from './export-runtime.ts';
 import { type ExportPlaces, type ExportSettings, exportSettings } from './export-settings.ts';
 import { JobRuntime } from './jobs/job-runtime.ts';
 import { JobShares } from './jobs/job-shares.ts';

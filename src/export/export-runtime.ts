@@ -28,6 +28,7 @@ import type { Writer } from '../destination/writer.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import { ServiceError } from '../service/requests/service-error.ts';
 import { type ChosenDestination, DestinationChoice, storeSecretName } from './chosen-destination.ts';
+import { secretOf, untilRemoval, waiterOf } from './export-resource.ts';
 import type { ExportPlaces, ExportSettings } from './export-settings.ts';
 import { limitsOf, requestOf } from './export-spec.ts';
 import { planExport } from './plan/export-planning.ts';
@@ -131,7 +132,9 @@ export class ExportRuntime {
     }
     const isAsked = this.#takeRequest(resource);
     const health = this.#begun ? undefined : this.#healthAtRest(resource, isAsked);
-    return health ? this.#untilRemoval(resource, await this.#publish(resource, health), true) : this.#goOn(resource);
+    return health
+      ? untilRemoval(resource, this.#options, await this.#publish(resource, health), true)
+      : this.#goOn(resource);
   }
 
   /**
@@ -228,7 +231,7 @@ export class ExportRuntime {
     const problemMs = problem ? recheckMs(problem) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
     const isIdle = (view?.searches ?? 0) === 0 && !health.reconciling;
-    return this.#untilRemoval(this.#publisher.latest(resource), delayMs, isIdle);
+    return untilRemoval(this.#publisher.latest(resource), this.#options, delayMs, isIdle);
   }
 
   /** Reads the current account, destination and task of the export. Returns the error that prevents reading them. */
@@ -345,19 +348,6 @@ export class ExportRuntime {
     this.#pace.add({ atMs: this.#options.clock.monotonic(), coveredRatio, rows, bytes });
   }
 
-  /** Removes a finished export after `ttlSecondsAfterFinished`. */
-  async #untilRemoval(resource: SearchExport, delayMs: number, isSettled: boolean): Promise<Result> {
-    const { host, clock, log } = this.#options;
-    const { ttlSecondsAfterFinished: ttl } = resource.spec;
-    const endedAt = resource.status?.completionTime;
-    if (ttl === undefined || endedAt === undefined || !host.canRemove(resource)) return requeue(delayMs, isSettled);
-    const leftMs = Date.parse(endedAt) + ttl * 1_000 - clock.now();
-    if (leftMs > 0) return requeue(Math.min(delayMs, leftMs), isSettled);
-    log.info('the export is removed after ttlSecondsAfterFinished; its files stay', { ttlSeconds: ttl });
-    await host.remove(resource);
-    return requeue(delayMs, isSettled);
-  }
-
   #end(): void {
     const { work } = this.#begun ?? {};
     if (!work) return;
@@ -385,20 +375,11 @@ export class ExportRuntime {
 /** Codes of errors which mean that the object store refused the credentials or that permissions are missing. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
-function secretOf({ metadata: { namespace }, spec }: SearchExport): ResourceKey {
-  return { namespace, name: spec.credentialsSecretRef.name };
-}
-
 /** Names and namespaces of all Secrets that the export refers to. */
 function secretsOf(resource: SearchExport): readonly ResourceKey[] {
   const { namespace } = resource.metadata;
   const name = storeSecretName(resource.spec.destination);
   return [secretOf(resource), ...(name === undefined ? [] : [{ namespace, name }])];
-}
-
-/** Name under which the export is registered as waiting for changes of Secrets. */
-export function waiterOf({ namespace, name }: ResourceKey): string {
-  return `SearchExport ${namespace}/${name}`;
 }
 
 /**

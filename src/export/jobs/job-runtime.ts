@@ -21,6 +21,7 @@ import { StatusWriter } from '../../controller/status-writer.ts';
 import type { Host, ResourceKey } from '../../host/host.ts';
 import { exportLabel, jobNameLabel, type WorkerJob, type WorkerJobs } from '../../host/worker-jobs.ts';
 import type { DestinationChoice } from '../chosen-destination.ts';
+import { secretOf, untilRemoval, waiterOf } from '../export-resource.ts';
 import type { ExportSettings } from '../export-settings.ts';
 import { requestOf } from '../export-spec.ts';
 import { exportTask } from '../search/export-task.ts';
@@ -118,7 +119,12 @@ export class JobRuntime {
       ? await this.#publisher.publish(resource, this.#essentials(resource, found), () => ({}), health)
       : await this.#publish(resource, found);
     this.#isDormant = !health.reconciling;
-    return this.#untilRemoval(this.#publisher.latest(resource), Math.min(statusMs, delayMs), !health.reconciling);
+    return untilRemoval(
+      this.#publisher.latest(resource),
+      this.#options,
+      Math.min(statusMs, delayMs),
+      !health.reconciling,
+    );
   }
 
   async #find(resource: SearchExport, isAsked: boolean): Promise<Found> {
@@ -148,7 +154,7 @@ export class JobRuntime {
 
   async #followJob(resource: SearchExport, store: WorkerJobs, shares: JobShares, isAsked: boolean): Promise<Found> {
     const { accounts, clock } = this.#options;
-    const account = await accounts.resolve(this.#secret(resource));
+    const account = await accounts.resolve(secretOf(resource));
     const task = exportTask(requestOf(resource), new URL(account.serviceId).host);
     if ('problem' in task) throw mendable(reasons.invalidSpec, `spec.${task.member}: ${renderExplanation(task)}`);
     const credentials = [account.fingerprint, await this.#storeCredentials(resource)].join();
@@ -269,10 +275,6 @@ export class JobRuntime {
     return [...store.jobs()].filter(({ metadata }) => metadata.labels[exportLabel] === this.uid);
   }
 
-  #secret({ spec }: SearchExport): ResourceKey {
-    return { namespace: this.key.namespace, name: spec.credentialsSecretRef.name };
-  }
-
   /** Watches the Secrets while a person may correct one of them (C2). A stalled Job is replaced when they change. */
   #awaitSecrets(resource: SearchExport, problem: LogfleetError | undefined, changes: number): void {
     const { accounts, enqueue } = this.#options;
@@ -281,8 +283,7 @@ export class JobRuntime {
       : true;
     const isStalled = isForSecrets && (problem || findCondition(resource.status?.conditions, 'Stalled'));
     const keys = secretNames(resource).map((name) => ({ namespace: this.key.namespace, name }));
-    const { namespace, name } = this.key;
-    accounts.secrets.wait(`SearchExport ${namespace}/${name}`, isStalled ? keys : [], changes, () => enqueue(this.key));
+    accounts.secrets.wait(waiterOf(this.key), isStalled ? keys : [], changes, () => enqueue(this.key));
   }
 
   #essentials(resource: SearchExport, { health, job, state }: Found): NonNullable<SearchExport['status']> {
@@ -304,18 +305,6 @@ export class JobRuntime {
     const essentials = this.#essentials(resource, found);
     const figures = () => ({ summary: { ...essentials.summary, state: found.health.reason }, jobs: [] });
     return this.#publisher.publish(resource, essentials, figures, found.health);
-  }
-
-  /** Removes a finished export after `ttlSecondsAfterFinished`. */
-  async #untilRemoval(resource: SearchExport, delayMs: number, isSettled: boolean): Promise<Result> {
-    const { host, clock } = this.#options;
-    const { ttlSecondsAfterFinished: ttl } = resource.spec;
-    const endedAt = resource.status?.completionTime;
-    if (ttl === undefined || endedAt === undefined || !host.canRemove(resource)) return requeue(delayMs, isSettled);
-    const leftMs = Date.parse(endedAt) + ttl * 1_000 - clock.now();
-    if (leftMs > 0) return requeue(Math.min(delayMs, leftMs), isSettled);
-    await host.remove(resource);
-    return requeue(delayMs, isSettled);
   }
 }
 
