@@ -1,0 +1,93 @@
+/**
+ * A real store for tests, which keeps its content in a folder of its own. Tests can kill the store and restart it with the same address and
+ * content.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { request } from 'undici';
+import { freePorts, type Kept, keep } from './kept-program.ts';
+
+const readyTimeoutMs = 180_000;
+const readyPollMs = 20;
+const attempts = 3;
+
+/** Command line of a store. */
+export interface StoreCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export abstract class StoreProgram {
+  readonly #directory: string;
+  #kept: Kept | undefined;
+
+  /** @param name name of the store, which the name of its folder contains */
+  protected constructor(name: string) {
+    this.#directory = mkdtempSync(join(tmpdir(), `logfleet-${name}-`));
+    process.once('exit', this.#removeFiles);
+  }
+
+  /** Starts the store that `create` returns for a free port. Tries again if another process took the port. */
+  protected static async startOn<S extends StoreProgram>(create: (port: number) => S): Promise<S> {
+    for (let attempt = 1; ; attempt++) {
+      const [port = 0] = await freePorts(1);
+      const store = create(port);
+      try {
+        await store.restart();
+        return store;
+      } catch (error) {
+        await store.stop();
+        if (attempt === attempts) throw error;
+      }
+    }
+  }
+
+  /** Folder of the stored objects. */
+  protected get content(): string {
+    return join(this.#directory, 'content');
+  }
+
+  protected abstract get endpoint(): string;
+
+  protected abstract command(): StoreCommand;
+
+  /** Kills the store as `kill -9` does. Requests in flight break off. */
+  async kill(): Promise<void> {
+    await this.#kept?.stop();
+    this.#kept = undefined;
+  }
+
+  /** Restarts the store, and resolves when it answers again. */
+  async restart(): Promise<void> {
+    const { program, args, environment } = this.command();
+    this.#kept = keep(join(this.#directory, 'run'), program, args, environment);
+    const deadline = performance.now() + readyTimeoutMs;
+    while (!(await answers(this.endpoint))) {
+      if (!this.#kept.runs() || performance.now() > deadline) {
+        throw new Error(`${this.constructor.name} did not start:\n${this.#kept.log()}`);
+      }
+      await delay(readyPollMs);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    process.removeListener('exit', this.#removeFiles);
+    this.#removeFiles();
+  }
+
+  readonly #removeFiles = () => rmSync(this.#directory, { recursive: true, force: true });
+}
+
+async function answers(endpoint: string): Promise<boolean> {
+  try {
+    const { body } = await request(endpoint);
+    await body.dump();
+    return true;
+  } catch {
+    return false;
+  }
+}
