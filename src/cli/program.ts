@@ -194,7 +194,9 @@ function addValidate(program: Command, runs: Runs): void {
 function addPlan(program: Command, runs: Runs): void {
   const command = program
     .command('plan')
-    .description('Show what policies and exports would do now: upgrades, rows and durations. Writes nothing.')
+    .description(
+      'Show what policies, exports and schedules would do now: upgrades, rows and durations. Writes nothing.',
+    )
     .argument('<FILE...>', 'Files, directories, or - for standard input.');
   addTargetOptions(command)
     .option('-A, --all-namespaces', 'Fail if the policies of all namespaces cannot be listed.')

@@ -95,23 +95,17 @@ export const mostCounted = 1_000;
 
 export function decideSchedule<R extends Run>(snapshot: ScheduleSnapshot<R>): ScheduleDecision<R> {
   const { nowMs, settings, recorded, runs, isTaken } = snapshot;
-  const { name, calendar, startMs, endMs, maxActive } = settings;
+  const { name, calendar, startMs, maxActive } = settings;
   const repeat = snapshot.isRetryRequested ? runs.filter(hasFailed) : [];
   const present = runs.filter((run) => !repeat.includes(run));
   const gaps = gapsOf(snapshot, present);
-  const lastTickMs = calendar.lastUntil(nowMs);
-  const settled = union([...recorded, ...[...gaps, ...present].map(({ span }) => span)]);
-  // Time before a run is due even if a changed schedule has its last tick earlier. A clock that was ahead has left runs in the future.
-  const lastSettled = settled.findLast(({ fromMs }) => fromMs <= nowMs);
-  const closedMs = Math.max(lastTickMs ?? startMs, Math.min(lastSettled?.toMs ?? startMs, nowMs));
-  const dueUntilMs = nowMs >= endMs ? endMs : Math.min(closedMs, endMs);
-  const open = without({ fromMs: startMs, toMs: dueUntilMs }, settled);
-  const due = [...first(dueRuns(open, dueUntilMs, settings), mostCounted)];
+  const taken = union([...recorded, ...[...gaps, ...present].map(({ span }) => span)]);
+  const dueTime = dueTimeOf(settings, nowMs, taken);
+  const due = [...first(dueRuns(dueTime, settings), mostCounted)];
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
   // Each active run can become a gap.
   const free = snapshot.isPaused ? 0 : Math.min(maxActive, mostGaps - gaps.length) - active;
-  const nextTickMs = calendar.firstAfter(Math.max(nowMs, startMs));
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
     remove: beyondHistory(present, snapshot),
@@ -119,9 +113,44 @@ export function decideSchedule<R extends Run>(snapshot: ScheduleSnapshot<R>): Sc
     taken: due.filter((span) => !creatable.includes(span)).map((span) => runName(name, span)),
     pending: due.length,
     coveredUntilMs: coveredUntil(recorded, startMs),
-    nextDueMs: nowMs >= endMs ? undefined : Math.min(nextTickMs ?? endMs, endMs),
-    ...{ repeat, active, gaps, lastTickMs },
+    nextDueMs: nextDue(settings, nowMs),
+    lastTickMs: calendar.lastUntil(nowMs),
+    ...{ repeat, active, gaps },
   };
+}
+
+/** Ticks, start and end of a schedule. */
+export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'endMs'>;
+
+/** Time that is due and has no run yet. */
+export interface DueTime {
+  /** Time without a run, in ascending order. */
+  readonly open: readonly TimeSpan[];
+  /** Time until which a schedule is due. It is the last tick, except at the end of the schedule and after changes of its ticks. */
+  readonly untilMs: number;
+}
+
+/**
+ * Returns the time that is due and not in `taken`.
+ *
+ * @param taken time that is recorded, failed or in a run that exists; a result of `union`
+ */
+export function dueTimeOf(
+  { calendar, startMs, endMs }: ScheduleTimes,
+  nowMs: number,
+  taken: readonly TimeSpan[],
+): DueTime {
+  // Time before a run is due even if a changed schedule has its last tick earlier. A clock that was ahead has left runs in the future.
+  const lastTaken = taken.findLast(({ fromMs }) => fromMs <= nowMs);
+  const closedMs = Math.max(calendar.lastUntil(nowMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, nowMs));
+  const untilMs = nowMs >= endMs ? endMs : Math.min(closedMs, endMs);
+  return { open: without({ fromMs: startMs, toMs: untilMs }, taken), untilMs };
+}
+
+/** Returns the first time after an instant at which a run becomes due; undefined if the schedule ends before. */
+export function nextDue({ calendar, startMs, endMs }: ScheduleTimes, afterMs: number): number | undefined {
+  const tickMs = calendar.firstAfter(Math.max(afterMs, startMs));
+  return afterMs >= endMs ? undefined : Math.min(tickMs ?? endMs, endMs);
 }
 
 function hasFailed({ state }: Run): boolean {
@@ -144,7 +173,7 @@ function gapsOf({ gaps, recorded, isRetryRequested }: ScheduleSnapshot, present:
 }
 
 /** Time ranges of the due runs in the order of their creation: the newest run first if it has just become due, then older ones (S3). */
-function* dueRuns(open: readonly TimeSpan[], dueUntilMs: number, settings: ScheduleSettings): Generator<TimeSpan> {
+function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Generator<TimeSpan> {
   const { calendar, backfillOrder } = settings;
   const newestFirst = (function* () {
     for (const span of open.toReversed()) yield* calendar.divideBackwards(span);
@@ -154,14 +183,15 @@ function* dueRuns(open: readonly TimeSpan[], dueUntilMs: number, settings: Sched
     return;
   }
   const [newest] = first(newestFirst, 1);
-  const isJustDue = newest?.toMs === dueUntilMs;
+  const isJustDue = newest?.toMs === untilMs;
   if (newest && isJustDue) yield newest;
   for (const span of open) {
-    for (const part of calendar.divide(span)) if (!isJustDue || part.toMs !== dueUntilMs) yield part;
+    for (const part of calendar.divide(span)) if (!isJustDue || part.toMs !== untilMs) yield part;
   }
 }
 
-function* first<T>(items: Iterable<T>, count: number): Generator<T> {
+/** Yields at most the first `count` items. */
+export function* first<T>(items: Iterable<T>, count: number): Generator<T> {
   let left = count;
   for (const item of items) {
     if (left-- <= 0) return;

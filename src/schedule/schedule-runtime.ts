@@ -8,7 +8,6 @@
 import { findCondition, reasons } from '../api/conditions.ts';
 import { scheduleRange } from '../api/export-schedule-check.ts';
 import { type Explanation, renderExplanation } from '../api/finding.ts';
-import type { ScheduleGap } from '../api/generated/search-export-schedule.ts';
 import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
 import { scheduleProblem, timeZoneProblem } from '../api/schedule-check.ts';
 import { assert } from '../base/assert.ts';
@@ -28,15 +27,17 @@ import type { DestinationChoice } from '../export/chosen-destination.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
 import { runStateOf } from './run-index.ts';
 import { readRunTimes, runName, runTimes } from './run-name.ts';
-import {
-  decideSchedule,
-  type Gap,
-  isUnfinished,
-  type ScheduleDecision,
-  type ScheduleSettings,
-} from './schedule-decision.ts';
+import { decideSchedule, isUnfinished, type ScheduleDecision, type ScheduleSettings } from './schedule-decision.ts';
 import { scheduleHealth } from './schedule-health.ts';
-import { announcedRun, type ObservedRun, scheduleStatus } from './schedule-status.ts';
+import {
+  announcedRun,
+  defaultStart,
+  type ObservedRun,
+  readCovered,
+  readGaps,
+  scheduleStatus,
+  scheduleTimes,
+} from './schedule-status.ts';
 import { TickCalendar, type TickCalendars } from './tick-calendar.ts';
 import { contains, type TimeSpan, union } from './time-spans.ts';
 
@@ -113,7 +114,7 @@ export class ScheduleRuntime {
         ...{ settings, runs, isRetryRequested },
         isPaused: pausedBy !== undefined,
         recorded: this.#covered(resource),
-        gaps: (resource.status?.gaps ?? []).map(readGap),
+        gaps: readGaps(resource.status),
         isTaken: (name) => this.#isTaken(name),
       });
     let decision = decide();
@@ -145,7 +146,7 @@ export class ScheduleRuntime {
 
   /** Time that counts as covered: that of the records, and that of status, since records can be lost (S1). */
   #covered({ status }: SearchExportSchedule): readonly TimeSpan[] {
-    return union([...(this.#stored?.recorded ?? []), ...(status?.covered ?? []).map(readSpan)]);
+    return union([...(this.#stored?.recorded ?? []), ...readCovered(status)]);
   }
 
   /** Time ranges of announced runs that do not exist as far as the cache shows, and were not created recently. */
@@ -168,13 +169,10 @@ export class ScheduleRuntime {
     if ('problem' in range) throw invalid(range.path.join('.'), range);
     const isStartMissing = spec.startTime === undefined && this.#stored?.startMs === undefined;
     if (!this.#stored || isStartMissing) this.#stored = await this.#read(resource, calendar);
-    const { startMs = range.fromMs } = this.#stored;
     const { maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit } = spec;
     return {
+      ...scheduleTimes(resource, range, calendar, this.#stored.startMs),
       name: metadata.name,
-      calendar,
-      startMs: spec.startTime === undefined ? startMs : range.fromMs,
-      endMs: spec.endTime === undefined ? Number.POSITIVE_INFINITY : range.toMs,
       ...{ maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit },
     };
   }
@@ -193,11 +191,10 @@ export class ScheduleRuntime {
 
   /** Reads the start and the recorded runs of the schedule from its destination. */
   #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<Stored> {
-    const { metadata, spec, status } = resource;
-    const createdMs = Date.parse(metadata.creationTimestamp);
-    const fallbackMs = Date.parse(status?.startTime ?? '') || (calendar.lastUntil(createdMs) ?? createdMs);
+    const fallbackMs = defaultStart(resource, calendar);
     return this.#withDestination(resource, async (destination, layout) => {
-      const startMs = spec.startTime === undefined ? await settleStart(destination, layout, fallbackMs) : undefined;
+      const isStartMissing = resource.spec.startTime === undefined;
+      const startMs = isStartMissing ? await settleStart(destination, layout, fallbackMs) : undefined;
       const spans: TimeSpan[] = [];
       for await (const times of listRecordedRuns(destination, layout)) {
         const span = readRunTimes(times);
@@ -334,14 +331,6 @@ function observe(schedule: string, resource: SearchExport, isDeleted: boolean): 
   const reason = findCondition(status?.conditions, 'Ready')?.reason ?? reasons.progressing;
   const state = isDeleted ? 'Deleting' : runStateOf(resource);
   return span && { name: metadata.name, span, state, reason, resource };
-}
-
-function readSpan({ from, to }: { readonly from: string; readonly to: string }): TimeSpan {
-  return { fromMs: Date.parse(from), toMs: Date.parse(to) };
-}
-
-function readGap({ from, to, run, reason }: ScheduleGap): Gap {
-  return { span: readSpan({ from, to }), run, reason };
 }
 
 function invalid(field: string, explanation: Explanation): LogfleetError {

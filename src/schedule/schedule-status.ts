@@ -1,12 +1,14 @@
-/** Composes the status of a schedule. */
+/** Composes the status of a schedule, and reads what the next decision needs of it. */
 
 import { reasons } from '../api/conditions.ts';
 import type { RunStatus, SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
 import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
+import type { TimeRange } from '../api/time-range.ts';
 import { describeHealth, type Health } from '../controller/health.ts';
 import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { runName } from './run-name.ts';
-import type { Run, ScheduleDecision } from './schedule-decision.ts';
+import type { Gap, Run, ScheduleDecision, ScheduleTimes } from './schedule-decision.ts';
+import type { TickCalendar } from './tick-calendar.ts';
 import type { TimeSpan } from './time-spans.ts';
 
 /** Maximum numbers of items in lists of the status, as in the CRD. */
@@ -111,4 +113,39 @@ function runStatus({ name, span, resource }: ObservedRun, state: RunStatus['stat
   const result =
     state === 'Complete' && manifest ? { rows: manifest.rows, bytes: manifest.bytes, manifest: manifest.url } : {};
   return { name, ...renderSpan(span), state, ...result };
+}
+
+/** Time ranges that status shows as covered. */
+export function readCovered(status: SearchExportScheduleStatus | undefined): readonly TimeSpan[] {
+  return (status?.covered ?? []).map(readSpan);
+}
+
+/** Gaps that status contains. */
+export function readGaps(status: SearchExportScheduleStatus | undefined): readonly Gap[] {
+  return (status?.gaps ?? []).map(({ run, reason, ...span }) => ({ span: readSpan(span), run, reason }));
+}
+
+function readSpan({ from, to }: { readonly from: string; readonly to: string }): TimeSpan {
+  return { fromMs: Date.parse(from), toMs: Date.parse(to) };
+}
+
+/** First time to export of a schedule without `startTime`: the time in status, otherwise the last tick before its creation (S2). */
+export function defaultStart({ metadata, status }: SearchExportSchedule, calendar: TickCalendar): number {
+  const createdMs = Date.parse(metadata.creationTimestamp);
+  return Date.parse(status?.startTime ?? '') || (calendar.lastUntil(createdMs) ?? createdMs);
+}
+
+/** Times of a schedule whose spec has this range. `startMs` is the first time to export if the spec has no `startTime`. */
+export function scheduleTimes(
+  resource: SearchExportSchedule,
+  range: TimeRange,
+  calendar: TickCalendar,
+  startMs = defaultStart(resource, calendar),
+): ScheduleTimes {
+  const { startTime, endTime } = resource.spec;
+  return {
+    calendar,
+    startMs: startTime === undefined ? startMs : range.fromMs,
+    endMs: endTime === undefined ? Number.POSITIVE_INFINITY : range.toMs,
+  };
 }

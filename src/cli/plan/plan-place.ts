@@ -3,7 +3,7 @@
  * cluster it has the rights of the user, and warns about everything that the user may not read.
  */
 import { renderFinding } from '../../api/finding.ts';
-import type { CollectorVersionPolicy, SearchExport } from '../../api/kinds.ts';
+import type { CollectorVersionPolicy, ResourceOf } from '../../api/kinds.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { LedgerStore, OperatorSettings, ResourceKey, SecretReader } from '../../host/host.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
@@ -13,13 +13,18 @@ import type { PlanOptions } from '../options.ts';
 import type { ClusterReader } from '../resources/cluster-access.ts';
 import { openView } from '../resources/directory-access.ts';
 
+/** Kinds of resources that are planned one by one. */
+export type PlannedKind = 'SearchExport' | 'SearchExportSchedule';
+
+const nouns: Readonly<Record<PlannedKind, string>> = { SearchExport: 'export', SearchExportSchedule: 'schedule' };
+
 export interface PlanPlace {
   /** Namespace of manifests without a namespace. */
   readonly namespace: string;
   /** Returns the existing policies, with their status. */
   policies(): Promise<readonly CollectorVersionPolicy[]>;
-  /** Returns the existing export with its status, or undefined if it does not exist. */
-  findExport(key: ResourceKey): Promise<SearchExport | undefined>;
+  /** Returns the existing export or schedule with its status, or undefined if it does not exist. */
+  find<K extends PlannedKind>(kind: K, key: ResourceKey): Promise<ResourceOf<K> | undefined>;
   readonly ledgers: Pick<LedgerStore, 'read'>;
   readonly secrets: Pick<SecretReader, 'get'>;
   /** True if environment variables replace missing Secrets. */
@@ -45,7 +50,7 @@ export const openPlace: OpenPlace = async (options, context) => {
 export const nowhere: PlanPlace = {
   namespace: defaultNamespace,
   policies: async () => [],
-  findExport: async () => undefined,
+  find: async () => undefined,
   ledgers: { read: async () => undefined },
   secrets: { get: async () => undefined },
   takesVariables: true,
@@ -67,7 +72,7 @@ async function placeInDirectory(
     ...nowhere,
     namespace,
     policies: async () => [...view.resources('CollectorVersionPolicy').list()],
-    findExport: async (key) => view.resources('SearchExport').get(key),
+    find: async (kind, key) => view.resources(kind).get(key),
     ledgers: view.ledgers,
     secrets: { get: async (key) => view.secret(key) },
     settings: () => view.settings(),
@@ -93,9 +98,10 @@ function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: C
     namespace,
     // Policies of other namespaces can select the same collectors.
     policies: () => (options.allNamespaces ? list() : ifAllowed(list(), onlyHere, () => list(namespace))),
-    findExport: async (key) => {
-      const warning = `read the export ${key.namespace}/${key.name}: it is planned like a new export`;
-      return (await ifAllowed(reader.get('SearchExport', key), warning, () => undefined)) as SearchExport | undefined;
+    find: async <K extends PlannedKind>(kind: K, key: ResourceKey) => {
+      const noun = nouns[kind];
+      const warning = `read the ${noun} ${key.namespace}/${key.name}: it is planned like a new ${noun}`;
+      return (await ifAllowed(reader.get(kind, key), warning, () => undefined)) as ResourceOf<K> | undefined;
     },
     ledgers: {
       read: (owner, shard) => {

@@ -1,10 +1,10 @@
 /**
- * `logfleet plan FILE…`: shows what the policies and exports in these manifests would do now: members of each stage, collectors that are
- * left out, rows and searches of exports, and durations. It reads from the service and from the cluster or directory, and writes nothing.
+ * `logfleet plan FILE…`: shows what the policies, exports and schedules in these manifests would do now: members of each stage, collectors
+ * that are left out, rows and searches of exports, runs of schedules, and durations. It reads from the service and from the cluster or directory, and writes nothing.
  */
 
 import { Accounts } from '../../account/accounts.ts';
-import type { AnyResource, SearchExport } from '../../api/kinds.ts';
+import type { AnyResource, ResourceOf } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { readPause, settingsName } from '../../api/operator-settings.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -27,11 +27,11 @@ import { renderYaml } from '../render/resource-table.ts';
 import { UsageError } from '../usage-error.ts';
 import { type ExportOutlook, planExports } from './export-planner.ts';
 import { hasChanges, planDocument } from './plan-document.ts';
-import { type OpenPlace, openPlace, type PlanPlace } from './plan-place.ts';
+import { type OpenPlace, openPlace, type PlannedKind, type PlanPlace } from './plan-place.ts';
 import { renderPlans } from './plan-view.ts';
 import { type Planned, type PlanningOptions, planPolicies } from './planner.ts';
 import { renderSchedulePlan, schedulePlanDocument } from './schedule-plan-view.ts';
-import { type ScheduleOutlook, sampleOf } from './schedule-planner.ts';
+import { hasRunsLeft, runsOf, type ScheduleOutlook } from './schedule-planner.ts';
 
 interface PlanDependencies {
   readonly open: OpenPlace;
@@ -40,7 +40,7 @@ interface PlanDependencies {
   readonly random: Random;
 }
 
-/** Plans of all policies and exports. */
+/** Plans of all policies, exports and schedules. */
 interface Plans extends Planned {
   readonly exports: readonly ExportOutlook[];
   readonly schedules: readonly ScheduleOutlook[];
@@ -69,11 +69,16 @@ export async function planCommand(
   }
   show(plans, options, context);
   const { outlooks, exports, schedules } = plans;
-  const samples = schedules.map(({ outlook }) => outlook);
-  const hasProblem = [...outlooks, ...exports, ...samples].some(({ kind }) => kind === 'problem');
+  const hasProblem = [...outlooks, ...exports, ...outlooksOf(schedules)].some(({ kind }) => kind === 'problem');
   if (!options.exitCode) return hasProblem ? exitStatus.failed : exitStatus.ok;
   if (hasProblem) return exitStatus.usage;
-  return hasChanges(outlooks, [...exports, ...samples]) ? exitStatus.failed : exitStatus.ok;
+  const isAnyLeft = hasChanges(outlooks, exports) || schedules.some(hasRunsLeft);
+  return isAnyLeft ? exitStatus.failed : exitStatus.ok;
+}
+
+/** Results of planning the samples of schedules. */
+function outlooksOf(schedules: readonly ScheduleOutlook[]): readonly ExportOutlook[] {
+  return schedules.flatMap(({ outlook }) => outlook ?? []);
 }
 
 function overTls({ env }: CommandContext): PlanDependencies {
@@ -108,20 +113,20 @@ async function plan(
   const asked = { accounts, clock, random, timeoutMs: timeout, signal: context.signal, onTrouble };
   try {
     const { host, wanted } = await policiesAmong(decoded, place, { secrets, settings, clock, random });
-    const exports = await exportsAmong(decoded, place, { clock, random });
+    const exports = await placedAmong('SearchExport', decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
     // Policies are planned before exports, so that their load does not change each other's measured durations. Both share the timeout.
     const pausedBy = pausedForAll(host);
-    const samples = resourcesIn('SearchExportSchedule', decoded, { clock, random }).flatMap(
-      (schedule) => sampleOf(schedule, clock.now()) ?? [],
-    );
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
-    const sampled = await planExports({ ...asked, exports: samples.map(({ sample }) => sample), startedMs, pausedBy });
-    const schedules = samples.flatMap((sample, index) => {
-      const outlook = sampled[index];
-      return outlook ? [{ ...sample, outlook }] : [];
-    });
+    const placed = await placedAmong('SearchExportSchedule', decoded, place, { clock, random });
+    const runs = placed.map((schedule) => runsOf(schedule, clock.now()));
+    const samples = runs.flatMap(({ sample }) => sample?.export ?? []);
+    const outlooks = await planExports({ ...asked, exports: samples, startedMs, pausedBy });
+    const schedules = runs.map((each) => ({
+      ...each,
+      outlook: each.sample && outlooks[samples.indexOf(each.sample.export)],
+    }));
     return { ...policies, exports: planned, schedules };
   } finally {
     await accounts.close();
@@ -147,15 +152,17 @@ async function policiesAmong(
   return { host, wanted: given.map(({ metadata: { namespace, name } }) => ({ namespace, name })) };
 }
 
-async function exportsAmong(
+/** Returns the resources of a kind in the manifests, with the status of those that exist. */
+async function placedAmong<K extends PlannedKind>(
+  kind: K,
   decoded: readonly DecodedFile[],
   place: PlanPlace,
   ports: Ports,
-): Promise<readonly SearchExport[]> {
-  const given = decoded.flatMap(({ resources }) => resources.filter(({ kind }) => kind === 'SearchExport'));
-  const found = await Promise.all(given.map(({ key }) => place.findExport(key)));
+): Promise<readonly ResourceOf<K>[]> {
+  const given = decoded.flatMap(({ resources }) => resources.filter((resource) => resource.kind === kind));
+  const found = await Promise.all(given.map(({ key }) => place.find(kind, key)));
   const existing = new Map(found.flatMap((each) => (each ? [[keyText(each.metadata), each] as const] : [])));
-  return resourcesIn('SearchExport', decoded, ports, existing);
+  return resourcesIn(kind, decoded, ports, existing);
 }
 
 function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): OperatorSettings {
@@ -171,10 +178,10 @@ function show(
   for (const { resource, message } of others) {
     stderr.write(`warning: policy ${keyText(resource.metadata)} is left out: ${message}\n`);
   }
-  const samples = schedules.map(({ outlook }) => outlook);
   const document = {
     ...planDocument(outlooks, exports),
-    ...(schedules.length > 0 && { changes: true, schedules: schedules.map(schedulePlanDocument) }),
+    ...(schedules.some(hasRunsLeft) && { changes: true }),
+    ...(schedules.length > 0 && { schedules: schedules.map(schedulePlanDocument) }),
   };
   if (output === 'json') stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
   else if (output === 'yaml') stdout.write(renderYaml(document));
@@ -186,7 +193,7 @@ function show(
     const lines = first.length > 0 ? [...first, ...ofSchedules] : ofSchedules.slice(1);
     stdout.write(lines.map((line) => `${line}\n`).join(''));
   }
-  for (const outlook of [...outlooks, ...exports, ...samples]) {
+  for (const outlook of [...outlooks, ...exports, ...outlooksOf(schedules)]) {
     if (outlook.kind !== 'problem') continue;
     stderr.write(`${keyText(outlook.resource.metadata)}: ${outlook.reason}: ${outlook.message}\n`);
   }

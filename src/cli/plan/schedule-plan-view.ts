@@ -1,59 +1,104 @@
 /** Renders plans of schedules for people and for programs. */
+import { renderDuration } from '../../base/duration.ts';
 import { keyText } from '../../base/key-text.ts';
 import { groupedText } from '../../base/number-text.ts';
-import { renderFacts } from '../render/table.ts';
-import { paintWith, renderBytes, renderCount, renderMoment } from '../render/text.ts';
-import { dayOf, type ScheduleOutlook } from './schedule-planner.ts';
+import { type Fact, renderFacts } from '../render/table.ts';
+import { paintWith, printable, renderAge, renderBytes, renderCount, renderMoment } from '../render/text.ts';
+import { figuresOf, hasRunsLeft, mostPending, type RunFigures, type ScheduleOutlook } from './schedule-planner.ts';
 
 export function renderSchedulePlan(
   planned: ScheduleOutlook,
   { width, colour }: { readonly width: number; readonly colour: boolean },
 ): readonly string[] {
-  const { resource, runs, span, outlook } = planned;
   const paint = paintWith(colour);
-  const day = dayOf(planned);
-  const perRun = outlook.kind === 'plan' ? outlook.plan.requests : undefined;
-  const bytes = day?.bytesToScan;
   return [
-    `${paint('bold', keyText(resource.metadata))}: ${renderCount(runs, 'run')} in the next 24 hours`,
-    ...renderFacts(
-      [
-        ['Sample', `${renderMoment(span.fromMs)} to ${renderMoment(span.toMs)}, one run`],
-        ['Rows', day && `about ${groupedText(day.rows)} in 24 hours`],
-        ['Requests', day && `about ${groupedText(perRun ?? 0)} for a run, ${groupedText(day.requests)} in 24 hours`],
-        ['Rate', day && `${renderShare(day.share)} of the allowed requests`],
-        ['Scans', bytes === undefined ? undefined : `about ${renderBytes(bytes)} in 24 hours`],
-      ],
-      { width: width - 2, paint, margin: 2 },
-    ),
-    ...(day && day.share > 1
-      ? [`  The schedule needs more requests than the limit allows for ${renderCount(runs, 'run')}.`]
-      : []),
+    paint('bold', printable(`${keyText(planned.resource.metadata)}: ${titleOf(planned)}`)),
+    ...renderFacts(factsOf(planned), { width, paint, margin: 2, nameWidth: 12 }),
   ];
 }
 
-function renderShare(share: number): string {
-  return share < 0.001 ? 'less than 0.1 %' : `${(100 * share).toFixed(1)} %`;
+function titleOf(planned: ScheduleOutlook): string {
+  const { nextDay, pending } = planned;
+  const isEnded = planned.nextDueMs === undefined;
+  if (!hasRunsLeft(planned)) return 'nothing to do, the schedule has ended';
+  const due = pending === 0 ? '' : `${atLeast(pending)}${renderCount(pending, 'run')} due now`;
+  if (isEnded) return `${due}, and none later, since the schedule ends`;
+  const later = `${renderCount(nextDay, 'run')} in the next 24 hours`;
+  return pending === 0 ? later : `${due}, and ${later}`;
+}
+
+function factsOf(planned: ScheduleOutlook): readonly Fact[] {
+  const { sample, failed, pending, nextDay, nextDueMs, outlook, resource } = planned;
+  const { perRun, nextDay: day, backfill, share } = figuresOf(planned) ?? {};
+  const hindrances = outlook?.kind === 'plan' ? outlook.plan.hindrances : [];
+  const older = ', the period before the first run, since no run has complete data yet';
+  return [
+    [
+      'Sample',
+      sample &&
+        `${renderMoment(sample.span.fromMs)} to ${renderMoment(sample.span.toMs)}${sample.isOlder ? older : ', the latest run with complete data'}`,
+    ],
+    ...hindrances.map((hindrance): Fact => ['But', hindrance]),
+    ['One run', perRun && describe(perRun)],
+    ['Backfill', backfill && `${atLeast(pending)}${renderCount(pending, 'run')}, ${describe(backfill)}`],
+    ['Takes', backfill && describeTime(backfill.durationMs, resource.spec.maxActive)],
+    ['Next day', day && nextDay > 0 ? `${renderCount(nextDay, 'run')}, ${describe(day)}` : undefined],
+    ['Next run', nextDueMs === undefined ? undefined : `due at ${renderMoment(nextDueMs)}`],
+    ['Rate', share === undefined ? undefined : describeShare(share)],
+    ['Gaps', failed === 0 ? undefined : `${renderCount(failed, 'failed run')}, repeated only by logfleet retry`],
+  ];
+}
+
+function describe({ rows, requests, bytesToScan }: RunFigures): string {
+  const scans = bytesToScan === undefined ? '' : `; scans ${renderBytes(bytesToScan)}`;
+  return `about ${renderCount(rows, 'row')} and ${groupedText(requests)} requests${scans}`;
+}
+
+function describeTime(durationMs: number | undefined, maxActive: number): string {
+  return durationMs === undefined
+    ? 'forever: new runs need all allowed requests, and none are left for the backfill'
+    : `about ${renderAge(durationMs)} for the backfill, ${renderCount(maxActive, 'run')} at a time`;
+}
+
+function describeShare(share: number): string {
+  const text = share < 0.001 ? 'less than 0.1 %' : `${(100 * share).toFixed(1)} %`;
+  const most = share > 1 ? ': more than the limit allows, so the runs fall behind' : '';
+  return `${text} of the allowed requests in the long run${most}`;
+}
+
+function atLeast(pending: number): string {
+  return pending === mostPending ? 'at least ' : '';
 }
 
 /** Returns the plan of a schedule as a document for programs. */
 export function schedulePlanDocument(planned: ScheduleOutlook): object {
-  const { resource, runs, span, outlook } = planned;
+  const { resource, nextDay, pending, failed, nextDueMs, sample, outlook } = planned;
   const { namespace, name } = resource.metadata;
-  const problem = outlook.kind === 'problem' ? { reason: outlook.reason, message: outlook.message } : undefined;
-  const day = dayOf(planned);
+  const problem = outlook?.kind === 'problem' ? { reason: outlook.reason, message: outlook.message } : undefined;
+  const { perRun, nextDay: day, backfill, share } = figuresOf(planned) ?? {};
   return {
-    ...{ namespace, name, runsPerDay: runs },
-    sample: {
-      ...{ from: renderMoment(span.fromMs), to: renderMoment(span.toMs) },
-      ...(outlook.kind === 'plan' ? { rows: outlook.plan.rows, requests: outlook.plan.requests } : {}),
+    ...{ namespace, name, runsPerDay: nextDay, pendingRuns: pending, failedRuns: failed },
+    nextRun: nextDueMs === undefined ? undefined : renderMoment(nextDueMs),
+    sample: sample && {
+      ...{ from: renderMoment(sample.span.fromMs), to: renderMoment(sample.span.toMs), isOlder: sample.isOlder },
+      ...perRun,
     },
     ...(day && {
       requestsPerDay: day.requests,
       rowsPerDay: day.rows,
       bytesToScanPerDay: day.bytesToScan,
-      requestShare: day.share,
+      requestShare: share,
     }),
+    backfill: backfill && describeBackfill(backfill),
+    notes: outlook?.kind === 'plan' ? outlook.plan.hindrances : [],
     ...(problem && { problem }),
   };
+}
+
+function describeBackfill({
+  durationMs,
+  ...figures
+}: RunFigures & { readonly durationMs: number | undefined }): object {
+  const duration = durationMs === undefined ? undefined : renderDuration(Math.ceil(durationMs / 1_000) * 1_000);
+  return { ...figures, duration };
 }

@@ -1,90 +1,170 @@
 /**
- * Plans schedules of exports: the number of runs in the next 24 hours, and their requests. The requests of a run are estimated from one
- * sample, the latest run whose data is complete, which the export planner plans as an export of its own.
+ * Plans schedules of exports: the runs that are due now (the backfill), the runs of the next 24 hours, and the requests of both. One sample
+ * run, which the export planner plans as an export of its own, gives the figures of all runs.
  */
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
+import { assert } from '../../base/assert.ts';
 import { parseDuration } from '../../base/duration.ts';
 import { timeZone } from '../../base/time-zone.ts';
+import { dueTimeOf, first, nextDue, type ScheduleTimes } from '../../schedule/schedule-decision.ts';
+import { readCovered, readGaps, scheduleTimes } from '../../schedule/schedule-status.ts';
 import { TickCalendar } from '../../schedule/tick-calendar.ts';
-import type { TimeSpan } from '../../schedule/time-spans.ts';
+import { type TimeSpan, union } from '../../schedule/time-spans.ts';
 import type { ExportOutlook } from './export-planner.ts';
 
 const dayMs = 24 * 3_600_000;
 /** Rounding error in ms of the service's clock, which has whole seconds (E11). */
 const clockRoundingMs = 2_000;
+/** Times in ms over which the number of runs per day is averaged. The second time is used for schedules with few runs in the first time. */
+const averagedMs = [28 * dayMs, 364 * dayMs] as const;
+/** Number of due runs at which counting ends. */
+export const mostPending = 100_000;
 
-/** Schedule to plan, with its sample. */
-export interface ScheduleSample {
+/** Runs of a schedule, as far as its spec and its status tell them. */
+export interface ScheduleRuns {
   readonly resource: SearchExportSchedule;
   /** Number of runs that become due in the next 24 hours. */
-  readonly runs: number;
+  readonly nextDay: number;
+  /** Number of runs that are due and neither complete nor failed, counted up to `mostPending`. */
+  readonly pending: number;
+  /** Number of failed runs, which are repeated only on request. */
+  readonly failed: number;
+  /** Time at which the next run becomes due; undefined if the schedule has ended. */
+  readonly nextDueMs: number | undefined;
+  /** Mean number of runs per day over the next weeks, without regard to the end of the schedule. */
+  readonly meanPerDay: number;
+  /** Undefined if no run is left to do. */
+  readonly sample: ScheduleSample | undefined;
+}
+
+/** Time whose export is planned as an example for all runs. */
+export interface ScheduleSample {
   readonly span: TimeSpan;
-  /** Export of the sample's time. */
-  readonly sample: SearchExport;
+  /** True if the sample is older than the first run, since no run of the schedule has complete data yet. */
+  readonly isOlder: boolean;
+  readonly export: SearchExport;
 }
 
 /** Result of planning one schedule. `outlook` is that of the sample. */
-export interface ScheduleOutlook extends ScheduleSample {
-  readonly outlook: ExportOutlook;
+export interface ScheduleOutlook extends ScheduleRuns {
+  readonly outlook: ExportOutlook | undefined;
 }
 
-/** Chooses the sample of a schedule. Returns undefined for a cron schedule that has no two times before now. */
-export function sampleOf(resource: SearchExportSchedule, nowMs: number): ScheduleSample | undefined {
-  const { spec, metadata } = resource;
+/** Counts the runs of a valid schedule, and chooses its sample. */
+export function runsOf(resource: SearchExportSchedule, nowMs: number): ScheduleRuns {
+  const { spec, status } = resource;
   const zone = timeZone(spec.timeZone);
-  if (!zone) return undefined;
-  const calendar = new TickCalendar(spec.schedule, zone);
-  const { template } = spec;
-  const delayMs = parseDuration(template.spec.settleDelay) ?? 0;
-  const toMs = calendar.lastUntil(nowMs - delayMs - clockRoundingMs);
-  const fromMs = toMs === undefined ? undefined : calendar.lastUntil(toMs - 1);
-  if (toMs === undefined || fromMs === undefined) return undefined;
-  const [from, to] = [fromMs, toMs].map((atMs) => new Date(atMs).toISOString());
-  const timeRange = { from: from ?? '', to: to ?? '', timeZone: spec.timeZone };
-  const sample: SearchExport = {
-    apiVersion: resource.apiVersion,
-    kind: 'SearchExport',
-    metadata,
-    spec: { ...template.spec, timeRange, paused: spec.paused },
-  };
-  return { resource, runs: ticksIn(calendar, endOf(resource, nowMs + dayMs), nowMs), span: { fromMs, toMs }, sample };
-}
-
-/** The end of the schedule, but at most `latestMs`. */
-function endOf({ spec }: SearchExportSchedule, latestMs: number): number {
   const range = scheduleRange(spec);
-  return 'problem' in range || spec.endTime === undefined ? latestMs : Math.min(latestMs, range.toMs);
+  assert(zone !== undefined && !('problem' in range), 'the schedule is valid');
+  const times = scheduleTimes(resource, range, new TickCalendar(spec.schedule, zone));
+  const gaps = readGaps(status);
+  const { open } = dueTimeOf(times, nowMs, union([...readCovered(status), ...gaps.map(({ span }) => span)]));
+  const due = function* () {
+    for (const span of open) yield* times.calendar.divide(span);
+  };
+  const pending = lengthOf(first(due(), mostPending));
+  const nextDueMs = nextDue(times, nowMs);
+  const isDone = pending === 0 && nextDueMs === undefined;
+  return {
+    ...{ resource, pending, nextDueMs, failed: gaps.length },
+    nextDay: dueIn(times, nowMs, nowMs + dayMs),
+    meanPerDay: meanPerDay(times.calendar, nowMs),
+    sample: isDone ? undefined : sampleOf(resource, times, nowMs),
+  };
 }
 
-/** Number of ticks after an instant, until `toMs`. */
-function ticksIn(calendar: TickCalendar, toMs: number, afterMs: number): number {
+/** Returns whether a schedule creates runs, now or later. */
+export function hasRunsLeft({ pending, nextDueMs }: ScheduleRuns): boolean {
+  return pending > 0 || nextDueMs !== undefined;
+}
+
+function lengthOf(items: Iterable<unknown>): number {
   let count = 0;
-  let tickMs = calendar.firstAfter(afterMs);
-  while (tickMs !== undefined && tickMs <= toMs) {
-    count++;
-    tickMs = calendar.firstAfter(tickMs);
-  }
+  for (const _ of items) count++;
   return count;
 }
 
-/** Figures of a day of the schedule, if each run is like the sample. */
-export interface DayFigures {
+/** Number of ticks after `afterMs`, up to and including `untilMs`. */
+function ticksIn(calendar: TickCalendar, afterMs: number, untilMs: number): number {
+  return untilMs <= afterMs ? 0 : lengthOf(calendar.divide({ fromMs: afterMs, toMs: untilMs + 1 })) - 1;
+}
+
+/** Number of runs that become due after `afterMs`, up to and including `untilMs`. The last run of a schedule may end between two ticks. */
+function dueIn({ calendar, startMs, endMs }: ScheduleTimes, afterMs: number, untilMs: number): number {
+  const ticks = ticksIn(calendar, Math.max(afterMs, startMs), Math.min(untilMs, endMs));
+  const endsBetween = afterMs < endMs && endMs <= untilMs && calendar.lastUntil(endMs) !== endMs;
+  return ticks + (endsBetween ? 1 : 0);
+}
+
+function meanPerDay(calendar: TickCalendar, nowMs: number): number {
+  const [shortMs, longMs] = averagedMs;
+  const count = ticksIn(calendar, nowMs, nowMs + shortMs);
+  const isOften = count >= shortMs / dayMs;
+  const [ticks, lengthMs] = isOften ? [count, shortMs] : [ticksIn(calendar, nowMs, nowMs + longMs), longMs];
+  return (ticks * dayMs) / lengthMs;
+}
+
+/**
+ * Chooses the latest run of the schedule whose data is complete, preferably one from tick to tick. Before the schedule has such a run, the
+ * sample is the latest time between two ticks whose data is complete. Returns undefined if the cron schedule had no two ticks.
+ */
+function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: number): ScheduleSample | undefined {
+  const { calendar, startMs, endMs } = times;
+  const { spec, metadata, apiVersion } = resource;
+  const delayMs = parseDuration(spec.template.spec.settleDelay) ?? 0;
+  const completeMs = nowMs - delayMs - clockRoundingMs;
+  const lastMs = calendar.lastUntil(completeMs);
+  const toMs = completeMs >= endMs ? endMs : (lastMs ?? startMs);
+  const latest = toMs > startMs ? [...first(calendar.divideBackwards({ fromMs: startMs, toMs }), 2)] : [];
+  const isWhole = (span: TimeSpan) =>
+    calendar.lastUntil(span.fromMs) === span.fromMs && calendar.lastUntil(span.toMs) === span.toMs;
+  const run = latest.find(isWhole) ?? latest[0];
+  const beforeMs = lastMs === undefined ? undefined : calendar.lastUntil(lastMs - 1);
+  const older = lastMs === undefined || beforeMs === undefined ? undefined : { fromMs: beforeMs, toMs: lastMs };
+  const span = run ?? older;
+  if (!span) return undefined;
+  const [from, to] = [span.fromMs, span.toMs].map((atMs) => new Date(atMs).toISOString());
+  const timeRange = { from: from ?? '', to: to ?? '', timeZone: spec.timeZone };
+  const runSpec = { ...spec.template.spec, timeRange, paused: spec.paused };
+  return { span, isOlder: run === undefined, export: { apiVersion, kind: 'SearchExport', metadata, spec: runSpec } };
+}
+
+/** Figures of several runs that are like the sample. */
+export interface RunFigures {
   readonly requests: number;
-  /** Ratio of the allowed request rate that the schedule needs in the long run. */
-  readonly share: number;
   readonly rows: number;
+  /** Undefined if the service does not report scanned bytes. */
   readonly bytesToScan: number | undefined;
 }
 
-export function dayOf({ runs, outlook }: ScheduleOutlook): DayFigures | undefined {
-  if (outlook.kind !== 'plan') return undefined;
-  const { requests, requestsPerSecond, rows, bytesToScan } = outlook.plan;
-  const ofDay = runs * requests;
-  return {
-    requests: ofDay,
-    share: ofDay / (requestsPerSecond * (dayMs / 1_000)),
-    rows: runs * rows,
+/** Figures of a schedule if each run is like the sample. */
+export interface ScheduleFigures {
+  readonly perRun: RunFigures;
+  readonly nextDay: RunFigures;
+  /** Figures of all due runs; undefined if there are none. `durationMs` is undefined if due runs need the whole request rate. */
+  readonly backfill: (RunFigures & { readonly durationMs: number | undefined }) | undefined;
+  /** Ratio of the allowed request rate that the schedule needs in the long run; undefined if it has ended. */
+  readonly share: number | undefined;
+}
+
+/** Returns the figures of a schedule; undefined if its sample could not be planned. */
+export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined {
+  const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
+  if (outlook?.kind !== 'plan') return undefined;
+  const { requests, requestsPerSecond, rows, bytesToScan, durationMs } = outlook.plan;
+  const times = (runs: number): RunFigures => ({
+    ...{ requests: runs * requests, rows: runs * rows },
     bytesToScan: bytesToScan === undefined ? undefined : runs * bytesToScan,
+  });
+  const share = nextDueMs === undefined ? undefined : (meanPerDay * requests) / (requestsPerSecond * (dayMs / 1_000));
+  const freePerSecond = requestsPerSecond * (1 - (share ?? 0));
+  // Runs that are exported at the same time share the requests that due runs leave.
+  const requestsMs = ((pending * requests) / freePerSecond) * 1_000;
+  const runsMs = Math.ceil(pending / resource.spec.maxActive) * durationMs;
+  const backfillMs = freePerSecond <= 0 ? undefined : Math.max(requestsMs, runsMs);
+  return {
+    ...{ perRun: times(1), nextDay: times(nextDay), share },
+    backfill: pending === 0 ? undefined : { ...times(pending), durationMs: backfillMs },
   };
 }

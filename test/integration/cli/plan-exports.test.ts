@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { nowhere, openPlace } from '../../../src/cli/plan/plan-place.ts';
+import { nowhere, openPlace, type PlanPlace } from '../../../src/cli/plan/plan-place.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
 import { World } from '../../support/world.ts';
@@ -199,7 +199,7 @@ describe('the plan of an export', () => {
     const conditions = [{ type: 'Complete', status: 'True', reason: 'Exported', message: '', lastTransitionTime: '' }];
     const { metadata, ...placed } = sampleExport();
     const standing = { ...placed, metadata, status: { conditions } } as SearchExport;
-    const place = { ...nowhere, findExport: async () => standing };
+    const place = { ...nowhere, find: (async () => standing) as PlanPlace['find'] };
     const { status, stdout, journal } = await plan(searchExport(), {
       flags: { exitCode: true },
       open: async () => place,

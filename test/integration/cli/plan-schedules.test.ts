@@ -3,6 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { SearchExportScheduleStatus } from '../../../src/api/generated/search-export-schedule.ts';
+import type { SearchExportSchedule } from '../../../src/api/kinds.ts';
+import { parseDuration } from '../../../src/base/duration.ts';
+import { nowhere, type PlanPlace } from '../../../src/cli/plan/plan-place.ts';
 import { runPlan, secret } from './plan-run.ts';
 
 /** Logs of the simulated service. Its virtual clock starts at 2026-11-01. */
@@ -33,13 +37,35 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const plan = (text: string, output: 'json' | 'table' = 'json') =>
-  runPlan({ folder, scenario, texts: [secret, text], flags: { output } });
+interface Setting {
+  readonly output?: 'json' | 'table';
+  readonly exitCode?: boolean;
+  /** Status of the schedule that exists. */
+  readonly status?: SearchExportScheduleStatus;
+}
+
+function plan(text: string, { output = 'json', exitCode = false, status }: Setting = {}) {
+  const metadata = { name: 'hourly', namespace: 'logging', uid: 'a', creationTimestamp: '2026-10-01T00:00:00Z' };
+  const found = status && ({ metadata, status } as SearchExportSchedule);
+  const place = { ...nowhere, find: (async () => found) as PlanPlace['find'] };
+  return runPlan({ folder, scenario, texts: [secret, text], flags: { output, exitCode }, open: async () => place });
+}
+
+async function documentOf(text: string, setting: Setting = {}) {
+  const { stdout, ...rest } = await plan(text, setting);
+  const { schedules, changes } = JSON.parse(stdout);
+  return { ...rest, changes, found: schedules[0] };
+}
+
+/** Day before the test that status shows as covered, except one hour. */
+const covered = [
+  { from: '2026-10-31T00:00:00Z', to: '2026-10-31T10:00:00Z' },
+  { from: '2026-10-31T11:00:00Z', to: '2026-11-01T00:00:00Z' },
+];
 
 describe('a plan of a schedule', () => {
   test('multiplies the latest run whose data is complete by the runs of a day', async () => {
-    const { status, stdout, jobs } = await plan(schedule());
-    const [found] = JSON.parse(stdout).schedules;
+    const { status, found, jobs } = await documentOf(schedule());
     expect(found).toMatchObject({
       ...{ namespace: 'logging', name: 'hourly', runsPerDay: 24 },
       sample: { from: '2026-10-31T22:00:00Z', to: '2026-10-31T23:00:00Z' },
@@ -53,13 +79,129 @@ describe('a plan of a schedule', () => {
   });
 
   test('counts no run after the end of the schedule', async () => {
-    const { stdout } = await plan(schedule('  endTime: "2026-11-01T03:00:00"'));
-    expect(JSON.parse(stdout).schedules).toMatchObject([{ runsPerDay: 3 }]);
+    const { found } = await documentOf(schedule('  endTime: "2026-11-01T03:00:00"'));
+    expect(found).toMatchObject({ runsPerDay: 3, nextRun: '2026-11-01T01:00:00Z' });
+  });
+
+  test('counts a last run that ends between two ticks', async () => {
+    const { found } = await documentOf(schedule('  endTime: "2026-11-01T03:30:00"'));
+    expect(found).toMatchObject({ runsPerDay: 4 });
+  });
+
+  test('counts no run before the start of the schedule', async () => {
+    const { found } = await documentOf(schedule('  startTime: "2026-11-01T20:00:00"'));
+    expect(found).toMatchObject({ runsPerDay: 4, pendingRuns: 0, nextRun: '2026-11-01T21:00:00Z' });
+    expect(found.backfill).toBeUndefined();
+  });
+
+  test.each([
+    ['no startTime', '', '2026-10-31T22:00:00Z', '2026-10-31T23:00:00Z', true],
+    [
+      'startTime in the past',
+      '  startTime: "2026-10-31T00:00:00"',
+      '2026-10-31T22:00:00Z',
+      '2026-10-31T23:00:00Z',
+      false,
+    ],
+    [
+      'startTime in the future',
+      '  startTime: "2026-11-02T00:00:00"',
+      '2026-10-31T22:00:00Z',
+      '2026-10-31T23:00:00Z',
+      true,
+    ],
+    [
+      'endTime in the past',
+      '  startTime: "2026-10-31T00:00:00"\n  endTime: "2026-10-31T12:00:00"',
+      '2026-10-31T11:00:00Z',
+      '2026-10-31T12:00:00Z',
+      false,
+    ],
+    [
+      'a last run that is shorter',
+      '  startTime: "2026-10-31T00:00:00"\n  endTime: "2026-10-31T12:15:00"',
+      '2026-10-31T11:00:00Z',
+      '2026-10-31T12:00:00Z',
+      false,
+    ],
+    [
+      'one run that is shorter than an hour',
+      '  startTime: "2026-10-31T10:15:00"\n  endTime: "2026-10-31T10:45:00"',
+      '2026-10-31T10:15:00Z',
+      '2026-10-31T10:45:00Z',
+      false,
+    ],
+  ])('measures a run within startTime and endTime if there is one: %s', async (_, spec, from, to, isOlder) => {
+    const { found } = await documentOf(schedule(spec));
+    expect(found.sample).toMatchObject({ from, to, isOlder });
+  });
+
+  test('counts the runs between startTime and now as backfill', async () => {
+    const { found, changes } = await documentOf(schedule('  startTime: "2026-10-29T00:00:00"'));
+    expect(found).toMatchObject({ pendingRuns: 72, runsPerDay: 24 });
+    expect(found.backfill).toMatchObject({ requests: 72 * found.sample.requests, rows: 72 * found.sample.rows });
+    // 72 runs of 8 requests, at 4 a second.
+    expect(parseDuration(found.backfill.duration)).toBeGreaterThanOrEqual(144_000);
+    expect(changes).toBe(true);
+  });
+
+  test('counts only the runs that the status of an existing schedule does not show as covered or failed', async () => {
+    const spec = schedule('  startTime: "2026-10-30T21:00:00"');
+    const gap = { from: '2026-10-30T21:00:00Z', to: '2026-10-30T22:00:00Z', run: 'a', reason: 'DeadlineExceeded' };
+    const { found } = await documentOf(spec, { status: { covered, gaps: [gap] } });
+    expect(found).toMatchObject({ pendingRuns: 3, failedRuns: 1 });
+  });
+
+  test('averages the request rate of a weekly schedule over weeks', async () => {
+    const { found } = await documentOf(schedule().replace('0 * * * *', '0 0 * * 0'));
+    expect(found.requestShare).toBeCloseTo(found.sample.requests / (4 * 7 * 86_400), 8);
+    expect(found.runsPerDay).toBe(0);
+  });
+
+  test('needs no request for a schedule that has ended and is complete', async () => {
+    const spec = schedule('  startTime: "2026-10-31T11:00:00"\n  endTime: "2026-11-01T00:00:00"');
+    const { found, changes, status, journal } = await documentOf(spec, { exitCode: true, status: { covered } });
+    expect([changes, status, journal]).toEqual([false, 0, []]);
+    expect(found).toMatchObject({ pendingRuns: 0, runsPerDay: 0, notes: [] });
+    expect(found.sample).toBeUndefined();
+  });
+
+  test.each([
+    ['a schedule without end', '', {}, 1],
+    [
+      'a schedule that has ended, with runs to make',
+      '  startTime: "2026-10-31T00:00:00"\n  endTime: "2026-11-01T00:00:00"',
+      {},
+      1,
+    ],
+    [
+      'a schedule that has ended, with gaps only',
+      '  startTime: "2026-10-31T00:00:00"\n  endTime: "2026-11-01T00:00:00"',
+      { covered, gaps: [{ from: '2026-10-31T10:00:00Z', to: '2026-10-31T11:00:00Z', run: 'a', reason: 'b' }] },
+      0,
+    ],
+  ])('ends with a status for changes: %s', async (_, spec, existing, status) => {
+    expect(await plan(schedule(spec), { exitCode: true, status: existing })).toMatchObject({ status });
+  });
+
+  test('names what prevents runs', async () => {
+    const { found } = await documentOf(schedule('  paused: true'));
+    expect(found.notes).toHaveLength(1);
   });
 
   test('is readable as text', async () => {
-    const { stdout } = await plan(schedule(), 'table');
-    expect(stdout).toMatch(/^logging\/hourly: 24 runs in the next 24 hours$/m);
-    expect(stdout).toMatch(/^ +Sample: +2026-10-31T22:00:00Z to 2026-10-31T23:00:00Z, one run$/m);
+    const { stdout } = await plan(schedule('  startTime: "2026-10-29T00:00:00"'), { output: 'table' });
+    expect(stdout).toMatch(/^logging\/hourly: 72 runs due now, and 24 runs in the next 24 hours$/m);
+    expect(stdout).toMatch(
+      /^ +Sample: +2026-10-31T22:00:00Z to 2026-10-31T23:00:00Z, the latest run with complete data$/m,
+    );
+    expect(stdout).toMatch(/^ +Backfill: +72 runs, about [0-9,]+ rows and [0-9]+ requests/m);
+    expect(stdout).toMatch(/^ +Takes: +about .* for the backfill, 2 runs at a time$/m);
+  });
+
+  test('says that a schedule has ended', async () => {
+    const spec = schedule('  startTime: "2026-10-31T11:00:00"\n  endTime: "2026-11-01T00:00:00"');
+    const { stdout } = await plan(spec, { output: 'table', status: { covered } });
+    expect(stdout).toBe('logging/hourly: nothing to do, the schedule has ended\n');
   });
 });

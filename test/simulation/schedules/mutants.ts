@@ -19,7 +19,7 @@ export const scheduleMutants: readonly Mutant[] = [
   ),
   of('S1', 'the time of existing runs gets other runs', decision, '...[...gaps, ...present].map', '...[...gaps].map'),
   of('S1', 'records of former processes do not count', runtime, 'if (span) spans.push(span);', ''),
-  of('S1', 'covered time in status does not count', runtime, ', ...(status?.covered ?? []).map(readSpan)]', ']'),
+  of('S1', 'covered time in status does not count', runtime, ', ...readCovered(status)]', ']'),
   of(
     'S1',
     'complete runs are not recorded',
@@ -32,8 +32,8 @@ export const scheduleMutants: readonly Mutant[] = [
     'S2',
     'the start is not stored',
     runtime,
-    'const startMs = await settleStart(destination, layout, fallbackMs);',
-    'const startMs = fallbackMs; void settleStart;',
+    'isStartMissing ? await settleStart(destination, layout, fallbackMs) : undefined;',
+    'isStartMissing ? fallbackMs : undefined; void settleStart;',
     'S',
   ),
   of(
