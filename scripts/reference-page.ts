@@ -79,6 +79,7 @@ function defaultOf({ default: value }: StructuralSchema): string {
   return value === undefined || typeof value === 'object' ? '' : `\`${value}\``;
 }
 
+/** Description of a field, followed by the values and limits of its schema that the description does not name itself. */
 function meaningOf({
   description = '',
   enum: allowed,
@@ -87,11 +88,14 @@ function meaningOf({
   maxItems,
   maxProperties,
 }: StructuralSchema): string {
+  const isNamed = (limit: string) => new RegExp(`${limit}(?!\\d)`, 'i').test(description);
+  const isRange = minimum !== undefined && maximum !== undefined;
+  const areValuesNamed = allowed?.every((value) => description.includes(`\`${value}\``));
   const bounds = [
-    allowed && `One of \`${allowed.join('`, `')}\`.`,
-    minimum !== undefined && maximum !== undefined && `From ${minimum} to ${maximum}.`,
-    maxItems !== undefined && `At most ${maxItems} items.`,
-    maxProperties !== undefined && `At most ${maxProperties} keys.`,
+    allowed && !areValuesNamed && `Possible values: \`${allowed.join('`, `')}\`.`,
+    isRange && !isNamed(`from ${minimum} to ${maximum}`) && `Range: ${minimum} to ${maximum}.`,
+    maxItems !== undefined && !isNamed(`at most ${maxItems}`) && `The list has at most ${maxItems} items.`,
+    maxProperties !== undefined && !isNamed(`at most ${maxProperties}`) && `At most ${maxProperties} keys.`,
   ];
   return [description, ...bounds].filter(Boolean).join(' ');
 }

@@ -1,6 +1,6 @@
 /** Generated from crds/collector-version-policy.yaml by `make generate`. Edit that file instead. */
 
-/** Desired state of the policy. */
+/** Desired state of the policy: the target version, the collectors, and how they are upgraded. */
 export interface CollectorVersionPolicySpec {
   /**
    * Secret with the address and the credentials of the log service, in the namespace of the policy. It needs the keys
@@ -11,11 +11,14 @@ export interface CollectorVersionPolicySpec {
     /** Name of the Secret. */
     readonly name: string;
   };
-  /** Version that the collectors must run. Set exactly one of `version` and `channel`. */
+  /**
+   * Version that the collectors must run. Set either `version` for a fixed version, or `channel` to let logfleet choose
+   * the newest build.
+   */
   readonly target: Target;
   /**
-   * Whether collectors with a newer version than the target are downgraded. If false, they keep their version, count as
-   * `newer`, and the policy does not become ready.
+   * Whether collectors that run a newer version than the target are downgraded. If false (default), such collectors
+   * keep their version, and the condition `Stalled` reports `DowngradeNotAllowed`.
    */
   readonly allowDowngrade: boolean;
   /**
@@ -24,8 +27,8 @@ export interface CollectorVersionPolicySpec {
    */
   readonly selector: CollectorSelector;
   /**
-   * Collectors that the policy leaves alone although `selector` matches them. A collector is excluded if one of these
-   * selectors matches it.
+   * Selectors of collectors that the policy does not upgrade, even if `spec.selector` matches them. A collector is
+   * excluded if at least one selector of this list matches it.
    */
   readonly exclude?: readonly CollectorSelector[];
   /**
@@ -35,8 +38,8 @@ export interface CollectorVersionPolicySpec {
    */
   readonly priority: number;
   /**
-   * `Enforce` upgrades collectors. `Observe` starts no upgrade, and its status shows the state that `Enforce` would
-   * start from.
+   * `Enforce` (default) upgrades collectors. `Observe` upgrades none, and only shows in the status how many collectors
+   * need an upgrade.
    */
   readonly mode: 'Enforce' | 'Observe';
   /**
@@ -45,52 +48,55 @@ export interface CollectorVersionPolicySpec {
    */
   readonly paused: boolean;
   /**
-   * Time between two listings of the fleet while no upgrade is needed, from `10s` to `24h`. Large fleets are listed
-   * less often, so that listing takes at most a tenth of the time.
+   * Time from one reading of the service's collector list to the next while no upgrade is needed, from `10s` to `24h`.
+   * Defaults to `5m`. A list that takes long to read is read less often, so that reading takes at most a tenth of the
+   * time.
    */
   readonly resyncInterval: string;
-  /** Number, order and stages of the upgrades. */
+  /** Stages and order of the upgrades, and the maximum number of upgrades at the same time. */
   readonly strategy: Strategy;
   /**
-   * Tolerated failures of a rollout, and the reaction if there are more. A failure is an upgrade that failed or timed
-   * out, or an upgraded member that went offline, left the target or went quiet before its stage ended. Upgrades that
-   * the service refused do not count. Without any `maxFailures`, here or in a stage, a collector with exhausted retries
-   * holds its stage.
+   * Number of failures that a rollout tolerates, and the reaction to more failures. A failure is an upgrade that failed
+   * or timed out, or an upgraded collector that went offline, left the target version or sent too few messages before
+   * the end of its stage. An upgrade that the log service refused is no failure. If no `maxFailures` is set, here or in
+   * a stage, a collector without retries left keeps its stage from ending.
    */
   readonly failurePolicy?: FailurePolicy;
   /**
-   * Treatment of offline collectors. With `Skip`, stages do not choose them, and they are upgraded with the last stage
-   * when they are back online. With `Wait`, stages choose them, and a stage ends only after its members are back
-   * online.
+   * Treatment of collectors that are offline. `Skip` (default): stages choose no offline collectors; a collector that
+   * comes back online is upgraded with the last stage. `Wait`: stages choose offline collectors, too, and a stage ends
+   * only after its collectors are back online.
    */
   readonly offlinePolicy: 'Skip' | 'Wait';
-  /** Times at which upgrades may start. Without it, upgrades start at any time. */
+  /** Times at which upgrades may start. By default, upgrades start at any time. */
   readonly maintenance?: Maintenance;
   /** Number and delay of retries after the upgrade of a collector has failed. */
   readonly retryPolicy: RetryPolicy;
 }
 
-/** Version that the collectors must run. Set exactly one of `version` and `channel`. */
+/**
+ * Version that the collectors must run. Set either `version` for a fixed version, or `channel` to let logfleet choose
+ * the newest build.
+ */
 export interface Target {
   /**
-   * Version of a build, as the service lists it (`19.500-1`). If the service does not offer this build, no collector is
-   * upgraded, and the condition `Stalled` lists the available builds.
+   * Version that the collectors must run, as the log service writes it, for example `19.500-1`. If the service does not
+   * offer this version, no upgrade starts, and the condition `Stalled` lists the offered versions.
    */
   readonly version?: string;
   /**
-   * Channel of the service that the policy follows. `Latest` is the build that the service currently marks as its
-   * latest.
+   * Lets logfleet choose the target version from the builds that the log service offers. `Latest`, the only value,
+   * chooses the build that the service marks as its latest, or with `versionPattern` the newest build that matches.
    */
   readonly channel?: 'Latest';
   /**
-   * Glob that the version must match, as in `19.*`. Only with `channel`. The newest matching build becomes the target,
-   * even if the service marks another build as its latest.
+   * Glob for the target version, for example `19.*`. The newest build that matches becomes the target, even if the log
+   * service marks another build as its latest. Only allowed with `channel`.
    */
   readonly versionPattern?: string;
   /**
-   * Minimum time that this policy must have seen the service offer a build before the build can become the target, from
-   * `0s` to `2160h`. Only with `channel`. Until then the policy keeps its current target. A policy never returns to an
-   * older build because of `minAge`.
+   * Minimum time that the log service must have offered a build, as observed by this policy, before the build becomes
+   * the target: from `0s` (default) to `2160h`. Until then, the previous target stays. Only allowed with `channel`.
    */
   readonly minAge?: string;
 }
@@ -113,13 +119,15 @@ export interface CollectorSelector {
   readonly matchFields?: {
     readonly [k: string]: string;
   };
-  /** Conditions on fields of a collector. All conditions must hold. */
+  /**
+   * Conditions on the fields of a collector, such as its version. A collector matches only if it meets all conditions.
+   */
   readonly matchExpressions?: readonly CollectorExpression[];
 }
 
-/** One condition on one field. */
+/** Condition on one field of a collector. */
 export interface CollectorExpression {
-  /** Name of the field. */
+  /** Field of the collector that is compared. */
   readonly key:
     | 'name'
     | 'hostName'
@@ -133,23 +141,24 @@ export interface CollectorExpression {
     | 'osArch'
     | 'alive';
   /**
-   * `In` and `NotIn` compare the field with `values`. `Exists` and `DoesNotExist` test whether the collector has the
-   * field. `Lt`, `Lte`, `Gt` and `Gte` compare versions, and only `collectorVersion` supports them. A collector without
-   * the field matches only `NotIn` and `DoesNotExist`.
+   * Comparison of the collector's field with `values`. `In`: equal to one of them. `NotIn`: equal to none of them, or
+   * missing. `Exists` and `DoesNotExist`: whether the collector has the field. `Lt`, `Lte`, `Gt` and `Gte`: older, not
+   * newer, newer and not older than the version in `values`; only with the field `collectorVersion`.
    */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Lt' | 'Lte' | 'Gt' | 'Gte';
   /**
-   * Values for the comparison. `In` and `NotIn` need at least one value, `Exists` and `DoesNotExist` take none, and the
-   * other operators need exactly one version.
+   * Values with which the collector's field is compared. `In` and `NotIn` need at least one value, `Exists` and
+   * `DoesNotExist` allow none, and `Lt`, `Lte`, `Gt` and `Gte` need exactly one version.
    */
   readonly values?: readonly string[];
 }
 
-/** Number, order and stages of the upgrades. */
+/** Stages and order of the upgrades, and the maximum number of upgrades at the same time. */
 export interface Strategy {
   /**
-   * Maximum number of collectors in upgrade at the same time. Either a number from 1 to 1000, or a percentage of the
-   * matched collectors, rounded up, at least 1 and at most 1000.
+   * Maximum number of collectors that are upgraded at the same time: a number from 1 to 1000, or a percentage of the
+   * selected collectors. A percentage is rounded up, and allows at least 1 and at most 1000 collectors. Defaults to
+   * `5%`.
    */
   readonly maxInProgress: number | string;
   /**
@@ -158,139 +167,152 @@ export interface Strategy {
    */
   readonly order: 'OldestVersionFirst' | 'NewestVersionFirst' | 'Name';
   /**
-   * Stages of a rollout, in order. A stage chooses its members once, when it starts, and ends when they are at the
-   * target and have soaked. Collectors that no stage chooses are `skipped`. Without stages, all collectors are upgraded
-   * together.
+   * Stages of a rollout, which run one after another in this order. Each stage chooses its collectors when it starts,
+   * and ends when they run the target version and its soak is over. Collectors that no stage chooses are not upgraded,
+   * and count as `skipped`. Without stages, all collectors are upgraded together.
    */
   readonly stages?: readonly Stage[];
 }
 
 /**
- * One stage of a rollout. A stage with neither `size` nor `selector` has all collectors that no other stage has, and
- * must be the last stage.
+ * Stage of a rollout. Only the last stage may have neither `size` nor `selector`; it then contains all collectors that
+ * are in no other stage.
  */
 export interface Stage {
-  /** Name of the stage. */
+  /** Name of the stage: at most 63 lower-case letters, digits and `-`. */
   readonly name: string;
   /**
-   * Number of members, at most 1000000, or a percentage of the collectors that match when the rollout's first stage
-   * starts, rounded up and at least 1. Members are chosen from the collectors that no started stage has. The choice
-   * depends on collector ids, so each rollout chooses the same collectors.
+   * Number of collectors in the stage: a number from 1 to 1000000, or a percentage of the collectors that the policy
+   * selects when its first stage starts. A percentage is rounded up, and gives at least 1 collector. Collectors are
+   * chosen by a hash of their id, so each rollout chooses the same collectors if they can be upgraded.
    */
   readonly size?: number | string;
   /**
-   * Selects the members of the stage from the collectors that no started stage has. Same fields as `spec.selector`. A
-   * member stays in the stage when its fields change.
+   * Selector of the collectors in the stage, with the same fields as `spec.selector`. When the stage starts, it takes
+   * all matching collectors that are in no earlier stage. A collector stays in the stage even if its fields change.
    */
   readonly selector?: CollectorSelector;
   /**
-   * Maximum number of members in upgrade at the same time. Either a number from 1 to 1000, or a percentage of the
-   * stage's members, rounded up and at least 1. `strategy.maxInProgress` applies as well.
+   * Maximum number of collectors of the stage that are upgraded at the same time: a number from 1 to 1000, or a
+   * percentage of the collectors in the stage, rounded up. The limit of the whole policy,
+   * `spec.strategy.maxInProgress`, applies in addition.
    */
   readonly maxInProgress?: number | string;
   /**
-   * Maximum number of tolerated failures in the stage. Either a number, or a percentage of the stage's ended upgrade
-   * attempts. One more failure triggers `failurePolicy.action`. `failurePolicy.maxFailures` applies as well.
+   * Maximum number of failures that the stage tolerates: a number from 0 to 1000000, or a percentage of the stage's
+   * upgrade attempts that have ended. One more failure triggers `spec.failurePolicy.action`. The limit of the whole
+   * rollout, `spec.failurePolicy.maxFailures`, applies in addition.
    */
   readonly maxFailures?: number | string;
   /**
-   * Time that all members must stay at the target before the next stage starts, from `0s` to `720h`. The time starts
-   * once, when the last member reaches the target. The service reports a silent collector as offline after half an
-   * hour, so use at least `35m`.
+   * Soak of the stage: time that its collectors must run the target version before the next stage starts, from `0s`
+   * (default) to `720h`. Use at least `35m`, because the log service reports a collector that died as alive for another
+   * half hour.
    */
   readonly soakDuration: string;
   /**
-   * With `Required`, the stage starts only after a person has approved it, with `logfleet approve` or the annotation
-   * `logfleet.dev/approve` with the value `ROLLOUT/STAGE`.
+   * With `Required`, the stage starts only after a person has approved it, with the command `logfleet approve` or with
+   * the annotation `logfleet.dev/approve: ROLLOUT/STAGE`, which names the id of the rollout and the stage. By default,
+   * no approval is needed.
    */
   readonly approval?: 'Required';
   /**
-   * Checks at the end of the soak that decide whether the members of the stage still work. A member that fails a check
-   * counts as a failure of the stage.
+   * Check at the end of the soak whether the upgraded collectors of the stage still send log messages. A collector that
+   * does not pass the check counts as a failure of the stage.
    */
   readonly analysis?: StageAnalysis;
 }
 
 /**
- * Checks at the end of the soak that decide whether the members of the stage still work. A member that fails a check
- * counts as a failure of the stage.
+ * Check at the end of the soak whether the upgraded collectors of the stage still send log messages. A collector that
+ * does not pass the check counts as a failure of the stage.
  */
 export interface StageAnalysis {
   /**
-   * Compares the number of messages that each member sends after its upgrade with the number that it sent before. The
-   * credentials must be allowed to search. Messages are counted by the time of their receipt, 3 minutes after the end
-   * of the soak.
+   * Message analysis: compares the number of messages that the log service received from each collector after its
+   * upgrade with the number before the upgrade. The messages are counted by searches, 3 minutes after the end of the
+   * soak, so the credentials need the permission to search.
    */
   readonly messages: MessageAnalysis;
 }
 
 /**
- * Compares the number of messages that each member sends after its upgrade with the number that it sent before. The
- * credentials must be allowed to search. Messages are counted by the time of their receipt, 3 minutes after the end of
- * the soak.
+ * Message analysis: compares the number of messages that the log service received from each collector after its upgrade
+ * with the number before the upgrade. The messages are counted by searches, 3 minutes after the end of the soak, so the
+ * credentials need the permission to search.
  */
 export interface MessageAnalysis {
   /**
-   * Minimum ratio of the messages after the upgrade to the messages in the baseline period, from `1%` to `100%`. A
-   * member below this ratio counts as quiet.
+   * Minimum number of messages that a collector must send after its upgrade, as a percentage of its messages before the
+   * upgrade, from `1%` to `100%`. Defaults to `50%`. A collector that sends fewer messages counts as a failure of its
+   * stage.
    */
   readonly minRatio: string;
   /**
-   * Length of the two compared periods, from `5s` to `24h`, and at most `soakDuration`. The period after the upgrade is
-   * the last part of the soak.
+   * Length of the two periods, before and after the upgrade, in which the messages of a collector are counted: from
+   * `5s` to `24h`, and at most `soakDuration`. Defaults to `30m`. The period after the upgrade is the last part of the
+   * soak.
    */
   readonly duration: string;
   /**
-   * Period with which the messages after the upgrade are compared (the baseline). `BeforeUpgrade` is the period right
-   * before the stage started. `DayBefore` and `WeekBefore` are the same time of day in UTC, one day or one week
-   * earlier, for traffic with a daily or weekly rhythm. If this period is not before the start of the stage, an earlier
-   * day or week is used.
+   * Period before the upgrade with which the messages after the upgrade are compared. `BeforeUpgrade` (default): just
+   * before the stage started. `DayBefore` and `WeekBefore`: the same time of day (UTC) on an earlier day, or on the
+   * same weekday of an earlier week, for traffic with a daily or weekly rhythm. The latest such period before the start
+   * of the stage is used.
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
-  /** Minimum number of messages in the baseline, from 1 to 1000000. A member with fewer messages is not judged. */
+  /**
+   * Minimum number of messages before the upgrade, from 1 to 1000000. Defaults to 100. A collector that sent fewer
+   * messages before the upgrade is left out of the message analysis, because its percentage would be unreliable.
+   */
   readonly minMessages: number;
   /**
-   * Query for the messages that are counted, without operators (`|`). A narrow scope saves scanned bytes. Without it,
-   * all messages are counted.
+   * Search query for the messages that the message analysis counts, for example `_sourceCategory=prod/*`, without
+   * operators (`|`). By default, all messages are counted. A narrow query reduces the scanned bytes.
    */
   readonly scope?: string;
 }
 
 /**
- * Tolerated failures of a rollout, and the reaction if there are more. A failure is an upgrade that failed or timed
- * out, or an upgraded member that went offline, left the target or went quiet before its stage ended. Upgrades that the
- * service refused do not count. Without any `maxFailures`, here or in a stage, a collector with exhausted retries holds
- * its stage.
+ * Number of failures that a rollout tolerates, and the reaction to more failures. A failure is an upgrade that failed
+ * or timed out, or an upgraded collector that went offline, left the target version or sent too few messages before the
+ * end of its stage. An upgrade that the log service refused is no failure. If no `maxFailures` is set, here or in a
+ * stage, a collector without retries left keeps its stage from ending.
  */
 export interface FailurePolicy {
   /**
-   * Maximum number of tolerated failures in the rollout. Either a number, or a percentage of the ended upgrade
-   * attempts. A number applies from the first failure. A percentage applies once `minSamples` attempts have ended, and
-   * at the end of each stage. After the rollout is completed, only later attempts count.
+   * Maximum number of failures that the rollout tolerates: a number from 0 to 1000000, or a percentage of the upgrade
+   * attempts that have ended. A number is checked after each failure, a percentage once `minSamples` attempts have
+   * ended and at the end of each stage. After the rollout is completed, only later attempts count.
    */
   readonly maxFailures?: number | string;
   /**
-   * Minimum number of ended upgrade attempts, in the stage or the rollout, before a `maxFailures` percentage is
-   * evaluated. With fewer attempts, a single failure would be a large percentage.
+   * Number of upgrade attempts, in the stage or in the whole rollout, that must have ended before a `maxFailures`
+   * percentage is checked, from 1 to 1000000. Defaults to 1. With fewer attempts, a single failure could exceed the
+   * percentage.
    */
   readonly minSamples: number;
   /**
-   * Reaction to too many failures. `Pause` starts no further upgrade until a person runs `logfleet retry`. `Rollback`
-   * returns the collectors that this rollout upgraded to their former versions. `Continue` continues the rollout and
-   * reports the failures in the condition. After the rollout is completed, `Rollback` acts as `Pause`.
+   * Reaction to more failures than `maxFailures` allows. `Pause` (default): no further upgrade starts until a person
+   * runs `logfleet retry`. `Rollback`: the collectors that this rollout upgraded return to their former versions; after
+   * the rollout is completed, `Rollback` has the effect of `Pause`. `Continue`: the rollout continues, and the
+   * condition `Ready` reports the failures.
    */
   readonly action: 'Pause' | 'Rollback' | 'Continue';
 }
 
-/** Times at which upgrades may start. Without it, upgrades start at any time. */
+/** Times at which upgrades may start. By default, upgrades start at any time. */
 export interface Maintenance {
-  /** Maintenance windows. Upgrades start only while a window is open. Without windows, upgrades start at any time. */
+  /**
+   * Maintenance windows. Upgrades and rollbacks start only while at least one window is open. If the list is empty,
+   * upgrades start at any time.
+   */
   readonly windows?: readonly MaintenanceWindow[];
-  /** Periods in which no upgrade starts, even if a window is open. */
+  /** Periods in which no upgrade starts, even if a maintenance window is open. */
   readonly exclusions?: readonly Exclusion[];
   /**
-   * Time before a window closes, or an exclusion begins, in which no upgrade starts, from `0s` to `24h`. An upgrade
-   * takes up to half an hour.
+   * Time before the end of a maintenance window, or before a period in `exclusions`, in which no upgrade starts, from
+   * `0s` to `24h`. Defaults to `30m`, because an upgrade takes up to half an hour.
    */
   readonly cutoff: string;
 }
@@ -298,18 +320,25 @@ export interface Maintenance {
 /** Maintenance window: a recurring period in which upgrades may start. */
 export interface MaintenanceWindow {
   /**
-   * Opening times as a cron expression with five fields, namely minute, hour, day of month, month and day of week. When
-   * clocks go forward, a window in the skipped hour opens later by the length of the change. When clocks go back, a
-   * window in the repeated hour opens only the first time.
+   * Times at which the maintenance window opens, as a cron expression with five fields: minute, hour, day of month,
+   * month and day of week. If clocks go forward and skip the opening time, the window opens later by the length of the
+   * change. If clocks go back and the opening time occurs twice, the window opens only the first time.
    */
   readonly schedule: string;
-  /** Length of the window in elapsed time, from `1m` to `168h`. Clock changes do not alter it. */
+  /**
+   * Length of the maintenance window, from `1m` to `168h`, and longer than `spec.maintenance.cutoff`. The window has
+   * this length even if clocks change while it is open.
+   */
   readonly duration: string;
-  /** IANA time zone of `schedule`. Defaults to `UTC`. */
+  /**
+   * IANA time zone of the maintenance window's `schedule`, for example `Europe/Berlin`. Defaults to `UTC`. Not allowed
+   * with `timeZoneSource`.
+   */
   readonly timeZone?: string;
   /**
-   * With `Collector`, `schedule` is in the time zone of each collector. Collectors without a valid time zone are
-   * `skipped`.
+   * With `Collector`, the `schedule` of the maintenance window applies in the time zone of each collector, as the log
+   * service reports it. A collector without a valid time zone is not upgraded and counts as `skipped`. By default,
+   * `timeZone` applies.
    */
   readonly timeZoneSource?: 'Collector';
 }
@@ -318,15 +347,18 @@ export interface MaintenanceWindow {
 export interface Exclusion {
   /** Name of the period in which no upgrade starts. Messages to people show this name. */
   readonly name: string;
-  /** Start of the period in which no upgrade starts. */
+  /** Start (included) of the period in which no upgrade starts. */
   readonly startTime: string;
-  /** End of the period in which no upgrade starts. */
+  /** End (excluded) of the period in which no upgrade starts. */
   readonly endTime: string;
 }
 
 /** Number and delay of retries after the upgrade of a collector has failed. */
 export interface RetryPolicy {
-  /** Maximum number of retries for each collector in a rollout. 0 means no retry. */
+  /**
+   * Maximum number of retries of a failed upgrade, for each collector and rollout, from 0 to 10. `0` means no retry.
+   * Defaults to 2.
+   */
   readonly limit: number;
   /** Wait between a failed upgrade attempt and its retry. */
   readonly backoff: Backoff;
@@ -334,45 +366,63 @@ export interface RetryPolicy {
 
 /** Wait between a failed upgrade attempt and its retry. */
 export interface Backoff {
-  /** Wait before the first retry, from `1s` to `24h`. */
+  /** Wait before the first retry of a failed upgrade, from `1s` to `24h`. Defaults to `5m`. */
   readonly duration: string;
-  /** Factor by which the wait grows after each retry. */
+  /**
+   * Factor by which the wait before a retry of a failed upgrade grows from one retry to the next, from 1 to 10.
+   * Defaults to 2.
+   */
   readonly factor: number;
-  /** Maximum wait, from `1s` to `24h`. Must be at least `duration`. */
+  /**
+   * Maximum wait before a retry of a failed upgrade, from `1s` to `24h`, and at least `backoff.duration`. Defaults to
+   * `1h`.
+   */
   readonly cap: string;
 }
 
 /** Observed state of the policy. Only logfleet writes it. */
 export interface CollectorVersionPolicyStatus {
-  /** Generation of the spec that this status describes. */
+  /**
+   * The policy's `metadata.generation` that this status describes. If it is lower than the present
+   * `metadata.generation`, logfleet has not processed the latest change of the spec yet.
+   */
   readonly observedGeneration?: number;
   /**
-   * Version of the format in which the policy's ledger (its stored rollout state) is written. Absent in a status that
-   * an older logfleet wrote; this version refuses the ledger of such a policy.
+   * Version of the format of the policy's ledger (its stored rollout state). Absent in a status that an older logfleet
+   * wrote; the present logfleet cannot read that ledger, so it does not continue the rollout.
    */
   readonly ledgerFormat?: number;
   /**
-   * Address of the service for which the policy has needed no ledger (stored rollout state) so far, because this status
-   * contains all state of the rollout. Absent once a ledger was written.
+   * Address of the log service. Present while the rollout has no ledger (stored state), because this status shows its
+   * whole state, as before the first upgrade. From this field, logfleet knows after a restart that no ledger was lost.
    */
   readonly noLedgerFor?: string;
   /**
-   * Start of the current outage. In an outage, something that the policy needs does not work, for example the service
-   * does not answer. Absent otherwise. After ten minutes the condition `Outage` becomes `True`.
+   * Start of an outage: the time since which something that the policy needs has been failing, for example requests to
+   * the log service. Absent when there is no outage. The condition `Outage` becomes `True` ten minutes after this time.
    */
   readonly outageStartTime?: string;
   /**
-   * Operators that manage this resource, each named by the namespace of its lease. Only the first operator acts, the
+   * logfleet operators that manage this policy. The operator with the earliest `since` upgrades collectors, and the
    * others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
    */
   readonly operators?: readonly OperatorEntry[];
-  /** Last processed value of the annotation `logfleet.dev/requestedAt`, up to 256 characters. */
+  /**
+   * Value of the annotation `logfleet.dev/requestedAt` that logfleet processed last, up to 256 characters. A new value
+   * of the annotation makes logfleet read the collector list immediately.
+   */
   readonly lastHandledReconcileAt?: string;
-  /** Version that the collectors must run. With `channel`, the build that the channel currently resolves to. */
+  /**
+   * Version that the collectors must run: `spec.target.version`, or the build that logfleet chose for
+   * `spec.target.channel`.
+   */
   readonly targetVersion?: string;
   /** Short texts that the columns of `kubectl get` show. */
   readonly summary?: Summary;
-  /** Current rollout of the policy. Absent when no collector has to be upgraded. */
+  /**
+   * Current rollout of the policy. Absent when no collector needs an upgrade and no failure needs the decision of a
+   * person.
+   */
   readonly rollout?: Rollout;
   /**
    * Progress of the stages. The stages that have started come first, then the other stages of the spec. Empty if the
@@ -380,7 +430,8 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly stages?: readonly StageStatus[];
   /**
-   * Maintenance window that is open or opens next. Absent if the policy has no windows, or if no further window opens.
+   * Maintenance window that is open or, if none is open, the next one. Absent if the policy has no maintenance windows,
+   * or if none will open.
    */
   readonly nextWindow?: NextWindow;
   /**
@@ -396,27 +447,28 @@ export interface CollectorVersionPolicyStatus {
   readonly failureReasons?: readonly ReasonCount[];
   /** Reasons why collectors are skipped, most frequent first. */
   readonly skippedReasons?: readonly ReasonCount[];
-  /** Last ten ended rollouts, newest first. */
+  /** Rollouts that have ended, newest first, at most 10. */
   readonly history?: readonly RolloutRecord[];
   /**
-   * Conditions of the policy, in the form that kstatus, Flux and Argo CD read. They are `Ready`, `Reconciling`,
-   * `Stalled`, `Outage`, `Overlapping` and `OtherOperator`. The message of `Ready` explains why nothing is happening.
+   * Conditions of the policy, in the form that kstatus, Flux and Argo CD read: `Ready`, `Reconciling`, `Stalled`,
+   * `Outage`, `Overlapping` and `OtherOperator`. The message of `Ready` says what the policy does or waits for, and
+   * what a person must do.
    */
   readonly conditions?: readonly Condition[];
 }
 
-/** Entry of one operator that manages this resource. */
+/** logfleet operator that manages this policy. */
 export interface OperatorEntry {
-  /** Namespace of the operator's lease, by which operators tell each other apart. */
+  /** Namespace of the operator's Lease. Operators are told apart by this name. */
   readonly name: string;
   /**
-   * Time at which the operator first wrote its entry here. The operator with the earliest time acts, and the others
-   * wait.
+   * Time at which the operator began to manage this policy. The operator with the earliest time upgrades collectors,
+   * and the others wait.
    */
   readonly since: string;
   /**
-   * Time of the operator's latest sign of life. To check whether the other operators still run, an operator writes a
-   * later time into its own entry. Each operator that still runs copies this time into its entry.
+   * Time by which operators check whether the others still run: an operator writes the present time into its own entry,
+   * and every other running operator copies this time into its own entry.
    */
   readonly seen: string;
 }
@@ -424,31 +476,39 @@ export interface OperatorEntry {
 /** Short texts that the columns of `kubectl get` show. */
 export interface Summary {
   /**
-   * Number of collectors that run the target version, and number of collectors that the policy can upgrade, as in
-   * `180/200`. The second number excludes collectors that are offline, skipped, or owned by another policy.
+   * Progress of the policy: `180/200` means that 180 of 200 collectors run the target version. Collectors that are
+   * offline, cannot be upgraded or are owned by another policy are not counted.
    */
   readonly updated?: string;
-  /** State of the policy in one word. Usually the reason of the most important condition. */
+  /** State of the policy in one word: the reason of its condition `Ready`, for example `RollingOut`. */
   readonly state?: string;
 }
 
-/** Current rollout of the policy. Absent when no collector has to be upgraded. */
+/**
+ * Current rollout of the policy. Absent when no collector needs an upgrade and no failure needs the decision of a
+ * person.
+ */
 export interface Rollout {
-  /** Id of the rollout. Each new target starts a new rollout. */
+  /**
+   * Id of the rollout, for example `3-19.500-1` for the third rollout of the policy, to version 19.500-1. Each new
+   * target starts a new rollout.
+   */
   readonly id: string;
   /** Time at which the rollout started. */
   readonly startTime: string;
-  /** Name of the current stage of the rollout. Absent if the policy has no stages. */
+  /**
+   * Name of the stage that is running or, between two stages, of the next stage. Absent if the policy has no stages.
+   */
   readonly stage?: string;
   /**
-   * Estimated time at which the collectors that are left will be upgraded, at the speed of the last 15 minutes. Soaks,
-   * approvals and maintenance windows that are still to come are not included; `logfleet plan` shows them. Absent while
-   * no speed is known, and while the rollout waits for a person.
+   * Estimated time at which the last collector is upgraded, from the speed of the last 15 minutes. Later soaks,
+   * approvals and maintenance windows are not included; `logfleet plan` includes them. Absent when the speed is
+   * unknown, and while the rollout waits for a person.
    */
   readonly estimatedCompletionTime?: string;
   /**
-   * Event for which the rollout waits before more collectors are upgraded, in one sentence. Absent while upgrades
-   * start.
+   * What the rollout waits for before it starts more upgrades, for example `the next maintenance window`. Absent while
+   * upgrades start.
    */
   readonly waitingFor?: string;
   /**
@@ -457,8 +517,8 @@ export interface Rollout {
    */
   readonly stopped?: StoppedRollout;
   /**
-   * Actions of people in this rollout, oldest first. If there are too many, the list has the newest actions, the last
-   * retry, and the last approval of each stage.
+   * Actions of people in this rollout, such as approvals and retries, oldest first, at most 20. If there were more, the
+   * oldest are left out, but never the last retry, the last pause or resume, and each stage's last approval.
    */
   readonly actions?: readonly PersonAction[];
 }
@@ -469,10 +529,10 @@ export interface Rollout {
  */
 export interface StoppedRollout {
   /**
-   * Cause of the stop. `RolloutStopped` means too many failures. `RollingBack` means too many failures, after which the
-   * upgraded collectors return, or have returned, to their former versions. `StageInconclusive` means that no member of
-   * a stage reached the target, or that no member could be judged by its messages. `Aborted` means that a person
-   * aborted the rollout.
+   * Reason why the rollout stopped. `RolloutStopped`: too many failures. `RollingBack`: too many failures, so the
+   * upgraded collectors are returned, or have returned, to their former versions. `StageInconclusive`: a stage proved
+   * nothing, because none of its collectors reached the target version, or because the message analysis could judge
+   * none of them. `Aborted`: a person aborted the rollout.
    */
   readonly reason: 'RolloutStopped' | 'RollingBack' | 'StageInconclusive' | 'Aborted';
   /** Time at which the rollout stopped. */
@@ -488,16 +548,19 @@ export interface StoppedRollout {
 
 /** Action that a person took on the rollout by an annotation. */
 export interface PersonAction {
-  /** Kind of the action that the person took. */
+  /** Action that a person took on the rollout. */
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
   /**
-   * Time at which the person set the annotation. If the API server does not record this time, the time at which
-   * logfleet first saw the annotation.
+   * Time at which a person set the annotation for this action. If the API server does not record this time, the time at
+   * which logfleet first saw the annotation.
    */
   readonly time: string;
   /** Name of the stage that an `Approve` action approved. Absent for other actions. */
   readonly stage?: string;
-  /** Field manager that wrote the annotation, if the API server records it. */
+  /**
+   * Name of the client (Kubernetes field manager) that set the annotation for this action. Absent if the API server
+   * does not record the client.
+   */
   readonly by?: string;
 }
 
@@ -506,117 +569,139 @@ export interface StageStatus {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of collectors in the stage. A stage chooses its members when it starts; later, members can only leave. A
-   * stage that has not started shows how many members it would have now. A last stage without `size` and `selector` has
-   * the collectors of no other stage that were upgraded or can be upgraded.
+   * Number of collectors that the stage chose when it started. Before the start: number of collectors that it would
+   * choose now. For a last stage with neither `size` nor `selector`: number of collectors in no other stage that were
+   * upgraded or can be upgraded.
    */
   readonly members: number;
-  /** Number of members of the stage that run the target version. */
+  /** Number of collectors of the stage that run the target version. */
   readonly updated: number;
-  /** Number of members of the stage whose upgrade failed, with all retries exhausted. */
+  /**
+   * Number of collectors of the stage whose upgrade failed, with all retries exhausted, or that went offline after
+   * their upgrade.
+   */
   readonly failed: number;
   /**
-   * Number of failures of the stage that `maxFailures` limits, namely failed upgrade attempts, and collectors that went
-   * offline, left the target or went quiet during the stage. A successful retry does not reduce the number. Absent if
-   * there are no failures.
+   * Number of failures of the stage, which `maxFailures` limits: failed upgrade attempts, and upgraded collectors that
+   * went offline, left the target version or sent too few messages during the stage. A successful retry does not reduce
+   * the number. Absent if there are no failures.
    */
   readonly failedAttempts?: number;
   /**
-   * State of the stage. `Pending` means that the stage has not started. `AwaitingApproval` means that a person must
-   * approve the stage, or can skip it by an approval because it has no members. `Progressing` means that its members
-   * are being upgraded. `Soaking` means that its members are at the target, and the soak is running. `Failed` means
-   * that members failed or went offline, no `maxFailures` is set, and a person must act. `Completed` means that the
-   * stage and its soak have ended. `Stopped` means that the rollout stopped in this stage.
+   * State of the stage. `Pending`: the stage has not started. `AwaitingApproval`: a person must approve the start of
+   * the stage, or if the stage has no collectors, approve that it is skipped. `Progressing`: its collectors are being
+   * upgraded. `Soaking`: its collectors run the target version, and the soak or the message analysis is running.
+   * `Failed`: collectors of the stage failed, no `maxFailures` is set, and a person must act. `Completed`: the stage
+   * and its soak have ended. `Stopped`: the rollout stopped in this stage.
    */
   readonly state: 'Pending' | 'AwaitingApproval' | 'Progressing' | 'Soaking' | 'Failed' | 'Completed' | 'Stopped';
   /** Time at which the stage started. */
   readonly startTime?: string;
-  /** Time at which the soak of the stage (its waiting time before the next stage) ends or ended. */
+  /** Time at which the soak of the stage ends or ended. Absent while the soak has not started. */
   readonly soakedUntil?: string;
   /**
-   * Message analysis of the stage. Absent if the stage has no message analysis, or if its members have not reached the
-   * target.
+   * Message analysis of the stage: comparison of the numbers of messages that its collectors sent before and after the
+   * upgrade. Absent if `spec` sets no message analysis for the stage, and until the soak has started.
    */
   readonly analysis?: StageAnalysisStatus;
 }
 
 /**
- * Message analysis of the stage. Absent if the stage has no message analysis, or if its members have not reached the
- * target.
+ * Message analysis of the stage: comparison of the numbers of messages that its collectors sent before and after the
+ * upgrade. Absent if `spec` sets no message analysis for the stage, and until the soak has started.
  */
 export interface StageAnalysisStatus {
   /**
-   * State of the analysis. `Pending` means that the analyzed period has not ended. `Running` means that the messages
-   * are being counted. `Unavailable` means that the service gave no reliable count, and the search is repeated.
-   * `Passed` means that no member went quiet. `Failed` means that members went quiet (sent too few messages).
-   * `Inconclusive` means that no member could be judged.
+   * State of the message analysis of the stage. `Pending`: the period after the upgrade has not ended. `Running`: the
+   * messages are being counted. `Unavailable`: the log service gave no reliable count, and the search is repeated.
+   * `Passed`: no judged collector sent too few messages. `Failed`: at least one collector sent too few messages.
+   * `Inconclusive`: no collector could be judged, because all sent too few messages before the upgrade, or were
+   * upgraded after the period in `result` began.
    */
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Passed' | 'Failed' | 'Inconclusive';
-  /** Reason why the analysis is unavailable. */
+  /** Reason why the log service gave no reliable count of messages. Present only in the state `Unavailable`. */
   readonly message?: string;
-  /** Number of members that were judged. */
+  /** Number of collectors whose messages before and after the upgrade the message analysis could compare. */
   readonly judged?: number;
-  /** Number of members that went quiet. */
+  /**
+   * Number of collectors that sent too few messages after the upgrade: less than `minRatio` of their messages before
+   * the upgrade.
+   */
   readonly quiet?: number;
   /**
-   * Number of members that were not judged, because they sent too few messages in the baseline period, or were upgraded
-   * within the analyzed period.
+   * Number of collectors that the message analysis could not judge, because they sent fewer messages than `minMessages`
+   * before the upgrade, or were upgraded after the period in `result` began.
    */
   readonly unjudged?: number;
-  /** Number of bytes that the searches of the analysis scanned, as far as the service reports it. */
+  /** Number of bytes that the searches of the message analysis scanned, as far as the log service reports it. */
   readonly scannedBytes?: number;
-  /** Period in which messages were received, before or after the upgrade. */
+  /** Period before the upgrade in which the messages of the stage's collectors are counted. */
   readonly baseline?: AnalysisPeriod;
-  /** Period in which messages were received, before or after the upgrade. */
+  /** Period after the upgrade in which the messages of the stage's collectors are counted. */
   readonly result?: AnalysisPeriod;
-  /** The members that lost the largest part of their messages, at most 10. */
+  /**
+   * Collectors that sent too few messages after the upgrade, at most 10. The collectors that lost the largest part of
+   * their messages come first.
+   */
   readonly quietest?: readonly QuietMember[];
   /**
-   * Check after a rollback whether the members in `quietest` send messages again. Absent unless the rollback is over.
+   * Check after a rollback whether the collectors that sent too few messages (listed in `quietest`) send enough
+   * messages again. Absent until a rollback is over.
    */
   readonly recovery?: RecoveryStatus;
 }
 
-/** Period in which messages were received, before or after the upgrade. */
+/** Period before the upgrade in which the messages of the stage's collectors are counted. */
 export interface AnalysisPeriod {
-  /** Start of the period, included. */
+  /** Start (included) of the period in which messages are counted, by the time of their receipt. */
   readonly startTime: string;
-  /** End of the period, excluded. */
+  /** End (excluded) of the period in which messages are counted, by the time of their receipt. */
   readonly endTime: string;
 }
 
-/** Member that went quiet. */
+/** Collector that sent too few messages after its upgrade. */
 export interface QuietMember {
   /** Id of the collector. */
   readonly id: string;
   /** Name of the collector. */
   readonly name: string;
-  /** Number of messages after the upgrade. */
+  /** Number of messages that the collector sent after the upgrade, in a period of the length `duration`. */
   readonly messages: number;
-  /** Number of messages in the baseline. */
+  /** Number of messages that the collector sent before the upgrade, in a period of the length `duration`. */
   readonly baseline: number;
-  /** Number of messages after the rollback. Absent until they are counted. */
+  /**
+   * Number of messages that the collector sent after its rollback, in a period of the length `duration`. Absent until
+   * the messages are counted.
+   */
   readonly messagesAfterRollback?: number;
 }
 
-/** Check after a rollback whether the members in `quietest` send messages again. Absent unless the rollback is over. */
+/**
+ * Check after a rollback whether the collectors that sent too few messages (listed in `quietest`) send enough messages
+ * again. Absent until a rollback is over.
+ */
 export interface RecoveryStatus {
   /**
-   * State of the check. `Pending` means that the period has not ended. `Running` means that the messages are being
-   * counted. `Unavailable` means that the service gave no reliable count, and the search is repeated. `Recovered` means
-   * that all members in `quietest` send enough messages again. `StillQuiet` means that some of them do not.
+   * State of the check, after a rollback, whether the collectors in `quietest` send enough messages again. `Pending`:
+   * the period after the rollback has not ended. `Running`: the messages are being counted. `Unavailable`: the log
+   * service gave no reliable count, and the search is repeated. `Recovered`: all collectors send enough messages again.
+   * `StillQuiet`: at least one collector still sends too few.
    */
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Recovered' | 'StillQuiet';
-  /** Reason why the check is unavailable. */
+  /** Reason why the messages after the rollback could not be counted. Present only in the state `Unavailable`. */
   readonly message?: string;
-  /** Number of members in `quietest` that send at least `minRatio` of their baseline again. */
+  /**
+   * Number of collectors in `quietest` that, after the rollback, send at least `minRatio` of their messages before the
+   * upgrade.
+   */
   readonly recovered?: number;
-  /** Period in which messages were received, before or after the upgrade. */
+  /** Period after the rollback in which the messages of the collectors in `quietest` are counted. */
   readonly period: AnalysisPeriod;
 }
 
 /**
- * Maintenance window that is open or opens next. Absent if the policy has no windows, or if no further window opens.
+ * Maintenance window that is open or, if none is open, the next one. Absent if the policy has no maintenance windows,
+ * or if none will open.
  */
 export interface NextWindow {
   /** Time at which the maintenance window opens or opened. */
@@ -624,8 +709,8 @@ export interface NextWindow {
   /** Time at which the maintenance window closes. */
   readonly endTime: string;
   /**
-   * Time zone in which the window is open, or opens first. Absent unless a window uses the time zones of collectors
-   * (`timeZoneSource`).
+   * Time zone of the collectors for which this maintenance window opens first. Present only if a window has
+   * `timeZoneSource: Collector`.
    */
   readonly timeZone?: string;
 }
@@ -645,17 +730,24 @@ export interface CollectorCounts {
    * other tools and policies started.
    */
   readonly inProgress: number;
-  /** Number of collectors that have yet to be upgraded. */
+  /**
+   * Number of collectors that wait for an upgrade: for the first attempt, for a retry, or because they left the target
+   * version.
+   */
   readonly pending: number;
-  /** Number of collectors whose upgrade failed, with all retries exhausted. */
+  /**
+   * Number of collectors whose upgrade failed, with all retries exhausted, or that went offline after their upgrade.
+   */
   readonly failed: number;
   /** Number of collectors that are offline, so they cannot be upgraded now. */
   readonly offline: number;
-  /** Number of collectors that run a newer version than the target, and keep it because `allowDowngrade` is false. */
+  /**
+   * Number of collectors that run a newer version than the target, and keep it because `spec.allowDowngrade` is false.
+   */
   readonly newer: number;
   /**
    * Number of collectors that this policy does not upgrade, for example hosted collectors. The reasons are in
-   * `skippedReasons`.
+   * `status.skippedReasons`.
    */
   readonly skipped: number;
   /** Number of collectors that the selector matches, but that another policy owns and upgrades. */
@@ -665,39 +757,42 @@ export interface CollectorCounts {
 export interface VersionCount {
   /** Version of the collector software, as the service writes it. */
   readonly version: string;
-  /** Number of collectors with this version. */
+  /** Number of matched collectors that run this version. */
   readonly count: number;
 }
 
 /** Upgrade of one collector. */
 export interface TaskSample {
-  /** Id of the service's task for this upgrade. Absent while the id is unknown. */
+  /** Id of the log service's upgrade task for this collector. Absent while the id is unknown. */
   readonly id?: string;
-  /** Name of the collector. */
+  /** Name of the collector that is or was upgraded. */
   readonly collector: string;
-  /** Id of the collector, in decimal digits. */
+  /** Id of the collector that is or was upgraded, in decimal digits. */
   readonly collectorId: string;
   /** Version of the collector before the upgrade. */
   readonly from?: string;
   /** Target version of the upgrade. */
   readonly to: string;
-  /** State of the upgrade, in one word. */
+  /** State of the upgrade in one word, for example `Running`, `Succeeded`, `Failed` or `TimedOut`. */
   readonly state: string;
   /** Time at which the upgrade started. */
   readonly startTime: string;
-  /** Time at which the upgrade ended. Absent while the upgrade is running. */
+  /** Time at which the upgrade of this collector ended. Absent while the upgrade is running. */
   readonly endTime?: string;
-  /** Message of the service about the upgrade, usually the cause of a failure. */
+  /** Message of the log service about the upgrade of this collector, usually the cause of a failure. */
   readonly message?: string;
 }
 
-/** Collectors that failed or were skipped for the same reason. */
+/** Collectors that failed or are skipped for the same reason. */
 export interface ReasonCount {
-  /** Reason why these collectors failed or were skipped, in the words of the service or of logfleet. */
+  /**
+   * Reason why the upgrade of these collectors failed, or why they are not upgraded. The text is from the log service
+   * or from logfleet.
+   */
   readonly reason: string;
-  /** Number of collectors with this reason. */
+  /** Number of collectors that failed or are skipped for this reason. */
   readonly count: number;
-  /** Names of some of these collectors. */
+  /** Names of collectors that failed or are skipped for this reason, at most 5. */
   readonly examples?: readonly string[];
 }
 
@@ -712,19 +807,19 @@ export interface RolloutRecord {
   /** Time at which the rollout ended. */
   readonly completionTime: string;
   /**
-   * Result of the rollout. `Completed` means that all upgrades were done. `Superseded` means that another target
-   * replaced it first. `Stopped` means that it had stopped because of failures or an inconclusive stage. `RolledBack`
-   * means that its collectors returned to their former versions after failures. `Aborted` means that a person had
-   * aborted it.
+   * Result of the rollout. `Completed`: all stages ended. `Superseded`: a new target replaced the rollout before it was
+   * completed. `Stopped`: the rollout was stopped by too many failures or by a stage that proved nothing. `RolledBack`:
+   * after too many failures, its collectors were returned to their former versions. `Aborted`: a person aborted the
+   * rollout.
    */
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
-  /** Number of collectors at the target when the rollout ended. */
+  /** Number of collectors that ran the target version when the rollout ended. */
   readonly updated: number;
-  /** Number of collectors whose upgrade had failed when the rollout ended. */
+  /** Number of collectors whose upgrade had failed, with all retries exhausted, when the rollout ended. */
   readonly failed: number;
   /**
-   * Actions of people in this rollout, oldest first. If there are too many, the list has the newest actions, the last
-   * retry, and the last approval of each stage.
+   * Actions of people in this rollout, such as approvals and retries, oldest first, at most 20. If there were more, the
+   * oldest are left out, but never the last retry, the last pause or resume, and each stage's last approval.
    */
   readonly actions?: readonly PersonAction[];
 }
@@ -735,7 +830,7 @@ export interface Condition {
   readonly type: string;
   /** Whether the condition holds. */
   readonly status: 'True' | 'False' | 'Unknown';
-  /** Generation of the spec that this condition describes. */
+  /** The policy's `metadata.generation` that this condition describes. */
   readonly observedGeneration?: number;
   /** Time of the last change of `status`. */
   readonly lastTransitionTime: string;
