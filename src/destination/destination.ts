@@ -31,6 +31,9 @@ export interface ListedObject {
  */
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
+/** `temporary`: the file is removed soon, so the store must not lock it. */
+export type FileLifetime = 'permanent' | 'temporary';
+
 export interface Destination {
   /**
    * Address of the destination as shown to users, such as `file:///exports/logging`, `s3://bucket/prefix` or
@@ -55,7 +58,7 @@ export interface Destination {
    * Begins a data file with a unique name. The file becomes visible when `finish` ends. An upload uses a limited amount of memory, whatever
    * the size of the file.
    */
-  open(name: string): Promise<FileUpload>;
+  open(name: string, lifetime?: FileLifetime): Promise<FileUpload>;
 
   /** Reads a file in chunks. Each chunk is valid only until the next one is requested. Throws `destination.absent` if the file does not exist. */
   stream(name: string): AsyncIterable<Uint8Array>;
@@ -66,8 +69,11 @@ export interface Destination {
    */
   list(folder: string): AsyncIterable<ListedObject>;
 
-  /** Removes a file from the destination. Does nothing if the file does not exist. */
+  /** Removes a file from the destination. Does nothing if the file does not exist, or if it is one of `lockedFiles`. */
   remove(name: string): Promise<void>;
+
+  /** Names of files that `remove` could not remove, because the store keeps them locked. Undefined for stores without locks. */
+  readonly lockedFiles?: ReadonlySet<string>;
 
   /**
    * Removes unfinished uploads in a folder and its subfolders, also uploads of other processes (E15), and returns their number. If a

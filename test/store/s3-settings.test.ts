@@ -65,7 +65,7 @@ describe('requests to a store', () => {
     await (await open(settings())).create('plan.json', Buffer.from('x'));
     const { url, headers } = sent[0]!;
     expect(url).toMatch(/^\/audit-logs\/exports\/logging\/plan\.json(?:\?|$)/);
-    expect(headers).toMatchObject({ ...encrypted, 'if-none-match': '*', 'x-amz-checksum-crc32': expect.any(String) });
+    expect(headers).toMatchObject({ ...encrypted, 'if-none-match': '*', 'x-amz-checksum-sha256': expect.any(String) });
     expect(headers.authorization).toContain('/eu-central-1/s3/');
     expect(headers).not.toHaveProperty('x-amz-storage-class');
   });

@@ -1,6 +1,7 @@
 /** Runs a real S3 gateway. After a kill, it has all its content. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { s3GatewayProgram } from '../../tools/installer/s3-gateway.ts';
 import { type StoreCommand, StoreProgram } from './store-program.ts';
 
@@ -20,17 +21,21 @@ export interface S3GatewayAccess {
 export class S3Gateway extends StoreProgram {
   readonly access: S3GatewayAccess;
   readonly #program: string;
+  /** Folder for the versions of objects; undefined if the gateway keeps no versions. */
+  readonly #versions: string | undefined;
 
-  static async start(): Promise<S3Gateway> {
+  static async start({ keepsVersions = false } = {}): Promise<S3Gateway> {
     const program = await s3GatewayProgram();
-    return StoreProgram.startOn((port) => new S3Gateway(program, port));
+    return StoreProgram.startOn((port) => new S3Gateway(program, port, keepsVersions));
   }
 
-  private constructor(program: string, port: number) {
+  private constructor(program: string, port: number, keepsVersions: boolean) {
     super('s3');
     this.#program = program;
     const { content } = this;
     mkdirSync(content);
+    this.#versions = keepsVersions ? join(content, '..', 'versions') : undefined;
+    if (this.#versions) mkdirSync(this.#versions);
     this.access = {
       endpoint: `http://127.0.0.1:${port}`,
       accessKeyId: 'test-key',
@@ -45,9 +50,10 @@ export class S3Gateway extends StoreProgram {
 
   protected command(): StoreCommand {
     const { endpoint, accessKeyId, secretAccessKey, content } = this.access;
+    const versions = this.#versions ? ['--versioning-dir', this.#versions] : [];
     return {
       program: this.#program,
-      args: ['--port', new URL(endpoint).host, '--keep-alive', '--quiet', 'posix', content],
+      args: ['--port', new URL(endpoint).host, '--keep-alive', '--quiet', 'posix', ...versions, content],
       environment: { ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey },
     };
   }

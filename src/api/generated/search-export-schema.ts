@@ -463,6 +463,34 @@ export const searchExportSchema: StructuralSchema = {
                     }
                   ]
                 },
+                "objectLock": {
+                  "type": "object",
+                  "example": {
+                    "mode": "Governance",
+                    "retainUntilDays": 365
+                  },
+                  "required": [
+                    "mode",
+                    "retainUntilDays"
+                  ],
+                  "properties": {
+                    "mode": {
+                      "type": "string",
+                      "example": "Governance",
+                      "enum": [
+                        "Governance",
+                        "Compliance"
+                      ]
+                    },
+                    "retainUntilDays": {
+                      "type": "integer",
+                      "format": "int32",
+                      "example": 365,
+                      "minimum": 1,
+                      "maximum": 36500
+                    }
+                  }
+                },
                 "insecure": {
                   "type": "boolean",
                   "default": false

@@ -225,6 +225,11 @@ export interface S3Spec {
    * small objects always use the bucket's setting, since they must be readable immediately.
    */
   readonly storageClass?: string;
+  /**
+   * Protects each object of the export against change and removal for a number of days after its upload. The bucket
+   * must have object lock enabled.
+   */
+  readonly objectLock?: ObjectLockSpec;
   /** Allows an `http://` endpoint. Anyone on the network path can then read the rows and use the credentials. */
   readonly insecure: boolean;
 }
@@ -238,6 +243,20 @@ export interface ServerSideEncryptionSpec {
   readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse';
   /** Id, alias or ARN of the key. Defaults to the default key of the account. Not allowed with `AES256`. */
   readonly kmsKeyID?: string;
+}
+
+/**
+ * Protects each object of the export against change and removal for a number of days after its upload. The bucket must
+ * have object lock enabled.
+ */
+export interface ObjectLockSpec {
+  /**
+   * `Governance`: users with the right `s3:BypassGovernanceRetention` may remove the objects. `Compliance`: no user may
+   * remove the objects before the retention ends.
+   */
+  readonly mode: 'Governance' | 'Compliance';
+  /** Number of days after the upload of an object until which the object is protected. */
+  readonly retainUntilDays: number;
 }
 
 /** Container of Azure Blob Storage. Set exactly one of `account` and `endpoint`. */

@@ -13,6 +13,7 @@ import {
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
+  type PutObjectCommandInput,
   type S3Client,
   type StorageClass,
 } from '@aws-sdk/client-s3';
@@ -20,6 +21,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import {
   type Destination,
+  type FileLifetime,
   type FileUpload,
   type LeftoverChoice,
   type ListedObject,
@@ -40,6 +42,7 @@ import { type S3Place, S3Upload } from './s3-upload.ts';
 /** Maximum number of attempts of an upload that conflicts with a concurrent upload (409), and of a download that broke off. */
 const maxTries = 4;
 const nothing = new Uint8Array();
+const dayMs = 86_400_000;
 
 export interface S3Options {
   readonly settings: S3Settings;
@@ -55,6 +58,7 @@ export class S3Destination implements Destination {
   readonly #clock: Clock;
   readonly #writer: Writer;
   readonly #buffers = new PartBuffers();
+  readonly #lockedFiles = new Set<string>();
   #respectsCondition = false;
 
   /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name` for wrong settings. */
@@ -65,6 +69,10 @@ export class S3Destination implements Destination {
     this.#clock = clock;
     this.#writer = writer;
     this.url = `s3://${[settings.bucket, ...folderSegments(settings.root)].join('/')}`;
+  }
+
+  get lockedFiles(): ReadonlySet<string> {
+    return this.#lockedFiles;
   }
 
   read(name: string, mostBytes?: number): Promise<Uint8Array | undefined> {
@@ -94,13 +102,16 @@ export class S3Destination implements Destination {
    * of its body. For a request without a body, a missing answer proves nothing.
    */
   async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'found'> {
-    const input = { ...this.#at(name), ...this.#encryption, Body: content, ContentLength: content.length };
+    const options = { ...this.#encryption, ...this.#retention, ChecksumAlgorithm: 'SHA256' } as const;
+    const input = { ...this.#at(name), ...options, Body: content, ContentLength: content.length };
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.#client.send(new PutObjectCommand({ ...input, ChecksumAlgorithm: 'CRC32', IfNoneMatch: '*' }));
+        await this.#client.send(new PutObjectCommand({ ...input, IfNoneMatch: '*' }));
         return 'created';
       } catch (cause) {
         if (isTaken(cause)) return 'refused';
+        // A store without versions may check the lock of the existing object before the condition.
+        if (httpStatus(cause) === 403 && (await this.#isLocked(name))) return 'refused';
         if (content.length > 0 && isBrokenOff(cause) && (await this.#exists(name))) return 'found';
         if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.#error('write', name, cause);
       }
@@ -117,13 +128,15 @@ export class S3Destination implements Destination {
     }
   }
 
-  async open(name: string): Promise<FileUpload> {
+  async open(name: string, lifetime: FileLifetime = 'permanent'): Promise<FileUpload> {
     const StorageClass = this.#settings.storageClass as StorageClass | undefined;
+    const retention = lifetime === 'permanent' ? this.#retention : {};
     const requests = new S3Upload({
       client: this.#client,
       place: this.#at(name),
-      objectOptions: { ...this.#encryption, StorageClass },
+      objectOptions: { ...this.#encryption, ...retention, StorageClass },
       mark: this.#writer.newToken(),
+      remove: () => this.remove(name),
     });
     return new PartedUpload({ requests, buffers: this.#buffers, writer: this.#writer });
   }
@@ -174,11 +187,31 @@ export class S3Destination implements Destination {
     } while (ContinuationToken !== undefined);
   }
 
+  /**
+   * In a bucket with versions, the request for the removal of a locked object succeeds: the object disappears from lists, and its version
+   * stays. In another bucket, the store refuses the request.
+   */
   async remove(name: string): Promise<void> {
+    if (this.#lockedFiles.has(name)) return;
     try {
+      if (this.#settings.objectLock && (await this.#isLocked(name))) this.#lockedFiles.add(name);
       await this.#client.send(new DeleteObjectCommand(this.#at(name)));
     } catch (cause) {
-      if (!isAbsent(cause)) throw this.#error('remove', name, cause);
+      if (isAbsent(cause)) return;
+      // The bucket may lock objects by a rule of its own.
+      if (!(await this.#isLocked(name))) throw this.#error('remove', name, cause);
+      this.#lockedFiles.add(name);
+    }
+  }
+
+  /** Returns whether the store keeps the object because of a retention or a legal hold. Returns false if that cannot be found out. */
+  async #isLocked(name: string): Promise<boolean> {
+    try {
+      const found = await this.#client.send(new HeadObjectCommand(this.#at(name)));
+      const untilMs = found.ObjectLockRetainUntilDate?.getTime() ?? 0;
+      return untilMs > this.#clock.now() || found.ObjectLockLegalHoldStatus === 'ON';
+    } catch {
+      return false;
     }
   }
 
@@ -210,6 +243,17 @@ export class S3Destination implements Destination {
   get #encryption() {
     const { type, kmsKeyID } = this.#settings.serverSideEncryption ?? {};
     return { ServerSideEncryption: type, SSEKMSKeyId: kmsKeyID };
+  }
+
+  /** Retention of an object that is uploaded now. */
+  get #retention(): Partial<PutObjectCommandInput> {
+    const { objectLock } = this.#settings;
+    if (!objectLock) return {};
+    const { mode, retainUntilDays } = objectLock;
+    return {
+      ObjectLockMode: mode === 'Compliance' ? 'COMPLIANCE' : 'GOVERNANCE',
+      ObjectLockRetainUntilDate: new Date(this.#clock.now() + retainUntilDays * dayMs),
+    };
   }
 
   #error(act: string, name: string, cause: unknown): LogfleetError {

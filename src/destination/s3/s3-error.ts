@@ -41,7 +41,7 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
   missing: 'create the bucket, or correct its name, region and endpoint',
   denied:
     'grant these credentials s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload and ' +
-    's3:ListMultipartUploadParts below the prefix, and s3:ListBucket and s3:ListBucketMultipartUploads on the bucket',
+    's3:ListMultipartUploadParts (with objectLock also s3:PutObjectRetention and s3:GetObjectRetention) below the prefix, and s3:ListBucket and s3:ListBucketMultipartUploads on the bucket',
   credentials:
     'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as AWS_ACCESS_KEY_ID)',
   lost: 'another process considered the upload abandoned and removed it; it is written again',

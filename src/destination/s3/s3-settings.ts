@@ -27,6 +27,8 @@ export interface S3Settings {
   readonly serverSideEncryption?: { readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse'; readonly kmsKeyID?: string };
   /** Storage class of the data files. The plan, the records and the manifest use the default class, because they must be readable immediately. */
   readonly storageClass?: string;
+  /** Retention of all objects except probe files, from the time of their upload. The bucket must allow object lock. */
+  readonly objectLock?: { readonly mode: 'Governance' | 'Compliance'; readonly retainUntilDays: number };
   /** True if the address of the store may begin with `http://`. */
   readonly insecure?: boolean;
 }

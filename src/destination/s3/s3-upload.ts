@@ -5,7 +5,6 @@ import {
   type CompletedPart,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
-  DeleteObjectCommand,
   HeadObjectCommand,
   PutObjectCommand,
   type PutObjectCommandInput,
@@ -23,10 +22,12 @@ export interface S3Place {
 export interface S3UploadOptions {
   readonly client: S3Client;
   readonly place: S3Place;
-  /** Encryption and storage class of the object. */
+  /** Encryption, retention and storage class of the object. */
   readonly objectOptions: Partial<PutObjectCommandInput>;
   /** Unique value in the object's metadata that identifies this upload. */
   readonly mark: string;
+  /** Removes the object, unless the store keeps it locked. */
+  readonly remove: () => Promise<void>;
 }
 
 export class S3Upload implements UploadRequests {
@@ -58,7 +59,7 @@ export class S3Upload implements UploadRequests {
         ...place,
         Body,
         ContentLength: Body.length,
-        ChecksumAlgorithm: 'CRC32',
+        ChecksumAlgorithm: 'SHA256',
         IfNoneMatch: '*',
         Metadata: { [markName]: mark },
       }),
@@ -67,7 +68,7 @@ export class S3Upload implements UploadRequests {
 
   async begin(): Promise<void> {
     const { client, objectOptions, place, mark } = this.#options;
-    const input = { ...objectOptions, ...place, ChecksumAlgorithm: 'CRC32', Metadata: { [markName]: mark } } as const;
+    const input = { ...objectOptions, ...place, ChecksumAlgorithm: 'SHA256', Metadata: { [markName]: mark } } as const;
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(input));
     if (UploadId === undefined) throw new Error('the store gave no id for the upload');
     this.#uploadId = UploadId;
@@ -76,9 +77,9 @@ export class S3Upload implements UploadRequests {
   async sendPart(PartNumber: number, Body: Uint8Array, abortSignal: AbortSignal): Promise<void> {
     const { client, place } = this.#options;
     const content = { UploadId: this.#uploadId, PartNumber, Body, ContentLength: Body.length };
-    const command = new UploadPartCommand({ ...place, ...content, ChecksumAlgorithm: 'CRC32' });
-    const { ETag, ChecksumCRC32 } = await client.send(command, { abortSignal });
-    this.#parts[PartNumber - 1] = { PartNumber, ETag, ChecksumCRC32 };
+    const command = new UploadPartCommand({ ...place, ...content, ChecksumAlgorithm: 'SHA256' });
+    const { ETag, ChecksumSHA256 } = await client.send(command, { abortSignal });
+    this.#parts[PartNumber - 1] = { PartNumber, ETag, ChecksumSHA256 };
   }
 
   async complete(): Promise<void> {
@@ -104,8 +105,7 @@ export class S3Upload implements UploadRequests {
   }
 
   async removeObject(): Promise<void> {
-    const { client, place } = this.#options;
-    await client.send(new DeleteObjectCommand(place));
+    await this.#options.remove();
   }
 
   mayExist(cause: unknown): boolean {

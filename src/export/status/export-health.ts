@@ -102,14 +102,15 @@ function complete({ view, wording }: ExportHealthInput): ExportHealth | undefine
   const written = writtenText(view.manifest, wording);
   const missing = fieldsText(view, wording);
   const undescribed = missing === '' ? '' : ` No page of the service describes ${missing}: check the spelling.`;
+  const rest = `${undescribed}${lockedText(view)}`;
   const done = { ...quiet, ready: 'True', isComplete: true } as const;
   if (view.manifest.manifest.complete) {
     const means = meansOfProof[lowestLevel(view.manifest.manifest.proof)];
     const proof = wording.rowsGoTo === 'stdout' ? `${means} prove` : `the manifest proves by ${means}`;
-    const message = `${written}, and ${proof} that no row is missing.${undescribed}`;
+    const message = `${written}, and ${proof} that no row is missing.${rest}`;
     return { ...done, reason: reasons.exported, message };
   }
-  const message = `${written}${flaggedText(view.manifest, wording)}.${undescribed}`;
+  const message = `${written}${flaggedText(view.manifest, wording)}.${rest}`;
   return { ...done, reason: reasons.exportedIncomplete, message };
 }
 
@@ -118,6 +119,13 @@ function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: Exp
   const isOne = rows === 1;
   if (rowsGoTo === 'stdout') return `${groupedText(rows)} ${isOne ? 'row goes' : 'rows go'} to stdout`;
   return `${groupedText(rows)} ${isOne ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
+}
+
+/** Sentence about unneeded files that cannot be removed, with a leading space; empty if there are none. */
+function lockedText({ lockedFiles: count }: WorkView): string {
+  if (count === 0) return '';
+  const files = counted(count, 'file that belongs', 'files that belong');
+  return ` The store keeps ${files} to no interval until the object lock ends.`;
 }
 
 /** Text that lists the missing selected fields, the first ones by name; empty if no selected field is missing. */

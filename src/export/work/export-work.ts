@@ -356,7 +356,7 @@ export class ExportWork {
 
   #view(decision: ExportDecision | undefined): WorkView {
     const { clock, quirks } = this.#options;
-    const { location, manifest } = this.#stored;
+    const { location, manifest, lockedFiles } = this.#stored;
     const { trouble, lastError, isLasting: isTroubleLasting, unproven } = this.#delays;
     const { list, written } = this.#searches;
     const jobs = [...(this.#task?.jobs.views ?? []), ...list.flatMap((search) => search.jobs)];
@@ -372,7 +372,7 @@ export class ExportWork {
       histogram: () => this.#searches.histogramOf(intervals),
       searches: list.length,
       waitingSearches: waiting.count,
-      ...{ jobs, waitsFor, trouble, lastError, isTroubleLasting, unproven, manifest },
+      ...{ jobs, waitsFor, trouble, lastError, isTroubleLasting, unproven, manifest, lockedFiles },
       clockBehindMs: quirks.clockBehindMs,
       hasServiceAnswered: quirks.hasAnswered,
       messages: this.#messages.all,

@@ -71,7 +71,7 @@ export class StoredExport {
   /** Number of times that the commit records were read because they contradicted each other. */
   #readsInDisorder = 0;
   #hasFailedToFinish = false;
-  /** Name of the probe file. All probes of this process use the same name. */
+  /** Name of the probe file. All probes of this process use the same name, unless the store keeps the file locked. */
   #probe: string | undefined;
   #mayProbeStand = false;
   /** Monotonic time of the next attempt to remove uploads of processes that have ended; infinite if none are left. */
@@ -108,6 +108,11 @@ export class StoredExport {
   /** URL of the export's folder; undefined before the destination is opened. */
   get location(): string | undefined {
     return this.#destination && `${this.#destination.url}/${this.#task.layout.folder}`;
+  }
+
+  /** Number of files without a commit record that stay at the destination, because the store keeps them locked. */
+  get lockedFiles(): number {
+    return this.#destination?.lockedFiles?.size ?? 0;
   }
 
   /**
@@ -239,9 +244,10 @@ export class StoredExport {
    * removal fails, at most one probe file remains.
    */
   async probe(token: string): Promise<void> {
-    this.#probe ??= this.#task.layout.within(`data/probe-${token}`);
-    await this.#removeProbe(this.#probe);
-    const upload = await this.destination.open(this.#probe);
+    if (this.#probe !== undefined) await this.#removeProbe(this.#probe);
+    const name = this.#probe ?? this.#task.layout.within(`data/probe-${token}`);
+    this.#probe = name;
+    const upload = await this.destination.open(name, 'temporary');
     // The flag is set before the write, because even a failed write may leave a file.
     this.#mayProbeStand = true;
     try {
@@ -251,7 +257,7 @@ export class StoredExport {
       await upload.abort().catch(() => {});
       throw error;
     }
-    await this.#removeProbe(this.#probe);
+    await this.#removeProbe(name);
     // Uploads that could not be removed while the destination failed are removed now.
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
   }
@@ -259,6 +265,7 @@ export class StoredExport {
   async #removeProbe(name: string): Promise<void> {
     if (this.#mayProbeStand) await this.destination.remove(name);
     this.#mayProbeStand = false;
+    if (this.destination.lockedFiles?.has(name)) this.#probe = undefined;
   }
 
   /**

@@ -68,6 +68,8 @@ export interface WorkView {
   readonly warnings: readonly string[];
   /** Selected fields (`output.fields`) that no page has described so far. Empty if other processes have read a part of the rows. */
   readonly undescribedFields: readonly string[];
+  /** Number of files without a commit record that stay at the destination, because the store keeps them locked. */
+  readonly lockedFiles: number;
   /** Manifest of a complete export; undefined while the export is not complete. */
   readonly manifest: StoredManifest | undefined;
   /** Time in ms after which this state may change without an event; infinite if it cannot. */

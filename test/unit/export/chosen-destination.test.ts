@@ -75,6 +75,7 @@ describe('a store', () => {
         region: 'eu-central-1',
         endpoint: 'https://store.example.com',
         storageClass: 'STANDARD_IA',
+        objectLock: { mode: 'Compliance', retainUntilDays: 365 },
       },
       ...{ credentialsSecretRef: { name: 'store' }, serverSideEncryption: { type: 'AES256' } },
     };

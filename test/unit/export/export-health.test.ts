@@ -233,6 +233,10 @@ describe('the message', () => {
       '1 row is in 3 files, and the manifest proves by digests that no row is missing.',
     ],
     [
+      input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, []), lockedFiles: 2 }) }),
+      '1 row is in 3 files, and the manifest proves by digests that no row is missing. The store keeps 2 files that belong to no interval until the object lock ends.',
+    ],
+    [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, [byCount, bySearch]) }) }),
       '1 row is in 3 files, and the manifest proves by counts of the searches that no row is missing.',
     ],

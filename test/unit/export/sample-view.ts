@@ -27,6 +27,7 @@ export function viewOf(more: Partial<WorkView> = {}): WorkView {
     messages: [],
     warnings: [],
     undescribedFields: [],
+    lockedFiles: 0,
     manifest: undefined,
     requeueAfterMs: Number.POSITIVE_INFINITY,
     ...more,

@@ -73,3 +73,21 @@ test('contradictory records are read every 30 seconds, and every 20th time with 
   }
   expect(states).toEqual([...Array.from({ length: 19 }, () => 'old'), 'doubted']);
 });
+
+test('a probe file is temporary, and has another name after the store has locked one', async () => {
+  const { stored, destination } = await storedWithPlan();
+  const lockedFiles = new Set<string>();
+  Object.assign(destination, { lockedFiles });
+  const opened: (readonly [string, string | undefined])[] = [];
+  const open = destination.open.bind(destination);
+  destination.open = (name: string, lifetime?: string) => {
+    opened.push([name, lifetime]);
+    return open(name);
+  };
+  const nameOf = (token: string) => task.layout.within(`data/probe-${token}`);
+  for (const token of ['w1', 'w2', 'w3']) {
+    if (token === 'w2') lockedFiles.add(nameOf('w1'));
+    await stored.probe(token);
+  }
+  expect(opened).toEqual([nameOf('w1'), nameOf('w2'), nameOf('w2')].map((name) => [name, 'temporary']));
+});
