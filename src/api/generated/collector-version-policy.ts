@@ -425,8 +425,8 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly rollout?: Rollout;
   /**
-   * Progress of the stages. The stages that have started come first, then the other stages of the spec. Empty if the
-   * policy has no stages.
+   * Progress of each stage. Stages that have started come first, then the stages of `spec.strategy.stages` that have
+   * not started. Empty if the policy has no stages.
    */
   readonly stages?: readonly StageStatus[];
   /**
@@ -540,8 +540,8 @@ export interface StoppedRollout {
   /** Sentence that explains why the rollout stopped. */
   readonly message: string;
   /**
-   * Stage whose failures or missing results stopped the rollout. Absent if the failures of all stages together exceeded
-   * `failurePolicy.maxFailures`.
+   * Name of the stage whose failures or missing results stopped the rollout. Absent if the failures of all stages
+   * together exceeded `failurePolicy.maxFailures`.
    */
   readonly stage?: string;
 }
