@@ -35,7 +35,7 @@ export interface OperatorOptions {
   readonly limits?: RequestLimits;
   /** Volumes and settings of exports. */
   readonly exports?: Partial<
-    Pick<ExportReconcilerOptions, 'places' | 'settings' | 'writer' | 'openDestination' | 'wording'>
+    Pick<ExportReconcilerOptions, 'places' | 'settings' | 'writer' | 'openDestination' | 'wording' | 'part'>
   >;
 }
 

@@ -26,6 +26,7 @@ import { JobShares } from './jobs/job-shares.ts';
 import { QuirksOfServices } from './search/service-quirks.ts';
 import { type ExportMetrics, exportMetrics } from './status/export-metrics.ts';
 import { type ExportWording, resourceWording } from './status/export-wording.ts';
+import type { WorkerPart } from './work/worker-part.ts';
 
 export interface ExportReconcilerOptions {
   readonly host: Host;
@@ -45,6 +46,8 @@ export interface ExportReconcilerOptions {
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
   /** Wording of messages; by default the wording for a SearchExport. */
   readonly wording?: ExportWording;
+  /** Part of the export that this process works on first, if it is one of several workers. */
+  readonly part?: WorkerPart;
   /** Called after each reconcile of an export, when the cache of resources contains the export's new status. */
   readonly onReconciled?: (key: ResourceKey) => void;
   /** Requests another reconcile of this key. */

@@ -42,6 +42,7 @@ import type { ExportWording } from './status/export-wording.ts';
 import { stillHolds } from './status/shown-verdict.ts';
 import { ExportWork } from './work/export-work.ts';
 import type { WorkView } from './work/work-view.ts';
+import type { WorkerPart } from './work/worker-part.ts';
 
 export interface ExportRuntimeOptions {
   readonly host: Host;
@@ -57,6 +58,8 @@ export interface ExportRuntimeOptions {
   /** True if this operator process is shutting down, so that the export may start no new work. */
   readonly draining: () => boolean;
   readonly wording: ExportWording;
+  /** Part of the export that this process works on first, if it is one of several workers. */
+  readonly part?: WorkerPart;
 }
 
 /** Account at the log service, destination and task that the work on an export was started with. */
@@ -198,7 +201,7 @@ export class ExportRuntime {
   }
 
   async #goOn(resource: SearchExport): Promise<Result> {
-    const { accounts, clock, draining } = this.#options;
+    const { accounts, clock, draining, part } = this.#options;
     this.#startedAtMs ??= startOf(resource) ?? clock.now();
     const { changes } = accounts.secrets;
     const problem = await this.#readMeans(resource);
@@ -206,11 +209,11 @@ export class ExportRuntime {
     if (this.#means && !problem && !this.#begun && !this.#ending) this.#begin(resource, this.#means);
     const pausedBy = this.#pausedBy(resource);
     const isPaused = pausedBy !== undefined || problem?.handling.kind === 'stall' || this.#isOutdated || draining();
-    let limits = limitsOf(resource, this.#startedAtMs, isPaused);
+    let limits = limitsOf(resource, this.#startedAtMs, isPaused, part);
     let view = this.#begun?.work.advance(limits);
     if (hasLostManifest(resource, view)) {
       this.#startedAtMs = clock.now();
-      limits = limitsOf(resource, this.#startedAtMs, isPaused);
+      limits = limitsOf(resource, this.#startedAtMs, isPaused, part);
       view = this.#begun?.work.advance(limits);
     }
     this.#scannedBytes = view?.progress?.scannedBytes ?? this.#scannedBytes;
@@ -265,10 +268,10 @@ export class ExportRuntime {
 
   #begin(resource: SearchExport, means: Means): void {
     const { account, task, chosen } = means;
-    const { clock, log, quirks, writer, openDestination } = this.#options;
+    const { clock, log, quirks, writer, openDestination, part } = this.#options;
     const scannedBytes = Math.max(this.#scannedBytes, resource.status?.progress?.bytesScanned ?? 0);
     const work = new ExportWork({
-      ...{ task, clock, log, writer, scannedBytes },
+      ...{ task, clock, log, writer, scannedBytes, ...(part && { part }) },
       jobs: account.searches,
       quirks: quirks.of(account.serviceId, task.identity.byReceiptTime),
       openDestination: () => openDestination(chosen.settings),

@@ -5,6 +5,7 @@ import { parseDuration } from '../base/duration.ts';
 import { parseQuantity } from '../base/quantity.ts';
 import type { ExportRequest } from './search/export-task.ts';
 import type { WorkLimits } from './work/work-view.ts';
+import { onlyWorker, partOf } from './work/worker-part.ts';
 
 /** Builds the request. The API server has validated the spec except for the time range. */
 export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
@@ -24,15 +25,23 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
   };
 }
 
-/** Builds the limits. `startedAtMs` is the wall time at which the export started. */
-export function limitsOf({ spec }: SearchExport, startedAtMs: number, isPaused: boolean): WorkLimits {
+/**
+ * Builds the limits. `startedAtMs` is the wall time at which the export started. One of several workers gets its part of the limits on
+ * search jobs and scanned bytes. The limit on rows needs no division, because the commit records show the rows of all workers.
+ */
+export function limitsOf(
+  { spec }: SearchExport,
+  startedAtMs: number,
+  isPaused: boolean,
+  part = onlyWorker,
+): WorkLimits {
   const { parallelism, limits, incompletePolicy, activeDeadlineSeconds, proof } = spec;
   return {
     isPaused,
-    parallelism,
+    parallelism: partOf(parallelism, part),
     settleDelayMs: durationOf(spec.settleDelay),
     maxMessages: limits.maxMessages,
-    maxBytesScanned: limits.maxBytesScanned === undefined ? undefined : bytesOf(limits.maxBytesScanned),
+    maxBytesScanned: limits.maxBytesScanned === undefined ? undefined : partOf(bytesOf(limits.maxBytesScanned), part),
     deadlineMs: activeDeadlineSeconds === undefined ? undefined : startedAtMs + activeDeadlineSeconds * 1_000,
     ...{ incompletePolicy, proof },
   };

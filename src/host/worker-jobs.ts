@@ -35,7 +35,7 @@ export interface KubernetesCondition {
 }
 
 export interface WorkerJob extends WorkerObject {
-  readonly spec: { readonly suspend?: boolean };
+  readonly spec: { readonly suspend?: boolean; readonly parallelism?: number };
   readonly status: {
     readonly active?: number;
     readonly terminating?: number;

@@ -45,6 +45,8 @@ function podIn(folder: string, { env }: Tenant, spec: object = {}) {
       [workerVariables.report]: join(folder, 'report'),
       [workerVariables.secrets]: join(folder, 'secrets'),
       [workerVariables.user]: user,
+      [workerVariables.workers]: '1',
+      [workerVariables.index]: '0',
       [workerVariables.requestsPerSecond]: '4',
       [workerVariables.maxConcurrentRequests]: '8',
     },

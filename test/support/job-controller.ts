@@ -97,8 +97,11 @@ export class JobController {
       const sinceMs = clock.now() - Date.parse((last ?? job).metadata.creationTimestamp);
       if (sinceMs >= (last ? retryMs : startMs)) this.#start(job, spec, index);
     }
-    const done = pods.filter((pod) => (pod.status as { phase?: string }).phase === 'Succeeded').length;
-    if (done === spec.completions) this.#finish(job, 'Complete', 'CompletionsReached', failed);
+    const done = pods.some((pod) => (pod.status as { phase?: string }).phase === 'Succeeded');
+    if (!done) return;
+    // The success policy ends the other pods.
+    for (const { metadata } of pods) if (this.#running.has(metadata.name)) this.kill(metadata.name, 143);
+    this.#finish(job, 'Complete', 'SuccessPolicy', failed);
   }
 
   #finish(job: StoredObject, type: string, reason: string, failed: number): void {
@@ -123,10 +126,10 @@ export class JobController {
     });
     const instead = this.onPod(name);
     if (instead) this.#ended(name, instead.exitCode, instead.message);
-    else void this.#work(name, template);
+    else void this.#work(name, index, template);
   }
 
-  async #work(pod: string, { metadata, spec }: PodTemplate): Promise<void> {
+  async #work(pod: string, index: number, { metadata, spec }: PodTemplate): Promise<void> {
     const { api, clock, random } = this.#world;
     const manifest = JSON.parse(metadata.annotations['logfleet.dev/search-export'] ?? '') as SearchExport;
     const env = new Map(spec.containers[0].env.map(({ name, value }) => [name, value]));
@@ -156,7 +159,11 @@ export class JobController {
     const operator = new Operator({
       ...{ host, clock, random, limits, log: silentLogger, metrics: noMetrics },
       connect: this.#world.connect({ isAlive: () => this.#running.get(pod) === operator }),
-      exports: { ...this.#exports, places: { volumes, allowAmbientCredentials: true, environment: {} } },
+      exports: {
+        ...this.#exports,
+        part: { index, workers: Number(env.get(workerVariables.workers)) },
+        places: { volumes, allowAmbientCredentials: true, environment: {} },
+      },
     });
     this.#running.set(pod, operator);
     this.limits.set(pod, limits);

@@ -680,6 +680,13 @@ export const searchExportSchema: StructuralSchema = {
                 "serviceAccountName": "exporter"
               },
               "properties": {
+                "workers": {
+                  "type": "integer",
+                  "format": "int32",
+                  "minimum": 1,
+                  "maximum": 4,
+                  "default": 1
+                },
                 "serviceAccountName": {
                   "type": "string",
                   "example": "exporter",

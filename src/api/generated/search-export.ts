@@ -45,7 +45,8 @@ export interface SearchExportSpec {
   readonly requiresRawMessages?: boolean;
   /**
    * Maximum number of search jobs at the same time. To split the range, one more job may count rows. All exports of one
-   * user share the limits of the service, so fewer jobs may run. Can be changed while the export runs.
+   * user share the limits of the service, so fewer jobs may run. The pods of a Kubernetes Job divide this number, and
+   * each pod runs at least one search job. Can be changed while the export runs.
    */
   readonly parallelism: number;
   /** Format of the files. */
@@ -310,6 +311,11 @@ export interface ExecutionSpec {
 
 /** Settings of the Kubernetes Job. A change replaces a running Job. Finished intervals stay. */
 export interface ExportJobSpec {
+  /**
+   * Number of pods that search the intervals of the export together. Each pod uses one of the four shares of the
+   * request budget. A query that cannot be divided into intervals runs in one pod.
+   */
+  readonly workers: number;
   /**
    * ServiceAccount of the pod, whose workload identity gives access to a store. It must have the label
    * `logfleet.dev/export-worker` with the value `true`. Without it, the pod has the ServiceAccount `default` and no

@@ -139,7 +139,8 @@ async function work(run: Run): Promise<number> {
   try {
     const wording = worker ? resourceWording : wordingOf(sink);
     const limits = worker && { limits: worker.limits };
-    await operator.run(host, { exports: { places, wording, settings: { statusIntervalMs } }, ...limits });
+    const part = worker && { part: worker.part };
+    await operator.run(host, { exports: { places, wording, settings: { statusIntervalMs }, ...part }, ...limits });
   } finally {
     operator.close();
   }

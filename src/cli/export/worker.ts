@@ -13,6 +13,7 @@ import type { SearchExport } from '../../api/kinds.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import { needsPersonStatus, workerVariables } from '../../export/jobs/worker-environment.ts';
 import { renderReport, type WorkerReport } from '../../export/jobs/worker-report.ts';
+import type { WorkerPart } from '../../export/work/worker-part.ts';
 import type { SecretReader } from '../../host/host.ts';
 import { serviceIdOf } from '../../service/requests/service-address.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
@@ -21,6 +22,7 @@ import { UsageError } from '../usage-error.ts';
 export interface Worker {
   readonly limits: RequestLimits;
   readonly secrets: SecretReader;
+  readonly part: WorkerPart;
   /** Ends the worker: writes the report of an export and returns the exit status. */
   end(ended: SearchExport): number;
   /**
@@ -44,7 +46,7 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
     return found.end === 'complete' ? exitStatus.ok : needsPersonStatus;
   };
   return {
-    ...{ limits, secrets },
+    ...{ limits, secrets, part: partIn(env) },
     end: (ended) => report(reportOf(ended)),
     refuse: async (resource) => {
       const user = await userOf(resource, secrets);
@@ -53,6 +55,14 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
       return report({ end: 'stalled', reason: reasons.userChanged, message, status: {} });
     },
   };
+}
+
+/** Part of the worker among all pods of its Job. */
+function partIn(env: CommandContext['env']): WorkerPart {
+  const workers = positive(env, workerVariables.workers);
+  const index = Number(env[workerVariables.index]);
+  if (Number.isInteger(index) && index >= 0 && index < workers) return { index, workers };
+  throw new UsageError(`the environment variable ${workerVariables.index} must be a number below ${workers}, from 0`);
 }
 
 function positive(env: CommandContext['env'], name: string): number {

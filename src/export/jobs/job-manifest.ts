@@ -103,6 +103,8 @@ export function buildJob(input: JobInput): BuiltJob {
     spec: {
       completionMode: 'Indexed',
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
+      // One worker that has written the manifest completes the export, even if another pod has no node.
+      successPolicy: { rules: [{ succeededCount: 1 }] },
       // The share of a pod is free for another pod only when the pod has ended.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
@@ -159,6 +161,7 @@ function podSpec({ resource, image, share }: JobInput): object {
           { name: workerVariables.report, value: '/dev/termination-log' },
           { name: workerVariables.secrets, value: workerFolders.secrets },
           { name: workerVariables.user, value: share.user },
+          { name: workerVariables.workers, value: String(share.workers) },
           { name: workerVariables.requestsPerSecond, value: String(share.share.requestsPerSecond) },
           { name: workerVariables.maxConcurrentRequests, value: String(share.share.maxConcurrentRequests) },
         ],

@@ -13,6 +13,7 @@ import type { SearchExport } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import { counted } from '../../base/number-text.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import { pausedByOf, pausedForAll } from '../../controller/pauses.ts';
 import { type Result, requeue } from '../../controller/reconciler.ts';
@@ -158,7 +159,7 @@ export class JobRuntime {
     const task = exportTask(requestOf(resource), new URL(account.serviceId).host);
     if ('problem' in task) throw mendable(reasons.invalidSpec, `spec.${task.member}: ${renderExplanation(task)}`);
     const credentials = [account.fingerprint, await this.#storeCredentials(resource)].join();
-    const share = this.#wantedShare(account);
+    const share = this.#wantedShare(resource, account, task.isSplittable);
     const input = { resource, image: store.image, share, credentials };
     const name = jobName(input);
     const jobs = this.#jobs(store);
@@ -208,8 +209,11 @@ export class JobRuntime {
     const job = { namespace: this.key.namespace, name };
     await this.#checkServiceAccount(resource, store);
     if (!shares.reserve(job, input.share, accounts.limitsOf(account))) {
+      const { workers } = input.share;
       const message =
-        'Other Kubernetes Jobs use all shares of the request budget. The export starts when one of them ends.';
+        workers === 1
+          ? 'Other Kubernetes Jobs use all shares of the request budget. The export starts when one of them ends.'
+          : `Other Kubernetes Jobs use so many shares of the request budget that fewer than ${workers} are free. The export starts when enough of them end.`;
       return { health: waiting(reasons.waitingForShare, message) };
     }
     if (!accounts.isWithinLimits(account)) {
@@ -253,15 +257,19 @@ export class JobRuntime {
     throw mendable(reasons.serviceAccountNotAllowed, message);
   }
 
-  /** Share that the Job of this export has. Throws if the limits of the user leave none. */
-  #wantedShare(account: Account): HeldShare {
+  /** Share that the Job of this export has. Throws if the limits of the user leave too few shares. */
+  #wantedShare({ spec }: SearchExport, account: Account, isSplittable: boolean): HeldShare {
     const limits = this.#options.accounts.limitsOf(account);
     const size = shareSize(limits);
-    if (size) return { user: account.user, workers: 1, share: size.share };
+    // A query that cannot be split has one interval, so another worker would only repeat the search.
+    const workers = isSplittable ? (spec.execution.job?.workers ?? 1) : 1;
+    if (size && size.workers >= workers) return { user: account.user, workers, share: size.share };
     const { requestsPerSecond, maxConcurrentRequests } = limits;
-    const message =
-      `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} at once) leave no share for a Kubernetes Job: ` +
-      'the operator keeps one request per second and two at once, and a Job needs two at once. Raise requestsPerSecond and maxConcurrentRequests in the Secret, or write mode: Operator.';
+    const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} at once)`;
+    const left = size
+      ? `leave shares for ${counted(size.workers, 'worker')}, and the export wants ${workers}. Lower spec.execution.job.workers`
+      : 'leave no share for a Kubernetes Job: the operator keeps one request per second and two at once, and a worker needs two at once. Write mode: Operator';
+    const message = `${what} ${left}, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
     throw mendable(reasons.shareTooSmall, message);
   }
 

@@ -13,7 +13,7 @@ export interface JobState {
   /** Reason and message for people while the Job has no report. */
   readonly reason: string;
   readonly message: string;
-  /** Report of the pod that decides the end; undefined if no pod has reported. */
+  /** Report of the pod that decides the end; undefined if that pod has not reported. */
   readonly report: WorkerReport | undefined;
   readonly failedPods: number;
 }
@@ -24,16 +24,23 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[]): JobState {
   const name = job.metadata.name;
   const end = endOf(job);
   if (end) {
-    const phase = end.type === 'Complete' ? 'complete' : 'failed';
-    const report = reportOf(pods, phase);
+    const reports = pods.flatMap((pod) => readReport(terminationOf(pod)?.message) ?? []);
+    // A pod that is complete has found the manifest, so the export is complete even if other pods failed.
+    const complete = reports.find((report) => report.end === 'complete');
+    const phase = complete || end.type === 'Complete' ? 'complete' : 'failed';
+    const report = complete ?? (phase === 'failed' ? reports[0] : undefined);
     const isLate = phase === 'failed' && end.reason === 'DeadlineExceeded';
     const reason = isLate ? reasons.deadlineExceeded : reasons.jobFailed;
     return { phase, reason, message: endText(name, end, isLate), report, failedPods };
   }
   const common = { report: undefined, failedPods };
   const tries = failedPods === 0 ? '' : ` ${failedPods} of its pods failed before.`;
-  if (pods.some((pod) => pod.status.phase === 'Running')) {
-    const message = `A pod of the Kubernetes Job ${name} exports the rows.${tries}`;
+  const { parallelism = 1 } = job.spec;
+  const running = pods.filter((pod) => pod.status.phase === 'Running').length;
+  if (running > 0) {
+    const who = parallelism === 1 ? 'A pod' : `${running} of ${parallelism} pods`;
+    const rest = running < parallelism ? ` Another pod does not run: ${waitText(job, pods)}.` : '';
+    const message = `${who} of the Kubernetes Job ${name} ${running === 1 ? 'exports' : 'export'} the rows.${rest}${tries}`;
     return { phase: 'running', reason: reasons.exporting, message, ...common };
   }
   const message = `The Kubernetes Job ${name} has no running pod: ${waitText(job, pods)}.${tries}`;
@@ -55,15 +62,6 @@ function endOf({ status }: WorkerJob): KubernetesCondition | undefined {
   return status.conditions?.find(({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True');
 }
 
-/**
- * Report that decides the end. Any pod of a complete Job has found the manifest. A failed Job has the report that needs a person, and the
- * report of a pod that was complete does not count.
- */
-function reportOf(pods: readonly WorkerPod[], phase: 'complete' | 'failed'): WorkerReport | undefined {
-  const reports = pods.flatMap((pod) => readReport(terminationOf(pod)?.message) ?? []);
-  return reports.find(({ end }) => (end === 'complete') === (phase === 'complete'));
-}
-
 function terminationOf({ status }: WorkerPod): ContainerState['terminated'] {
   return status.containerStatuses?.find(({ state }) => state?.terminated)?.state?.terminated;
 }
@@ -81,7 +79,7 @@ function endText(name: string, end: KubernetesCondition, isLate: boolean): strin
 
 function waitText({ spec, status }: WorkerJob, pods: readonly WorkerPod[]): string {
   if (spec.suspend) return 'it is suspended, for example until a queue admits it';
-  const [pod] = pods.filter((each) => !isEnded(each));
+  const [pod] = pods.filter((each) => !isEnded(each) && each.status.phase !== 'Running');
   if (!pod) {
     return (status.failed ?? 0) > 0
       ? 'Kubernetes starts another one after a delay'

@@ -1,6 +1,6 @@
 /** Environment variables and folders by which the operator passes an export to a worker (a pod of a Kubernetes Job). */
 
-/** Environment variables of a worker. */
+/** Environment variables of a worker. The operator sets all of them except the index. */
 export const workerVariables = {
   /** File for the report of the worker. Its presence makes `logfleet export` a worker. */
   report: 'LOGFLEET_WORKER_REPORT',
@@ -8,6 +8,10 @@ export const workerVariables = {
   secrets: 'LOGFLEET_WORKER_SECRETS',
   /** User of the service that owns the share, as `userIdOf` names it. */
   user: 'LOGFLEET_WORKER_USER',
+  /** Number of workers of the export. */
+  workers: 'LOGFLEET_WORKERS',
+  /** Number of this worker, from 0. Kubernetes sets this variable in the pods of an Indexed Job. */
+  index: 'JOB_COMPLETION_INDEX',
   requestsPerSecond: 'LOGFLEET_WORKER_REQUESTS_PER_SECOND',
   maxConcurrentRequests: 'LOGFLEET_WORKER_MAX_CONCURRENT_REQUESTS',
 } as const;

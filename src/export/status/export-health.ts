@@ -351,6 +351,8 @@ function waitText(wait: Wait | undefined, error: LogfleetError | undefined, word
     case 'maxMessages':
     case 'maxBytesScanned':
       return `no more searches start, because ${wording.fieldName(`limits.${wait.kind}`)} is reached`;
+    case 'workers':
+      return 'other pods of the Kubernetes Job do the rest';
     default:
       return '';
   }

@@ -18,6 +18,7 @@ import { unprovenOf } from '../../destination/proof-range.ts';
 import { longestQueryMs } from '../../service/requests/missing-job.ts';
 import type { RunningSearch, SearchOrder, StopReason } from '../search/search-tools.ts';
 import { settlingMs } from '../search/settling.ts';
+import { onlyWorker, segmentsOfWorker, type WorkerPart } from './worker-part.ts';
 
 /**
  * Delay before an interval of a segment is searched again. The delay applies as long as the next commit record of the
@@ -68,6 +69,10 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly scannedBytes: number;
   readonly byReceiptTime: boolean;
   readonly limits: ExportLimits;
+  /** Part of the export that this process works on first; the whole export by default. */
+  readonly part?: WorkerPart;
+  /** Monotonic time until which this process leaves some work to the other workers of the export. */
+  readonly patientUntilMs?: number;
   readonly now: ExportMoment;
 }
 
@@ -87,6 +92,8 @@ export type Wait =
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
   /** The next range is too new to be searched until the wall time `untilMs`. */
   | { readonly kind: 'settling'; readonly untilMs: number }
+  /** Other workers probably do the rest of the work. */
+  | { readonly kind: 'workers' }
   | { readonly kind: 'retry'; readonly delays: readonly IntervalDelay[] };
 
 export interface ExportProgress {
@@ -145,7 +152,15 @@ export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): Ex
   const going = running.filter((search) => !stop.some((stopped) => stopped.search === search));
   const free = coverage.remaining.filter(({ index }) => !going.some(({ segment }) => segment === index));
   const refusal = refusalOf(input, coverage, unproven.length > 0);
-  const ready = refusal ? [] : free.filter((segment) => !delayOf(input, segment) && isSettled(input, segment));
+  const turns = refusal
+    ? []
+    : segmentsOfWorker(coverage.remaining, plan, input.part ?? onlyWorker, {
+        isPatient: isPatient(input),
+        parallelism: input.limits.parallelism,
+      });
+  const ready = turns.filter(
+    (segment) => free.includes(segment) && !delayOf(input, segment) && isSettled(input, segment),
+  );
   const most = Math.max(0, Math.min(input.limits.parallelism - going.length, searchesLeft(input, going, coverage)));
   const start = ready.slice(0, most).map((segment) => orderOf(input, coverage, segment));
   const isIdle = start.length + going.length === 0;
@@ -159,6 +174,15 @@ export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): Ex
     progress: plannedProgress(input, coverage),
     requeueAfterMs: nextChangeMs(input, going, free),
   };
+}
+
+function isOneOfSeveral({ part = onlyWorker }: ExportDecideInput): boolean {
+  return part.workers > 1;
+}
+
+/** Returns whether this process still leaves some work to the other workers of the export. */
+function isPatient({ patientUntilMs = 0, now }: ExportDecideInput): boolean {
+  return now.monotonicMs < patientUntilMs;
 }
 
 /** Returns the reason why the export may start no search, such as a limit or a pause; undefined if searches may start. */
@@ -297,15 +321,22 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
   const forPeople = delayed.filter(({ untilMs }) => untilMs === undefined);
   if (delayed.length > forPeople.length)
     return { kind: 'retry', delays: delayed.filter((delay) => !forPeople.includes(delay)) };
+  const isLeftToOthers = (segment: Segment) => isSettled(input, segment) && !delayOf(input, segment);
+  if (isOneOfSeveral(input) && free.some(isLeftToOthers)) return { kind: 'workers' };
   if (forPeople.length > 0) return { kind: 'people', delays: forPeople, isRest: forPeople.length === free.length };
   const untilMs = Math.min(...free.map((segment) => settledAtMs(input, segment)));
   return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
 }
 
-/** Returns a wait for a user if the digest of an interval still differs from its rows after the last round. */
-function digestWait({ delays }: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
-  const delayed = unproven.length === 0 ? [] : delays.filter(({ segment }) => segment === digestSegment);
-  return delayed.length === 0 ? undefined : { kind: 'people', delays: delayed, isRest: true };
+/**
+ * Returns a wait for a user if the digest of an interval still differs from its rows after the last round, or a wait for the first worker,
+ * which requests the digest.
+ */
+function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
+  if (unproven.length === 0) return undefined;
+  const delayed = input.delays.filter(({ segment }) => segment === digestSegment);
+  if (delayed.length > 0) return { kind: 'people', delays: delayed, isRest: true };
+  return input.part?.index && isPatient(input) ? { kind: 'workers' } : undefined;
 }
 
 function plannedProgress(input: ExportDecideInput, { intervals, remaining }: Coverage): ExportProgress {
@@ -343,6 +374,7 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
   const delays = [
     ...(troubleUntilMs === undefined ? [] : [troubleUntilMs - monotonicMs]),
     ...(limits.deadlineMs === undefined ? [] : [limits.deadlineMs - wallMs]),
+    ...(isOneOfSeveral(input) ? [(input.patientUntilMs ?? 0) - monotonicMs] : []),
     ...going.map((search) => dueMs(search) - monotonicMs),
     ...free.map((segment) => settledAtMs(input, segment) - wallMs),
     ...free.map((segment) => (delayOf(input, segment)?.untilMs ?? Number.POSITIVE_INFINITY) - monotonicMs),

@@ -36,6 +36,7 @@ import { nextTask, type Task } from './next-task.ts';
 import { NewestTexts, RunningSearches, type Search, waitingSearches } from './running-searches.ts';
 import { StoredExport } from './stored-export.ts';
 import type { WorkLimits, WorkStage, WorkView } from './work-view.ts';
+import { onlyWorker, patienceMs, rereadMs, type WorkerPart } from './worker-part.ts';
 
 /** Names of the search tools that this class provides. The caller of this class provides all other search tools. */
 type ToolOfWork =
@@ -55,6 +56,8 @@ export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
   readonly search: (order: SearchOrder, tools: SearchTools, opened?: OpenedJob) => Search;
   /** Bytes that former processes scanned for this export, as far as this process knows. */
   readonly scannedBytes: number;
+  /** Part of the export that this process works on first; the whole export by default. */
+  readonly part?: WorkerPart;
   /** Called when new work may be possible. The caller then calls `advance`. */
   readonly onChange: () => void;
 }
@@ -125,6 +128,7 @@ export class ExportWork {
   advance(limits: WorkLimits): WorkView {
     if (limits.incompletePolicy === 'Keep' && this.#limits.incompletePolicy === 'Fail') this.#searches.keepIncomplete();
     this.#limits = limits;
+    if (this.#isOutdated && this.#stored.stage === 'planned') this.#stored.recordsWritten();
     const decision = this.#decide();
     if (this.#isClosed) return this.#view(decision);
     if (decision) this.#follow(decision);
@@ -166,6 +170,8 @@ export class ExportWork {
       scannedBytes: this.#endedBytes,
       byReceiptTime: task.identity.byReceiptTime,
       limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: quirks.smallestLimit },
+      part: this.#part,
+      patientUntilMs: this.#patientUntilMs,
       now: { wallMs: clock.now(), monotonicMs: clock.monotonic(), clockBehindMs: quirks.clockBehindMs },
     });
   }
@@ -176,6 +182,25 @@ export class ExportWork {
    */
   get #parallelism(): number {
     return this.#delays.lastError ? 1 : this.#limits.parallelism;
+  }
+
+  get #part(): WorkerPart {
+    return this.#options.part ?? onlyWorker;
+  }
+
+  /** Monotonic time until which this process leaves some work to the other workers of the export. */
+  get #patientUntilMs(): number {
+    return this.#stored.othersSeenAtMs + patienceMs;
+  }
+
+  /** True while the first worker plans the export, and this process is another worker. */
+  get #awaitsPlan(): boolean {
+    return this.#part.index > 0 && this.#options.clock.monotonic() < this.#patientUntilMs;
+  }
+
+  /** True if other workers may have written objects since the destination was last read. */
+  get #isOutdated(): boolean {
+    return this.#part.workers > 1 && this.#stored.ageMs >= rereadMs;
   }
 
   get #planning(): RunningTask | undefined {
@@ -230,6 +255,8 @@ export class ExportWork {
       needsProbe: this.#delays.needsProbe,
       isPaused: this.#limits.isPaused,
       mayPlan: !this.#halt,
+      awaitsPlan: this.#awaitsPlan,
+      isOutdated: this.#isOutdated,
       decision,
       searches: this.#searches.list.length,
     });
@@ -351,7 +378,9 @@ export class ExportWork {
     const { settleDelayMs } = this.#limits;
     const firstMs = task.identity.fromMs + settlingMs({ settleDelayMs, clockBehindMs: quirks.clockBehindMs });
     const untilMs = this.#planning?.settlesAtMs ?? (wallMs < firstMs ? firstMs : undefined);
-    return this.#halt ?? (untilMs === undefined ? undefined : { kind: 'settling', untilMs });
+    if (this.#halt) return this.#halt;
+    if (untilMs !== undefined) return { kind: 'settling', untilMs };
+    return this.#awaitsPlan ? { kind: 'workers' } : undefined;
   }
 
   #view(decision: ExportDecision | undefined): WorkView {
@@ -400,6 +429,8 @@ export class ExportWork {
     if (trouble) delaysMs.push(trouble.untilMs - clock.monotonic());
     if (wait?.kind === 'settling') delaysMs.push(Math.max(minSettleWaitMs, wait.untilMs - clock.now()));
     if (wait?.kind === 'disorder') delaysMs.push(stallRetryMs);
+    if (this.#part.workers > 1 && this.#stored.stage !== 'complete') delaysMs.push(rereadMs - this.#stored.ageMs);
+    if (this.#awaitsPlan) delaysMs.push(this.#patientUntilMs - clock.monotonic());
     if (decision) delaysMs.push(decision.requeueAfterMs);
     else if (this.#stored.stage !== 'complete' && this.#limits.deadlineMs !== undefined) {
       delaysMs.push(this.#limits.deadlineMs - clock.now());

@@ -40,6 +40,10 @@ export interface TaskFacts {
   readonly isPaused: boolean;
   /** True if no limit prevents planning. */
   readonly mayPlan: boolean;
+  /** True while another worker of the export plans it. */
+  readonly awaitsPlan: boolean;
+  /** True if other workers may have written objects since the destination was last read. */
+  readonly isOutdated: boolean;
   /** Decision about the searches; undefined while the export has no plan. */
   readonly decision: ExportDecision | undefined;
   /** Number of running searches. */
@@ -52,6 +56,7 @@ export function nextTask(facts: TaskFacts): Task | undefined {
   if (stage === 'loading') return { kind: 'load' };
   if (isUntidy) return { kind: 'tidy' };
   if (facts.needsProbe && !facts.isPaused) return { kind: 'probe' };
+  if (stage === 'planning' && facts.awaitsPlan) return facts.isOutdated ? { kind: 'load' } : undefined;
   if (stage === 'planning') return facts.mayPlan ? { kind: 'plan' } : undefined;
   if (recordsState !== 'current') return { kind: 'readRecords' };
   if (facts.searches > 0 || !facts.decision?.isCovered) return undefined;

@@ -66,8 +66,10 @@ export class StoredExport {
   #isRead = false;
   readonly #records = new Map<string, CommitRecord>();
   #recordsState: RecordsState = 'old';
-  /** Monotonic time at which the commit records were last read. */
+  /** Monotonic time at which the destination was last read. */
   #readAtMs = 0;
+  /** Monotonic time at which an object of another process was last found; the start of this process before that. */
+  othersSeenAtMs: number;
   /** Number of times that the commit records were read because they contradicted each other. */
   #readsInDisorder = 0;
   #hasFailedToFinish = false;
@@ -82,6 +84,7 @@ export class StoredExport {
     this.#open = open;
     this.#task = task;
     this.#clock = clock;
+    this.othersSeenAtMs = clock.monotonic();
   }
 
   /** Stage of the export: `loading` until the destination is read, `planning` without a plan, `complete` with a manifest. */
@@ -98,6 +101,11 @@ export class StoredExport {
 
   get recordsState(): RecordsState {
     return this.#recordsState;
+  }
+
+  /** Time in ms since the destination was last read. */
+  get ageMs(): number {
+    return this.#clock.monotonic() - this.#readAtMs;
   }
 
   /** Commit records of the export, in no particular order. */
@@ -146,15 +154,19 @@ export class StoredExport {
   async load(): Promise<void> {
     const { layout } = this.#task;
     this.#destination ??= await this.#open();
-    await this.tidy();
-    this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
+    if (!this.#isRead) {
+      await this.tidy();
+      this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
+    }
     const manifest = await readManifest(this.destination, layout);
     const plan = manifest ? undefined : await readPlan(this.destination, layout);
     if (manifest) await this.#believe(manifest);
     if (plan) {
       this.adopt(plan);
+      this.othersSeenAtMs = this.#clock.monotonic();
       await this.readRecords();
     }
+    this.#readAtMs = this.#clock.monotonic();
     this.#isRead = true;
   }
 
@@ -197,12 +209,15 @@ export class StoredExport {
   async readRecords(): Promise<void> {
     const { layout } = this.#task;
     const before = this.records;
+    const verdictsBefore = this.verdicts.length;
     const isDoubted = this.#recordsState === 'doubted';
     const known = isDoubted ? [] : this.verdicts;
     this.#recordsState = 'reading';
     try {
       this.verdicts = [...known, ...(await readVerdicts(this.destination, layout, known.length))];
       const found = await readRecords(this.destination, layout, isDoubted ? [] : before);
+      const hasNew = found.some((record) => !this.#records.has(recordKey(record)));
+      if (hasNew || this.verdicts.length > verdictsBefore) this.othersSeenAtMs = this.#clock.monotonic();
       for (const record of before) this.#records.delete(recordKey(record));
       for (const record of found) this.keep(record);
       const plan = this.plan;

@@ -161,13 +161,16 @@ function decode(value: unknown): WorkerJob | WorkerPod | undefined {
   const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = value.metadata;
   if (typeof name !== 'string' || typeof namespace !== 'string') return undefined;
   if (typeof uid !== 'string' || typeof resourceVersion !== 'string') return undefined;
-  const { suspend } = isRecord(value.spec) ? value.spec : {};
+  const { suspend, parallelism } = isRecord(value.spec) ? value.spec : {};
   return {
     metadata: {
       ...{ name, namespace, uid, resourceVersion, labels: textsOf(labels), annotations: textsOf(annotations) },
       ...(typeof deletionTimestamp === 'string' ? { deletionTimestamp } : {}),
     },
-    spec: typeof suspend === 'boolean' ? { suspend } : {},
+    spec: {
+      ...(typeof suspend === 'boolean' ? { suspend } : {}),
+      ...(typeof parallelism === 'number' ? { parallelism } : {}),
+    },
     status: isRecord(value.status) ? value.status : {},
   } as WorkerJob | WorkerPod;
 }

@@ -43,6 +43,55 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.status?.kubernetesJob?.failedPods ?? 0).toBeGreaterThanOrEqual(0);
   });
 
+  test('has two workers, which export every row once and together keep to two shares', async () => {
+    const { world, controller, pods } = jobWorld();
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 2 } } });
+    world.start();
+    await world.world.until(() => controller.running.length === 2, 30 * minuteMs);
+    expect([...controller.limits.values()]).toEqual(
+      [1, 2].map(() => ({ requestsPerSecond: 0.75, maxConcurrentRequests: 2 })),
+    );
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(pods()).toHaveLength(2);
+    expect(world.rows()).toEqual(
+      evenly(600)
+        .map(({ raw }) => raw)
+        .sort(),
+    );
+  });
+
+  test('completes when one of two workers crashes again and again', async () => {
+    const { world, controller } = jobWorld();
+    controller.onPod = (name) => (/-0-\d+$/.test(name) ? { exitCode: 137 } : undefined);
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 2, backoffLimitPerIndex: 100 } } });
+    world.start();
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toHaveLength(600);
+  });
+
+  test('stalls if the limits of the user leave fewer shares than it has workers', async () => {
+    const { world, jobs } = jobWorld();
+    const maxConcurrentRequests = Buffer.from('6').toString('base64');
+    world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { maxConcurrentRequests } });
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 3 } } });
+    world.start();
+    expect(await world.untilReason('ShareTooSmall')).toBe(true);
+    expect(jobs()).toEqual([]);
+  });
+
+  test('has one worker if its query cannot be divided', async () => {
+    const { world, pods } = jobWorld();
+    world.add({
+      ...inJob,
+      query: '_sourceCategory=prod/app | sort by _raw',
+      execution: { mode: 'Job', job: { workers: 2 } },
+    });
+    world.start();
+    await world.world.until(() => pods().length > 0, 30 * minuteMs);
+    await world.world.until(() => false, minuteMs);
+    expect(pods()).toHaveLength(1);
+  });
+
   test('stalls with the reason of the worker, and runs again in another Job on request', async () => {
     const { world, controller, jobs } = jobWorld();
     const report = { end: 'stalled', reason: 'QueryRefused', message: 'The query is wrong.', status: {} };

@@ -10,7 +10,16 @@ const planned: TaskFacts['stored'] = { ...current, stage: 'planned' };
 const complete: TaskFacts['stored'] = { ...current, stage: 'complete' };
 
 const facts: Omit<TaskFacts, 'stored'> = {
-  ...{ isHeld: false, needsProbe: false, isPaused: false, mayPlan: true, decision: undefined, searches: 0 },
+  ...{
+    isHeld: false,
+    needsProbe: false,
+    isPaused: false,
+    mayPlan: true,
+    awaitsPlan: false,
+    isOutdated: false,
+    decision: undefined,
+    searches: 0,
+  },
 };
 const covered = { isCovered: true, unproven: [], coverage: {}, waitsFor: undefined } as unknown as ExportDecision;
 const interval = { segment: 0 } as CommitRecord;
@@ -25,6 +34,8 @@ describe('the next task', () => {
     ['a failed destination is probed before the planning', planning, { needsProbe: true }, { kind: 'probe' }],
     ['a paused export writes no probe', planning, { needsProbe: true, isPaused: true, mayPlan: false }, undefined],
     ['an export without a plan is planned', planning, {}, { kind: 'plan' }],
+    ['a worker leaves the planning to the first worker', planning, { awaitsPlan: true }, undefined],
+    ['a worker reads the plan of the first worker', planning, { awaitsPlan: true, isOutdated: true }, { kind: 'load' }],
     ['a limit prevents the planning', planning, { mayPlan: false }, undefined],
     ['records of other processes are read', { ...planned, recordsState: 'old' }, {}, { kind: 'readRecords' }],
     ['doubted records are read anew', { ...planned, recordsState: 'doubted' }, {}, { kind: 'readRecords' }],

@@ -75,9 +75,16 @@ describe('the Kubernetes Job of an export', () => {
     ]);
     expect(spec).toMatchObject({
       ...{ completionMode: 'Indexed', completions: 1, parallelism: 1, podReplacementPolicy: 'Failed' },
+      successPolicy: { rules: [{ succeededCount: 1 }] },
       ...{ backoffLimitPerIndex: 6, ttlSecondsAfterFinished: 3_600 },
     });
     expect(spec).not.toHaveProperty('activeDeadlineSeconds');
+  });
+
+  test('has one pod for each worker, each with the share of one', () => {
+    const { spec } = built({ ...inputOf(), share: { ...held, workers: 3 } });
+    expect(spec).toMatchObject({ completions: 3, parallelism: 3 });
+    expect(spec.template.spec.containers[0].env).toContainEqual({ name: 'LOGFLEET_WORKERS', value: '3' });
   });
 
   test('fails at once for what a person must correct, and ignores evictions', () => {
@@ -191,6 +198,7 @@ const ended = (exitCode: number, message?: string): WorkerPod =>
   });
 
 describe('the state of a Kubernetes Job', () => {
+  const unscheduled = [{ type: 'PodScheduled', status: 'False', message: 'no cpu' }];
   const stalled = { ...report, end: 'stalled', reason: 'QueryRefused' } as const;
   test.each<[string, WorkerJob, readonly WorkerPod[], object]>([
     ['without a pod', jobOf({}), [], { phase: 'waiting', reason: 'JobPending' }],
@@ -203,7 +211,7 @@ describe('the state of a Kubernetes Job', () => {
     [
       'whose pod has no node',
       jobOf({}),
-      [podOf({ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: 'no cpu' }] })],
+      [podOf({ phase: 'Pending', conditions: unscheduled })],
       { phase: 'waiting', message: expect.stringContaining('no cpu') },
     ],
     [
@@ -217,6 +225,18 @@ describe('the state of a Kubernetes Job', () => {
       jobOf({ failed: 2 }),
       [podOf({ phase: 'Running' })],
       { phase: 'running', reason: 'Exporting', failedPods: 2 },
+    ],
+    [
+      'with one running pod of two',
+      jobOf({}, { parallelism: 2 }),
+      [podOf({ phase: 'Running' }), podOf({ phase: 'Pending', conditions: unscheduled })],
+      { phase: 'running', message: expect.stringMatching(/^1 of 2 pods .*no cpu/) },
+    ],
+    [
+      'failed with one pod that found the manifest',
+      failed('FailedIndexes'),
+      [ended(137), ended(0, renderReport(report))],
+      { phase: 'complete', report },
     ],
     ['complete', complete, [ended(137), ended(0, renderReport(report))], { phase: 'complete', report }],
     ['complete without a report', complete, [], { phase: 'complete', reason: 'JobFailed', report: undefined }],

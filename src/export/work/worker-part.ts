@@ -1,0 +1,60 @@
+/**
+ * Division of one export's segments among several workers, the pods of its Kubernetes Job. Each worker decides alone, from the plan and the
+ * commit records. Two workers that search the same interval do no harm, because only one of them can commit it (E3).
+ *
+ * - The first worker plans the export and requests the digest. The others wait for its result.
+ * - Each worker searches its own segments in order of time, then segments of other workers from the end of the range.
+ * - A worker leaves to another worker the segments that the other worker probably searches now.
+ * - After five minutes without a new object of another worker at the destination, a worker no longer waits for the others.
+ */
+import type { ExportPlan, Segment } from '../../destination/plan-object.ts';
+
+/** Number of one worker among all workers of an export. */
+export interface WorkerPart {
+  /** Completion index of the pod, from 0. */
+  readonly index: number;
+  readonly workers: number;
+}
+
+/** The only process that works on an export. */
+export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
+
+/** Time in ms without a new object of another worker, after which a worker no longer waits for the others. */
+export const patienceMs = 5 * 60_000;
+/** Time in ms after which a worker reads again what other workers have written. */
+export const rereadMs = 15_000;
+
+/** Part of a limit of the export that applies to one worker. All parts add up to the limit, and each part is at least 1. */
+export function partOf(limit: number, { index, workers }: WorkerPart): number {
+  return Math.max(1, Math.floor((limit + workers - 1 - index) / workers));
+}
+
+/**
+ * Segments that a worker may search, in its order. `isPatient` is false once the worker no longer waits for the others. `parallelism` is
+ * the number of searches that each worker probably runs at the same time.
+ */
+export function segmentsOfWorker(
+  remaining: readonly Segment[],
+  plan: ExportPlan,
+  part: WorkerPart,
+  { isPatient, parallelism }: { readonly isPatient: boolean; readonly parallelism: number },
+): readonly Segment[] {
+  if (part.workers === 1) return remaining;
+  const byDistance = Array.from({ length: part.workers }, (): Segment[] => []);
+  for (const segment of remaining) byDistance[distanceTo(segment, plan, part)]?.push(segment);
+  const [own = [], ...others] = byDistance;
+  return [...own, ...others.flatMap((segments) => segments.slice(isPatient ? parallelism : 0).reverse())];
+}
+
+/**
+ * Number of workers from this worker to the owner of a segment; 0 for a segment of its own. The first worker owns the last segment of the
+ * plan, because its planning has already opened a search job for that segment.
+ */
+function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, part: WorkerPart): number {
+  return remainder(boundariesMs.length - 2 - index - part.index, part.workers);
+}
+
+/** Remainder of a division, which is at least 0 for negative dividends, too. */
+function remainder(dividend: number, divisor: number): number {
+  return ((dividend % divisor) + divisor) % divisor;
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { segmentsOf } from '../../../src/destination/plan-object.ts';
+import { decide, type ExportDecideInput } from '../../../src/export/work/export-decision.ts';
+import { onlyWorker, partOf, segmentsOfWorker, type WorkerPart } from '../../../src/export/work/worker-part.ts';
+
+const plan = { boundariesMs: [0, 10, 20, 30, 40, 50, 60, 70, 80] };
+const all = segmentsOf(plan);
+const part = (index: number, workers: number): WorkerPart => ({ index, workers });
+
+function indices(of: WorkerPart, isPatient: boolean, remaining = all): readonly number[] {
+  return segmentsOfWorker(remaining, plan, of, { isPatient, parallelism: 2 }).map(({ index }) => index);
+}
+
+describe('the segments of a worker', () => {
+  test.each<[string, WorkerPart, boolean, readonly number[]]>([
+    ['a single worker takes all in order', onlyWorker, true, [0, 1, 2, 3, 4, 5, 6, 7]],
+    ['the first worker begins with its own, and owns the last', part(0, 2), true, [1, 3, 5, 7, 6, 4]],
+    ['the second worker leaves the first two of the other', part(1, 2), true, [0, 2, 4, 6, 7, 5]],
+    ['an impatient worker leaves none', part(1, 2), false, [0, 2, 4, 6, 7, 5, 3, 1]],
+    ['of four workers, the third helps the fourth first', part(2, 4), false, [1, 5, 4, 0, 7, 3, 6, 2]],
+  ])('%s', (_, of, isPatient, expected) => {
+    expect(indices(of, isPatient)).toEqual(expected);
+  });
+
+  test.each([1, 2, 3, 4])('cover all segments once as own segments of %i workers', (workers) => {
+    const own = Array.from({ length: workers }, (_, index) =>
+      segmentsOfWorker(all, plan, part(index, workers), { isPatient: true, parallelism: all.length }),
+    );
+    expect(
+      own
+        .flat()
+        .map(({ index }) => index)
+        .sort(),
+    ).toEqual(all.map(({ index }) => index));
+  });
+
+  test('a segment of a later digest round has one owner', () => {
+    const later = [{ index: 8, fromMs: 0, toMs: 5 }];
+    const owners = [0, 1, 2].filter((index) => indices(part(index, 3), true, later).length > 0);
+    expect(owners).toHaveLength(1);
+  });
+});
+
+test.each([
+  [4, 1, [4]],
+  [4, 3, [2, 1, 1]],
+  [30, 4, [8, 8, 7, 7]],
+  [1, 2, [1, 1]],
+])('a limit of %i is divided among %i workers', (limit, workers, parts) => {
+  expect(parts.map((_, index) => partOf(limit, part(index, workers)))).toEqual(parts);
+});
+
+describe('the decision of one of several workers', () => {
+  const record = (segment: number, fromMs: number, toMs: number) => ({
+    ...{ segment, fromMs, toMs, received: 1, written: 1, outside: 0, duplicates: 0, left: 0 },
+    ...{ count: { rows: 1, source: 'Job' as const }, files: [] },
+  });
+  const input = (more: Partial<ExportDecideInput>): ExportDecideInput => ({
+    ...{ plan, records: [], running: [], delays: [], narrowed: [], scannedBytes: 0, byReceiptTime: false },
+    limits: {
+      ...{ isPaused: false, parallelism: 2, settleDelayMs: 0, smallestLimit: undefined },
+      ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
+    },
+    now: { wallMs: 1_000, monotonicMs: 1_000, clockBehindMs: 0 },
+    ...{ part: part(1, 2), patientUntilMs: 2_000 },
+    ...more,
+  });
+  // All segments except the second and the fourth, which the first worker owns.
+  const records = all
+    .filter(({ index }) => index !== 1 && index !== 3)
+    .map(({ index, fromMs, toMs }) => record(index, fromMs, toMs));
+
+  test('waits for the others while it is patient, and decides again when it is not', () => {
+    expect(decide(input({ records }))).toMatchObject({
+      ...{ start: [], waitsFor: { kind: 'workers' }, requeueAfterMs: 1_000 },
+    });
+    expect(decide(input({ records, patientUntilMs: 1_000 })).start.map(({ segment }) => segment)).toEqual([3, 1]);
+  });
+
+  test('waits for the others before it gives up an interval of its own', () => {
+    const delays = [{ segment: 1, toMs: 20, untilMs: undefined, message: 'not proven' }];
+    expect(decide(input({ records, delays })).waitsFor).toEqual({ kind: 'workers' });
+    const done = [...records, record(3, 30, 40)];
+    expect(decide(input({ records: done, delays })).waitsFor).toMatchObject({ kind: 'people', isRest: true });
+  });
+
+  test('leaves the digest to the first worker', () => {
+    const covered = all.map(({ index, fromMs, toMs }) => record(index, fromMs, toMs));
+    const given = { records: covered, wantsDigest: true };
+    expect(decide(input(given)).waitsFor).toEqual({ kind: 'workers' });
+    expect(decide(input({ ...given, part: part(0, 2) })).waitsFor).toBeUndefined();
+    expect(decide(input({ ...given, patientUntilMs: 0 })).waitsFor).toBeUndefined();
+  });
+});
