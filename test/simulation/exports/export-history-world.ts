@@ -10,6 +10,7 @@ import type { DestinationFailure } from '../../../src/destination/destination-er
 import { type ExportTask, exportTask } from '../../../src/export/search/export-task.ts';
 import type { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import type { WorkLimits } from '../../../src/export/work/work-view.ts';
+import { onlyWorker } from '../../../src/export/work/worker-part.ts';
 import { type DestinationCall, type DestinationFault, MemoryStore } from '../../support/memory-destination.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { Chance } from '../chance.ts';
@@ -148,6 +149,7 @@ export class ExportHistoryWorld {
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
       ...{ ...common, observer, task: this.task },
+      part: this.#plan.areWorkers ? { index: seat === 'first' ? 0 : 1, workers: 2 } : onlyWorker,
       limits: () => this.#limits(),
       prepareQuirks: (quirks) => this.#prepare(quirks),
     });

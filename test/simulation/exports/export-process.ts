@@ -18,6 +18,7 @@ import { IntervalSearch } from '../../../src/export/search/interval-search.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../../src/export/work/export-work.ts';
 import type { WorkLimits, WorkView } from '../../../src/export/work/work-view.ts';
+import type { WorkerPart } from '../../../src/export/work/worker-part.ts';
 import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
 import { connectWith } from '../../../src/service/connect.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../src/service/transport/transport.ts';
@@ -42,6 +43,7 @@ export interface ExportProcessOptions {
   readonly limits: () => WorkLimits;
   readonly seed: number;
   readonly skewMs: number;
+  readonly part: WorkerPart;
   readonly prepareQuirks: (quirks: ServiceQuirks) => void;
   readonly log?: Logger;
 }
@@ -64,7 +66,7 @@ export class ExportProcess implements HistoryProcess {
   #dueMs = Number.POSITIVE_INFINITY;
 
   constructor(options: ExportProcessOptions) {
-    const { name, seat, store, task, observer, seed, log = silentLogger } = options;
+    const { name, seat, store, task, observer, seed, part, log = silentLogger } = options;
     this.name = name;
     this.seat = seat;
     this.#options = options;
@@ -72,7 +74,7 @@ export class ExportProcess implements HistoryProcess {
     this.#destination = new GatedDestination(store, this.#gate, observer);
     options.prepareQuirks(this.quirks);
     this.#work = new ExportWork({
-      ...{ task, log, clock: this.#clock, quirks: this.quirks, scannedBytes: 0 },
+      ...{ task, log, clock: this.#clock, quirks: this.quirks, scannedBytes: 0, part },
       jobs: this.#connect().searches,
       writer: new Writer({ scope: 'simulation', pid: seed, processStart: name }, seededRandom(seed)),
       openDestination: async () => this.#destination,

@@ -13,6 +13,8 @@ export interface ExportHistoryPlan {
   readonly seed: number;
   /** True if whole operators work on an Export resource of an API server; false if only the export's work runs. */
   readonly isWhole: boolean;
+  /** True if the processes of the history are two workers of one Kubernetes Job, which share the segments of the export. */
+  readonly areWorkers: boolean;
   readonly apiFaults: ApiFaultPlan;
   readonly query: string;
   /** Part of the export's query that selects messages. */
@@ -127,6 +129,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const scope = queryLimit === undefined ? chance.one<Scope>(['*', '*', 'app', '* | where _size > 12']) : '*';
   const plan: ExportHistoryPlan = {
     ...{ seed, isWhole, apiFaults, scope, queryLimit },
+    // Another source of chance, so that all other choices stay the same.
+    areWorkers: !isWhole && new Chance(seed ^ 0x70b5).happens(0.5),
     query: queryLimit === undefined ? scope : `* | limit ${queryLimit}`,
     aggregation: undefined,
     byReceiptTime: !isLarge && chance.happens(0.2),
