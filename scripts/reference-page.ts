@@ -33,7 +33,7 @@ function renderKind({ spec: { group, names, versions } }: CustomResourceDefiniti
       '',
       schema.description ?? '',
       '',
-      ...renderColumns(version),
+      ...renderColumns(names.plural, version),
       ...(spec ? renderFields('spec', spec) : []),
       ...(status ? renderFields('status', status) : []),
       ...(spec ? [] : renderTable(rowsOf('', { ...schema, properties: others }))),
@@ -41,9 +41,9 @@ function renderKind({ spec: { group, names, versions } }: CustomResourceDefiniti
   });
 }
 
-function renderColumns({ additionalPrinterColumns = [] }: CrdVersion): string[] {
+function renderColumns(resources: string, { additionalPrinterColumns = [] }: CrdVersion): string[] {
   return [
-    'Columns of `kubectl get`:',
+    `\`kubectl get ${resources}\` shows these columns:`,
     '',
     '| column | from | meaning |',
     '| --- | --- | --- |',

@@ -37,7 +37,7 @@ function templateOf(spec: StructuralSchema): StructuralSchema {
     ...changeable(spec),
     title: runSpecTitle,
     description:
-      'Spec of each run: that of a SearchExport without `timeRange`, `paused` and `ttlSecondsAfterFinished`. The destination cannot be changed.',
+      'Spec of the SearchExports that the schedule creates, with all fields of a SearchExport except `timeRange`, `paused` and `ttlSecondsAfterFinished`. The field `destination` cannot be changed.',
     required: (spec.required ?? []).filter((name) => !leftOut.includes(name)),
     properties: Object.fromEntries(properties.map(([name, member]) => [name, changeable(member)])),
   };

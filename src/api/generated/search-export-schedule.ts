@@ -1,196 +1,221 @@
 /** Generated from crds/search-export-schedule.yaml by `make generate`. Edit that file instead. */
 import type { SearchExportSpec } from './search-export.ts';
 
-/** Times of the runs, and the export that each run makes. */
+/** Settings of the schedule: when runs (SearchExports) are created, and what each run exports. */
 export interface SearchExportScheduleSpec {
   /**
-   * Cron schedule of five fields: minute, hour, day of month, month, day of week. A run exports the time from one time
-   * of the schedule to the next. If the schedule changes, all time that is not exported yet is divided at the new
-   * times.
+   * Cron schedule of five fields: minute, hour, day of month, month, day of week. `0 * * * *` is hourly. Each run
+   * (SearchExport) exports the time range between two consecutive times of the cron schedule. A changed cron schedule
+   * applies to all time for which no run exists yet.
    */
   readonly schedule: string;
   /**
-   * IANA time zone of the schedule, of local times in `startTime` and `endTime`, and of functions on days and hours in
-   * the query. A time that occurs twice when clocks change counts once, so one run of an hourly schedule exports two
-   * hours on that day.
+   * IANA time zone, as in `Europe/Berlin`, of the cron schedule, of local times in `startTime` and `endTime`, and of
+   * date functions in the query. Defaults to `UTC`. When clocks are set back, the repeated hour is part of one run, so
+   * this run of an hourly schedule exports two hours.
    */
   readonly timeZone: string;
   /**
-   * First time to export, as in `2026-10-01T00:00:00`, in whole seconds. A time in the past makes runs for all time
-   * since then. Defaults to the latest time of the schedule before the SearchExportSchedule was first seen. Recreating
-   * the SearchExportSchedule does not change this default, since it is stored at the destination.
+   * Time at which the first run begins, in whole seconds, as in `2026-10-01T00:00:00`. If the time is in the past, runs
+   * for all time since then are created. Defaults to the latest time of the cron schedule before the
+   * SearchExportSchedule was created. logfleet stores this default at the destination, so a SearchExportSchedule that
+   * is deleted and created again keeps it.
    */
   readonly startTime?: string;
-  /** Last time to export, excluded, in the form of `startTime`. Without it, the schedule has no end. */
+  /**
+   * Time at which the last run ends (exclusive), in whole seconds, as in `2027-01-01T00:00:00`. Without `endTime`, the
+   * schedule has no end.
+   */
   readonly endTime?: string;
   /**
-   * If true, no run is created. Active runs continue. The annotation `logfleet.dev/paused` with the value `true` has
-   * the same effect without a change of the spec.
+   * If true, the schedule creates no run. Runs (SearchExports) that exist continue. The annotation
+   * `logfleet.dev/paused` with the value `true` has the same effect as this field. Defaults to false.
    */
   readonly paused: boolean;
   /**
-   * Maximum number of active runs, which have neither completed nor failed. The run that became due last is created
-   * before older ones.
+   * Maximum number of runs (SearchExports) that are active at the same time, from 1 to 10 (default 2). A run is active
+   * until it completes or fails.
    */
   readonly maxActive: number;
   /**
-   * Order of runs for older time, which is not exported because of a `startTime` in the past, a pause or a downtime.
+   * Order in which runs (SearchExports) for past time are created, for example after a downtime, after a pause, or with
+   * a `startTime` in the past. `NewestFirst` (default) or `OldestFirst`. The run that became due last is always created
+   * first.
    */
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
-  /** Number of completed runs whose SearchExports are kept. The files of all runs are kept. */
+  /**
+   * Number of completed runs whose SearchExports are kept, from 0 to 100 (default 3). SearchExports of earlier
+   * completed runs are deleted, but the files of all runs are kept.
+   */
   readonly successfulRunsHistoryLimit: number;
-  /** Number of failed runs whose SearchExports are kept. */
+  /**
+   * Number of failed runs whose SearchExports are kept, from 0 to 100 (default 3). SearchExports of earlier failed runs
+   * are deleted, but their time ranges stay in `status.gaps`.
+   */
   readonly failedRunsHistoryLimit: number;
-  /** SearchExport that each run creates. A change applies to runs that do not exist yet. */
+  /**
+   * Template of the SearchExports that the schedule creates. A change of the template applies only to SearchExports
+   * that are created later.
+   */
   readonly template: RunTemplate;
 }
 
-/** SearchExport that each run creates. A change applies to runs that do not exist yet. */
+/**
+ * Template of the SearchExports that the schedule creates. A change of the template applies only to SearchExports that
+ * are created later.
+ */
 export interface RunTemplate {
-  /** Labels and annotations of each run. */
+  /** Labels and annotations of the SearchExports that the schedule creates. */
   readonly metadata?: RunMetadata;
   /**
-   * Spec of each run: that of a SearchExport without `timeRange`, `paused` and `ttlSecondsAfterFinished`. The
-   * destination cannot be changed.
+   * Spec of the SearchExports that the schedule creates, with all fields of a SearchExport except `timeRange`, `paused`
+   * and `ttlSecondsAfterFinished`. The field `destination` cannot be changed.
    */
   readonly spec: RunSpec;
 }
 
-/** Labels and annotations of each run. */
+/** Labels and annotations of the SearchExports that the schedule creates. */
 export interface RunMetadata {
-  /** Labels of each run. */
+  /** Labels of the SearchExports that the schedule creates. */
   readonly labels?: {
     readonly [k: string]: string;
   };
-  /** Annotations of each run. */
+  /** Annotations of the SearchExports that the schedule creates. */
   readonly annotations?: {
     readonly [k: string]: string;
   };
 }
 
 /**
- * Spec of each run: that of a SearchExport without `timeRange`, `paused` and `ttlSecondsAfterFinished`. The destination
- * cannot be changed.
+ * Spec of the SearchExports that the schedule creates, with all fields of a SearchExport except `timeRange`, `paused`
+ * and `ttlSecondsAfterFinished`. The field `destination` cannot be changed.
  */
 export type RunSpec = Omit<SearchExportSpec, 'timeRange' | 'ttlSecondsAfterFinished' | 'paused'>;
 
 /**
- * Observed state of the schedule. Only logfleet writes it. If it is lost, logfleet restores the covered time from the
- * records of complete runs at the destination.
+ * Observed state of the schedule, which only logfleet writes. If the status is lost, logfleet restores the exported
+ * time ranges from its records of complete runs at the destination.
  */
 export interface SearchExportScheduleStatus {
   /** Generation of the spec that this status describes. */
   readonly observedGeneration?: number;
-  /** Last processed value of the annotation `logfleet.dev/requestedAt`, up to 256 characters. */
+  /**
+   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, cut to 256 characters. A new
+   * value makes logfleet check the schedule again.
+   */
   readonly lastHandledReconcileAt?: string;
   /**
-   * Start of the current outage, in which the destination does not work. Absent otherwise. After ten minutes the
-   * condition `Outage` becomes `True`.
+   * Time at which the current outage of the destination began. Absent if the destination works. After ten minutes of
+   * outage, the condition `Outage` becomes `True`.
    */
   readonly outageStartTime?: string;
   /**
-   * Operators that manage this resource, each named by the namespace of its lease. Only the first operator acts, the
-   * others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
+   * Operators (installations of logfleet) that manage this resource. Only the operator with the earliest `since` acts,
+   * the others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
    */
   readonly operators?: readonly OperatorEntry[];
-  /** Short values that the columns of `kubectl get` show. */
+  /** Short values about the schedule, which `kubectl get` shows in columns. */
   readonly summary?: ScheduleSummary;
-  /** First time to export, in UTC. */
+  /** Time at which the first run of the schedule begins, in UTC. */
   readonly startTime?: string;
   /**
-   * Time up to which everything since `startTime` is exported. Equal to `startTime` until the first run is complete.
+   * Time up to which everything since `status.startTime` is exported, without a gap. Equal to `status.startTime` until
+   * the first run is complete.
    */
   readonly coveredUntil?: string;
-  /** Latest time of the schedule that has passed. */
+  /** Latest time of the cron schedule that has passed. */
   readonly lastScheduleTime?: string;
-  /** Next time of the schedule, at which another run becomes due. Absent if the schedule has ended. */
+  /**
+   * Time at which the next run becomes due: the next time of the cron schedule, or `endTime`. Absent if the schedule
+   * has ended.
+   */
   readonly nextScheduleTime?: string;
-  /** Number of runs that are due and do not exist yet. `1000` means at least 1000. */
+  /** Number of runs (SearchExports) that are due, but not created yet. `1000` means at least 1000. */
   readonly pendingRuns?: number;
   /**
-   * Time ranges that are exported completely, merged and in ascending order. If there are more than the maximum, the
-   * newest are shown.
+   * Time ranges that are exported completely, in ascending order. Adjacent ranges are merged. Only the newest ranges
+   * are shown.
    */
   readonly covered?: readonly CoveredRange[];
   /**
-   * Time ranges whose runs failed, in ascending order. They are exported again only on request, by `logfleet retry`.
-   * While there are 100 gaps, no further run is created.
+   * Time ranges of failed runs, in ascending order. These ranges are not exported until a person runs `logfleet retry`.
+   * While there are 100 gaps, the schedule creates no further run.
    */
   readonly gaps?: readonly ScheduleGap[];
-  /** Latest runs, newest first. */
+  /** Latest runs (SearchExports) of the schedule, newest first. */
   readonly runs?: readonly RunStatus[];
   /**
-   * Conditions of the schedule. `Ready`, `Reconciling`, `Stalled`, `Outage` and `OtherOperator` have the form that
-   * kstatus, Flux and Argo CD read. The message of `Ready` explains why nothing is happening.
+   * Conditions of the schedule. `Ready`, `Reconciling` and `Stalled` follow the kstatus convention, which Flux and Argo
+   * CD read. `Outage` and `OtherOperator` report problems. The message of `Ready` explains the current state.
    */
   readonly conditions?: readonly Condition[];
 }
 
-/** Entry of one operator that manages this resource. */
+/** One operator (installation of logfleet) that manages this resource. */
 export interface OperatorEntry {
-  /** Namespace of the operator's lease, by which operators tell each other apart. */
+  /** Name of the operator: the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time at which the operator first wrote its entry here. The operator with the earliest time acts, and the others
-   * wait.
+   * Time at which the operator began to manage this resource. Of several operators, the one with the earliest time
+   * acts, and the others wait.
    */
   readonly since: string;
   /**
-   * Time of the operator's latest sign of life. To check whether the other operators still run, an operator writes a
-   * later time into its own entry. Each operator that still runs copies this time into its entry.
+   * Time of the operator's latest sign of life. An operator that asks another one for a sign of life writes a later
+   * time into its own `seen`. The other operator answers by writing the same time into its own `seen`.
    */
   readonly seen: string;
 }
 
-/** Short values that the columns of `kubectl get` show. */
+/** Short values about the schedule, which `kubectl get` shows in columns. */
 export interface ScheduleSummary {
-  /** State of the schedule in one word. Usually the reason of the most important condition. */
+  /** State of the schedule in one word: the reason of its condition `Ready`, as in `UpToDate`. */
   readonly state?: string;
-  /** Number of runs that exist and have not ended. */
+  /** Number of active runs (SearchExports), which have neither completed nor failed. */
   readonly active?: number;
-  /** Number of runs that failed and have not been exported since. */
+  /** Number of failed runs whose time range is not exported. */
   readonly failedRuns?: number;
 }
 
-/** Time range that is exported completely. */
+/** One time range that is exported completely. */
 export interface CoveredRange {
-  /** Start of the range, included. */
+  /** Start of the completely exported time range (inclusive). */
   readonly from: string;
-  /** End of the range, excluded. */
+  /** End of the completely exported time range (exclusive). */
   readonly to: string;
 }
 
-/** Time range of a run that failed. */
+/** Time range of one failed run. */
 export interface ScheduleGap {
-  /** Start of the range, included. */
+  /** Start of the failed run's time range (inclusive). */
   readonly from: string;
-  /** End of the range, excluded. */
+  /** End of the failed run's time range (exclusive). */
   readonly to: string;
-  /** Name of the run's SearchExport, which may be deleted. */
+  /** Name of the SearchExport of the failed run. The SearchExport may already be deleted. */
   readonly run: string;
-  /** Reason in the condition of the run, as one CamelCase word. */
+  /** Reason of the failure, as one CamelCase word, from the condition `Ready` of the failed run. */
   readonly reason: string;
 }
 
-/** State and result of one run. */
+/** State and result of one run (SearchExport) of the schedule. */
 export interface RunStatus {
-  /** Name of the run's SearchExport. */
+  /** Name of the run's SearchExport, which may already be deleted. */
   readonly name: string;
-  /** Start of the run's time range, included. */
+  /** Start of the run's time range (inclusive). */
   readonly from: string;
-  /** End of the run's time range, excluded. */
+  /** End of the run's time range (exclusive). */
   readonly to: string;
-  /** State of the run. */
+  /** State of the run: `Active`, `Stalled` (waits for a person), `Complete` or `Failed`. */
   readonly state: 'Active' | 'Stalled' | 'Complete' | 'Failed';
-  /** Number of rows in the files of a complete run. */
+  /** Number of rows in the files of the run. Absent until the run is complete. */
   readonly rows?: number;
-  /** Total size of the files of a complete run in bytes, after compression. */
+  /** Total size of the run's files after compression, in bytes. Absent until the run is complete. */
   readonly bytes?: number;
-  /** Address of the manifest of a complete run. */
+  /** URL of the run's export manifest, the file that lists all its data files. Absent until the run is complete. */
   readonly manifest?: string;
 }
 
-/** One aspect of the schedule's state. */
+/** One condition of the schedule. */
 export interface Condition {
   /** Type of the condition, as in `Ready`. */
   readonly type: string;
@@ -198,10 +223,10 @@ export interface Condition {
   readonly status: 'True' | 'False' | 'Unknown';
   /** Generation of the spec that this condition describes. */
   readonly observedGeneration?: number;
-  /** Time of the last change of `status`. */
+  /** Time at which the status of this condition last changed. */
   readonly lastTransitionTime: string;
-  /** Reason of the condition's current status, as one CamelCase word for programs. */
+  /** Reason for the status of this condition, as one CamelCase word that programs can read. */
   readonly reason: string;
-  /** Explanation of the condition's current status for people: what is wrong, and what to do. */
+  /** Explanation of the condition's status for people: what is wrong, and what to do. */
   readonly message: string;
 }

@@ -1,41 +1,44 @@
 /** Generated from crds/search-export.yaml by `make generate`. Edit that file instead. */
 
-/** Rows to export, and destination of their files. */
+/** Settings of the export: which rows it exports, and where and how it writes them. */
 export interface SearchExportSpec {
   /**
-   * Secret with the address and the credentials of the log service, in the namespace of the export. It needs the keys
-   * `baseURL` (https only), `accessId` and `accessKey`. The keys `ca.crt`, `allowedHosts`, `user`, `requestsPerSecond`
-   * and `maxConcurrentRequests` are optional.
+   * Secret with the address and the credentials of the log service, in the namespace of the export. Required keys:
+   * `baseURL` (https only), `accessId` and `accessKey`. Optional keys: `ca.crt` (certificate authority of the service),
+   * `allowedHosts` (hosts to which the service may redirect), `user` (the same name in all Secrets of one user of the
+   * service), and the request limits `requestsPerSecond` and `maxConcurrentRequests`.
    */
   readonly credentialsSecretRef: {
-    /** Name of the Secret. */
+    /** Name of the Secret with the address and the credentials of the log service. */
     readonly name: string;
   };
   /**
-   * Query in the language of the service. If all its operators work row by row (`where`, `parse`, `fields`, `json` and
-   * similar), the time range is split into several searches, so the query may find any number of rows. Any other query
-   * runs as one search job, and its result is incomplete if it exceeds the limit of the service.
+   * Query in the language of the log service. If every operator of the query works row by row (`where`, `parse`,
+   * `fields`, `json` and similar), logfleet splits the time range into several searches, so the query may find any
+   * number of rows. Any other query, such as an aggregation, runs as one search job. Its result is incomplete if it has
+   * more rows than the service returns for one search.
    */
   readonly query: string;
   /**
-   * Time range to export, from `from` (included) to `to` (excluded). A time is a local time of `timeZone`
+   * Time range to export, from `from` (inclusive) to `to` (exclusive). A time is a local time of `timeZone`
    * (`2026-11-01T00:00:00`), a time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the epoch in
-   * quotes (`"1793491200000"`). The part of the range that is newer than now minus `settleDelay` is searched later.
+   * quotes (`"1793491200000"`). If `to` is in the future, the export waits and searches each part of the range once the
+   * part is older than `settleDelay`.
    */
   readonly timeRange: TimeRangeSpec;
   /**
-   * If true, `timeRange` applies to the time at which the service received a message. If false, it applies to the time
-   * in the message itself.
+   * If true, the export selects messages by the time at which the log service received them (`_receipttime`). If false
+   * (default), the export selects messages by their own time (`_messagetime`).
    */
   readonly byReceiptTime: boolean;
   /**
-   * `AutoParse` extracts the fields of JSON messages during the search, so that the query can use them. `Manual` does
-   * not.
+   * `AutoParse` extracts the fields of JSON messages during the search, so that the query can use them. `Manual`
+   * (default) does not.
    */
   readonly autoParsingMode: 'Manual' | 'AutoParse';
   /**
-   * `Messages` exports the messages that the query finds. `Records` exports the rows of its aggregation (`count by` and
-   * similar).
+   * `Messages` (default) exports the messages that the query finds. `Records` exports the rows of its aggregation
+   * (`count by` and similar).
    */
   readonly results: 'Messages' | 'Records';
   /**
@@ -44,85 +47,87 @@ export interface SearchExportSpec {
    */
   readonly requiresRawMessages?: boolean;
   /**
-   * Maximum number of search jobs at the same time. To split the range, one more job may count rows. All exports of one
-   * user share the limits of the service, so fewer jobs may run. The pods of a Kubernetes Job divide this number, and
-   * each pod runs at least one search job. Can be changed while the export runs.
+   * Maximum number of search jobs that the export runs at the same time, from 1 to 30 (default 4). One additional
+   * search job may count rows, to decide how to divide the time range. Fewer jobs run while other exports use up the
+   * request limits of the log service. The pods of a Kubernetes Job divide this number, and each pod runs at least one
+   * search job. Can be changed while the export runs.
    */
   readonly parallelism: number;
-  /** Format of the files. */
+  /** Format, compression and folders of the exported files. */
   readonly output: OutputSpec;
   /**
-   * Destination of the files. They are written to a separate folder under `<namespace>/<name>/`. Set exactly one of
-   * `volume`, `s3`, `azureBlob` and `persistentVolumeClaim`.
+   * Store or directory to which the export writes its files. Set exactly one field of `destination`, such as `s3` or
+   * `volume`. Each export writes to a folder of its own, whose path contains the namespace and the name of the export.
    */
   readonly destination: DestinationSpec;
-  /**
-   * Process that runs the export. With `Operator`, the operator itself. With `Job`, a Kubernetes Job in the namespace
-   * of the export, which needs the component `manifests/export-jobs` of the operator.
-   */
+  /** Process that runs the export: the operator itself, or a Kubernetes Job in the namespace of the export. */
   readonly execution: ExecutionSpec;
   /**
-   * Cost limits of the export. At a limit the export fails and starts no more searches. Finished files stay, and the
-   * export continues when the limit is raised.
+   * Cost limits of the export: maximum numbers of rows and of scanned bytes. An export that reaches a limit fails and
+   * starts no more searches. Its files are kept, and the export continues when the limit is raised.
    */
   readonly limits: LimitsSpec;
   /**
-   * Maximum time in seconds from the start of the export (`status.startTime`) to its completion, including pauses and
-   * waits. After that the export fails. Finished files stay, and the export continues when the value is raised.
+   * Maximum duration of the export in seconds, including pauses and waits, without a limit by default. The duration is
+   * measured from `status.startTime`, or from the start of the Kubernetes Job with `execution.mode: Job`. After that
+   * time the export fails. Its files are kept, and the export continues when the value is raised.
    */
   readonly activeDeadlineSeconds?: number;
   /**
-   * Treatment of an interval (a part of the range) that is still not proven complete after repeated searches. With
-   * `Fail` the export stalls, and its condition shows the numbers of rows. With `Keep` the rows are written, and the
-   * interval is marked as incomplete in the manifest and in `status.incomplete`. Rows of a search with errors are never
-   * kept.
+   * What logfleet does with an interval (a part of the time range) that repeated searches cannot prove complete. With
+   * `Fail` (default), the export stalls, and its condition shows the expected and the received number of rows. With
+   * `Keep`, the received rows are written, and `status.incomplete` and the export manifest mark the interval as
+   * incomplete. Rows of a search that reported errors are never written.
    */
   readonly incompletePolicy: 'Fail' | 'Keep';
   /**
-   * Proof that no row is missing. With `Digest`, the service adds up the number, bytes and times of the messages after
-   * all searches, and logfleet compares the result with the written rows. This scans the range a second time. Parts of
-   * the range with a different result are searched again, up to three times. With `Count`, logfleet compares only the
-   * row counts of the searches. Can be changed until the manifest is written.
+   * How logfleet proves that no row is missing. With `Digest` (default), the log service sums up the number, sizes and
+   * times of the messages after all searches, which scans the time range once more. logfleet compares these figures
+   * with the written rows, and searches a part of the range that differs again, up to three times. With `Count`,
+   * logfleet compares only numbers of rows. Can be changed until the export manifest is written.
    */
   readonly proof: 'Digest' | 'Count';
   /**
-   * Minimum age of the data that is searched, since messages can arrive late. The minimum is `0s`, the maximum `24h`.
+   * Minimum age of messages before the export searches for them, from `0s` to `24h` (default `3m`). The delay gives
+   * messages that arrive late at the log service time to arrive.
    */
   readonly settleDelay: string;
   /**
-   * If true, no further search job starts. Running search jobs are read to their end. The annotation
-   * `logfleet.dev/paused` with the value `true` has the same effect without a change of the spec.
+   * If true, the export starts no further search job, and reads running search jobs to their end. With `execution.mode:
+   * Job`, the Kubernetes Job is deleted, and another Job continues after the pause. The annotation
+   * `logfleet.dev/paused` with the value `true` has the same effect as this field. Defaults to false.
    */
   readonly paused: boolean;
   /**
-   * Time in seconds after which a completed or failed SearchExport is deleted. Its files are kept. Without it, the
-   * resource is never deleted. Manifests in a directory are never deleted. A new SearchExport with the same spec finds
-   * the manifest of the files and is complete immediately.
+   * Time in seconds after which logfleet deletes a completed or failed SearchExport from the cluster. The exported
+   * files are kept. Without a value, the SearchExport is never deleted.
    */
   readonly ttlSecondsAfterFinished?: number;
 }
 
 /**
- * Time range to export, from `from` (included) to `to` (excluded). A time is a local time of `timeZone`
+ * Time range to export, from `from` (inclusive) to `to` (exclusive). A time is a local time of `timeZone`
  * (`2026-11-01T00:00:00`), a time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the epoch in
- * quotes (`"1793491200000"`). The part of the range that is newer than now minus `settleDelay` is searched later.
+ * quotes (`"1793491200000"`). If `to` is in the future, the export waits and searches each part of the range once the
+ * part is older than `settleDelay`.
  */
 export interface TimeRangeSpec {
   /**
-   * Start of the range, included. A local time that occurs twice means the first occurrence. A local time that a clock
-   * change skips is moved forward by the length of the change.
+   * Start of the time range to export (inclusive), as in `2026-11-01T00:00:00`. A local time that occurs twice when
+   * clocks change means its first occurrence. A local time that a clock change skips is moved forward by the length of
+   * the change.
    */
   readonly from: string;
-  /** End of the range, excluded. */
+  /** End of the time range to export (exclusive), as in `2026-11-02T00:00:00`. */
   readonly to: string;
   /**
-   * IANA time zone of local times, and of functions on days and hours in the query. Required for local times, otherwise
-   * `UTC` by default.
+   * IANA time zone, as in `Europe/Berlin`, of the local times in `from` and `to`, and of date functions in the query.
+   * Required if `from` or `to` is a local time. Defaults to `UTC` if both times have an offset or are milliseconds.
    */
   readonly timeZone?: string;
 }
 
-/** Format of the files. */
+/** Format, compression and folders of the exported files. */
 export interface OutputSpec {
   /**
    * Format of the files. `NDJSON` has one JSON object in each line, exactly as the service sent it unless `fields` is
@@ -140,8 +145,8 @@ export interface OutputSpec {
    */
   readonly compressionLevel?: number;
   /**
-   * Fields to write, in this order. If the list is empty, all fields are written. Use the names of the service
-   * (`_messagetime`, `_raw`) and of fields that the query creates.
+   * Fields of the rows to write, in this order: fields of the log service (`_messagetime`, `_raw`) and fields that the
+   * query creates. If the list is empty (default), all fields are written.
    */
   readonly fields: readonly string[];
   /**
@@ -150,31 +155,35 @@ export interface OutputSpec {
    */
   readonly maxPartSize: string;
   /**
-   * Division of the data files by time. `Day` writes to `data/dt=2026-11-01/` and `Hour` to
-   * `data/dt=2026-11-01/hour=13/`, so that DuckDB, Athena, Trino and Spark read only the days and hours that a query
-   * needs. Days and hours are those of `timeRange.timeZone`. The time of a row is its `_messagetime`, or its
-   * `_receipttime` with `byReceiptTime`. The range may have at most 9,000 partitions.
+   * Division of the data files by time into folders. `Day` writes to `data/dt=2026-11-01/` and `Hour` to
+   * `data/dt=2026-11-01/hour=13/`, so that DuckDB, Athena, Trino and Spark read only the days and hours that they need.
+   * `None` (default) divides nothing. A row belongs to the day and hour of its `_messagetime` (of its `_receipttime`
+   * with `byReceiptTime: true`) in the time zone of the export. An export may have at most 9,000 such folders.
    */
   readonly partitionBy: 'None' | 'Day' | 'Hour';
-  /** Settings that apply only to CSV. */
+  /** Settings of CSV files. Allowed only with `format: CSV`. */
   readonly csv?: CsvSpec;
 }
 
-/** Settings that apply only to CSV. */
+/** Settings of CSV files. Allowed only with `format: CSV`. */
 export interface CsvSpec {
   /**
-   * Whether an apostrophe is written before cells that a spreadsheet would run as a formula. Such cells begin with `=`,
-   * `+`, `-` or `@` and are not numbers. Set it to false only if no spreadsheet reads the files.
+   * Whether an apostrophe is written before cells that a spreadsheet would run as a formula. These cells begin with
+   * `=`, `+`, `-` or `@` and are not numbers. Set `formulaGuard` to false only if no spreadsheet reads the files.
+   * Defaults to true.
    */
   readonly formulaGuard: boolean;
 }
 
 /**
- * Destination of the files. They are written to a separate folder under `<namespace>/<name>/`. Set exactly one of
- * `volume`, `s3`, `azureBlob` and `persistentVolumeClaim`.
+ * Store or directory to which the export writes its files. Set exactly one field of `destination`, such as `s3` or
+ * `volume`. Each export writes to a folder of its own, whose path contains the namespace and the name of the export.
  */
 export interface DestinationSpec {
-  /** Directory that the operator's option `--volume NAME=DIR` names, usually a mounted PersistentVolumeClaim. */
+  /**
+   * Directory that the operator's option `--volume NAME=DIR` offers to exports, usually a mounted
+   * PersistentVolumeClaim. Not allowed with `execution.mode: Job`.
+   */
   readonly volume?: VolumeSpec;
   /** Bucket of Amazon S3 or of an S3-compatible store. */
   readonly s3?: S3Spec;
@@ -187,22 +196,28 @@ export interface DestinationSpec {
   readonly persistentVolumeClaim?: ClaimSpec;
 }
 
-/** Directory that the operator's option `--volume NAME=DIR` names, usually a mounted PersistentVolumeClaim. */
+/**
+ * Directory that the operator's option `--volume NAME=DIR` offers to exports, usually a mounted PersistentVolumeClaim.
+ * Not allowed with `execution.mode: Job`.
+ */
 export interface VolumeSpec {
-  /** NAME of the volume in the operator's option `--volume NAME=DIR`. */
+  /** Name of the volume: the `NAME` in the operator's option `--volume NAME=DIR`. */
   readonly name: string;
   /**
-   * Folder under the namespace's folder, as in `audit/2026`. Created if it does not exist. Defaults to the namespace's
-   * folder.
+   * Folder in the volume. With `path: audit/2026`, the export writes below `<namespace>/audit/2026/`, and without
+   * `path` below `<namespace>/`. The folder is created if it does not exist.
    */
   readonly path?: string;
 }
 
 /** Bucket of Amazon S3 or of an S3-compatible store. */
 export interface S3Spec {
-  /** Name of the bucket. The bucket must exist. */
+  /** Name of the S3 bucket. The bucket must exist. */
   readonly bucket: string;
-  /** Prefix for all object names, as in `audit/2026`. The namespace's folder follows it. Empty by default. */
+  /**
+   * Prefix of all object names in the bucket. With `prefix: audit/2026`, the export writes below
+   * `audit/2026/<namespace>/`, and without `prefix` below `<namespace>/`.
+   */
   readonly prefix?: string;
   /** Region of the bucket. Defaults to `us-east-1`, which stores without regions accept. */
   readonly region?: string;
@@ -211,19 +226,20 @@ export interface S3Spec {
   /** Whether the bucket name is part of the URL path instead of the host name. Many S3-compatible stores need this. */
   readonly forcePathStyle: boolean;
   /**
-   * Secret with the credentials for the store, in the namespace of the export. It needs the keys `accessKeyId` and
-   * `secretAccessKey`; `sessionToken` is optional. Without a Secret, the export uses the operator's own credentials,
-   * which the operator refuses unless it runs with `--allow-ambient-credentials`.
+   * Secret with the credentials of the store, in the namespace of the export. Required keys: `accessKeyId` and
+   * `secretAccessKey`. Optional key: `sessionToken`. Without a Secret, the export uses the identity of its pod
+   * (`execution.mode: Job`) or the operator's own credentials, which the operator allows only with its option
+   * `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
-    /** Name of the Secret. */
+    /** Name of the Secret with the credentials of the store. */
     readonly name: string;
   };
   /** Server-side encryption of the objects. Defaults to the setting of the bucket. */
   readonly serverSideEncryption?: ServerSideEncryptionSpec;
   /**
-   * Storage class of the data files, as in `STANDARD_IA`. Defaults to the setting of the bucket. The manifest and other
-   * small objects always use the bucket's setting, since they must be readable immediately.
+   * Storage class of the data files, as in `STANDARD_IA`. Defaults to the setting of the bucket. The export manifest
+   * and other small objects always use the bucket's setting, because logfleet must be able to read them immediately.
    */
   readonly storageClass?: string;
   /**
@@ -231,7 +247,10 @@ export interface S3Spec {
    * must have object lock enabled.
    */
   readonly objectLock?: ObjectLockSpec;
-  /** Allows an `http://` endpoint. Anyone on the network path can then read the rows and use the credentials. */
+  /**
+   * If true, `endpoint` may be an `http://` address without encryption. Anyone on the network path can then read the
+   * exported rows and use the credentials. Defaults to false.
+   */
   readonly insecure: boolean;
 }
 
@@ -242,7 +261,10 @@ export interface ServerSideEncryptionSpec {
    * `aws:kms:dsse` encrypts twice with such a key.
    */
   readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse';
-  /** Id, alias or ARN of the key. Defaults to the default key of the account. Not allowed with `AES256`. */
+  /**
+   * Id, alias or ARN of the encryption key in the key management service. Defaults to the default key of the account.
+   * Not allowed with `type: AES256`.
+   */
   readonly kmsKeyID?: string;
 }
 
@@ -265,25 +287,31 @@ export interface AzureBlobSpec {
   /** Name of the storage account. Its address is `https://ACCOUNT.blob.core.windows.net`. */
   readonly account?: string;
   /**
-   * Address of the account's blob service, for accounts with another address, as in
-   * `https://examplelogs.blob.core.usgovcloudapi.net`.
+   * Address of the blob service of the storage account, as in `https://examplelogs.blob.core.usgovcloudapi.net`. Set
+   * `endpoint` instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`.
    */
   readonly endpoint?: string;
-  /** Name of the container. The container must exist. */
+  /** Name of the Azure Blob Storage container. The container must exist. */
   readonly container: string;
-  /** Prefix for all blob names, as in `audit/2026`. The namespace's folder follows it. Empty by default. */
+  /**
+   * Prefix of all blob names in the container. With `prefix: audit/2026`, the export writes below
+   * `audit/2026/<namespace>/`, and without `prefix` below `<namespace>/`.
+   */
   readonly prefix?: string;
   /**
-   * Secret with the credentials for the account, in the namespace of the export. It needs the keys `accountName` and
-   * `accountKey`, or `sasToken`, or `connectionString`. Without a Secret, the export uses the operator's own
-   * credentials, such as its workload identity, which the operator refuses unless it runs with
+   * Secret with the credentials of the storage account, in the namespace of the export. Required keys: `accountName`
+   * and `accountKey`, or `sasToken`, or `connectionString`. Without a Secret, the export uses the identity of its pod
+   * (`execution.mode: Job`) or the operator's own credentials, which the operator allows only with its option
    * `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
-    /** Name of the Secret. */
+    /** Name of the Secret with the credentials of the storage account. */
     readonly name: string;
   };
-  /** Allows an `http://` endpoint. Anyone on the network path can then read the rows and use the credentials. */
+  /**
+   * If true, `endpoint` may be an `http://` address without encryption. Anyone on the network path can then read the
+   * exported rows and use the credentials. Defaults to false.
+   */
   readonly insecure: boolean;
 }
 
@@ -294,219 +322,273 @@ export interface AzureBlobSpec {
 export interface ClaimSpec {
   /** Name of the PersistentVolumeClaim. */
   readonly claimName: string;
-  /** Folder in the claim, as in `logs`. The namespace's folder is below the root of the claim and contains it. */
+  /**
+   * Folder in the PersistentVolumeClaim. With `path: logs`, the export writes below `<namespace>/logs/`, and without
+   * `path` below `<namespace>/`.
+   */
   readonly path?: string;
 }
 
-/**
- * Process that runs the export. With `Operator`, the operator itself. With `Job`, a Kubernetes Job in the namespace of
- * the export, which needs the component `manifests/export-jobs` of the operator.
- */
+/** Process that runs the export: the operator itself, or a Kubernetes Job in the namespace of the export. */
 export interface ExecutionSpec {
-  /** Process that runs the export. It cannot be changed later. */
+  /**
+   * Process that runs the export. `Operator` (default) is the operator itself. `Job` is a Kubernetes Job in the
+   * namespace of the export, for which the operator must be installed with the component `manifests/export-jobs`. The
+   * mode of an existing export cannot be changed.
+   */
   readonly mode: 'Operator' | 'Job';
-  /** Settings of the Kubernetes Job. A change replaces a running Job. Finished intervals stay. */
+  /**
+   * Settings of the Kubernetes Job that runs the export. After a change, a new Job replaces a running one and continues
+   * the export; files that are finished are kept. Allowed only with `mode: Job`.
+   */
   readonly job?: ExportJobSpec;
 }
 
-/** Settings of the Kubernetes Job. A change replaces a running Job. Finished intervals stay. */
+/**
+ * Settings of the Kubernetes Job that runs the export. After a change, a new Job replaces a running one and continues
+ * the export; files that are finished are kept. Allowed only with `mode: Job`.
+ */
 export interface ExportJobSpec {
   /**
-   * Number of pods that search the intervals of the export together. Each pod uses one of the four shares of the
-   * request budget. A query that cannot be divided into intervals runs in one pod.
+   * Number of pods that export different intervals (parts of the time range) at the same time, from 1 to 4 (default 1).
+   * At most four pods of all exports run for one user of the log service, because each pod needs a share of the user's
+   * request limits. A query that cannot be split into intervals runs in one pod.
    */
   readonly workers: number;
   /**
-   * ServiceAccount of the pod, whose workload identity gives access to a store. It must have the label
-   * `logfleet.dev/export-worker` with the value `true`. Without it, the pod has the ServiceAccount `default` and no
-   * workload identity of its own.
+   * ServiceAccount of the export's pod, for example one whose workload identity may write to the destination. The
+   * ServiceAccount must have the label `logfleet.dev/export-worker` with the value `true`, so that exports cannot use
+   * other identities of the namespace. Without `serviceAccountName`, the pod gets the ServiceAccount `default`, which
+   * needs no label.
    */
   readonly serviceAccountName?: string;
-  /** Settings of the pod that do not change what it may access. */
+  /** Additional settings of the export's pod: labels, annotations, node, resources and image pull Secrets. */
   readonly template?: ExportPodTemplate;
   /**
-   * Number of failed pods after which the export stalls. Pods that Kubernetes evicted do not count, and a failure that
-   * a person must correct stalls at once.
+   * Maximum number of times that Kubernetes replaces a failed pod of the export, from 0 to 100 (default 6). After that
+   * the export stalls. Pods that Kubernetes evicts do not count. If a person must correct something, such as the query,
+   * the export stalls at the first failure.
    */
   readonly backoffLimitPerIndex: number;
-  /** Time in seconds after which Kubernetes deletes the finished Job with its pods and their logs. */
+  /**
+   * Time in seconds after which Kubernetes deletes the finished Job of the export with its pods and their logs.
+   * Defaults to 3600 (one hour).
+   */
   readonly ttlSecondsAfterFinished: number;
 }
 
-/** Settings of the pod that do not change what it may access. */
+/** Additional settings of the export's pod: labels, annotations, node, resources and image pull Secrets. */
 export interface ExportPodTemplate {
-  /** Labels and annotations of the Job and of its pod. */
+  /** Labels and annotations that are added to the Kubernetes Job of the export and to its pod. */
   readonly metadata?: ExportPodMetadata;
-  /** Settings of the pod by which Kubernetes chooses its node and its resources. */
+  /**
+   * Settings that decide on which node the export's pod runs, with which resources and priority, and how its image is
+   * pulled.
+   */
   readonly spec?: ExportPodSpec;
 }
 
-/** Labels and annotations of the Job and of its pod. */
+/** Labels and annotations that are added to the Kubernetes Job of the export and to its pod. */
 export interface ExportPodMetadata {
-  /** Labels, for example the name of a queue of Kueue. Labels of logfleet take precedence. */
+  /**
+   * Labels that are added to the Kubernetes Job of the export and to its pod, for example the name of a Kueue queue.
+   * Labels that logfleet sets take precedence.
+   */
   readonly labels?: {
     readonly [k: string]: string;
   };
-  /** Annotations. Annotations of logfleet take precedence. */
+  /**
+   * Annotations that are added to the Kubernetes Job of the export and to its pod. Annotations that logfleet sets take
+   * precedence.
+   */
   readonly annotations?: {
     readonly [k: string]: string;
   };
 }
 
-/** Settings of the pod by which Kubernetes chooses its node and its resources. */
+/**
+ * Settings that decide on which node the export's pod runs, with which resources and priority, and how its image is
+ * pulled.
+ */
 export interface ExportPodSpec {
-  /** Labels that the node of the pod must have. */
+  /** Labels that a node must have so that the export's pod can run on the node. */
   readonly nodeSelector?: {
     readonly [k: string]: string;
   };
-  /** Taints of nodes that the pod tolerates. */
+  /** Tolerations of the export's pod: node taints despite which the pod may run on a node. */
   readonly tolerations?: readonly ExportPodToleration[];
-  /** Resources of the container. By default it requests one CPU and 512Mi of memory, and its limit is 1Gi of memory. */
+  /**
+   * CPU and memory of the container in the export's pod. Without `resources`, the container requests one CPU and 512Mi
+   * of memory, and its limit is 1Gi of memory.
+   */
   readonly resources?: ExportPodResources;
-  /** PriorityClass of the pod. */
+  /** Name of the PriorityClass of the export's pod. */
   readonly priorityClassName?: string;
-  /** Secrets with credentials for the registry of the image, in the namespace of the export. */
+  /**
+   * Secrets, in the namespace of the export, with the credentials for pulling the container image of the export's pod.
+   */
   readonly imagePullSecrets?: readonly ImagePullSecret[];
 }
 
-/** Toleration as in a pod. */
+/** One toleration of the export's pod, as in a pod spec. */
 export interface ExportPodToleration {
-  /** Key of the taint. Without it, all keys match. */
+  /**
+   * Key of the node taint that the export's pod tolerates. Without `key`, the pod tolerates taints with any key, and
+   * `operator` must be `Exists`.
+   */
   readonly key?: string;
-  /** Relation of the key to the value. */
+  /**
+   * How the toleration matches a node taint with the same key. `Equal` (default) needs the same value, `Exists` accepts
+   * any value.
+   */
   readonly operator?: 'Exists' | 'Equal';
-  /** Value of the taint. Only with the operator `Equal`. */
+  /** Value of the node taint that the export's pod tolerates. Used only with `operator: Equal`. */
   readonly value?: string;
-  /** Effect of the taint. Without it, all effects match. */
+  /**
+   * Effect of the node taint that the export's pod tolerates. Without `effect`, the pod tolerates taints with any
+   * effect.
+   */
   readonly effect?: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
 }
 
-/** Resources of the container. By default it requests one CPU and 512Mi of memory, and its limit is 1Gi of memory. */
+/**
+ * CPU and memory of the container in the export's pod. Without `resources`, the container requests one CPU and 512Mi of
+ * memory, and its limit is 1Gi of memory.
+ */
 export interface ExportPodResources {
-  /** Requested resources, by name. */
+  /** Amount of each resource that the container of the export's pod requests, as in `{cpu: "2", memory: 1Gi}`. */
   readonly requests?: {
     readonly [k: string]: string;
   };
-  /** Limits of resources, by name. */
+  /** Maximum amount of each resource that the container of the export's pod may use, as in `{memory: 2Gi}`. */
   readonly limits?: {
     readonly [k: string]: string;
   };
 }
 
-/** Name of a Secret. */
+/** One Secret with credentials for pulling the container image of the export's pod. */
 export interface ImagePullSecret {
-  /** Name of the Secret. */
+  /** Name of the Secret with credentials for pulling the container image of the export's pod. */
   readonly name: string;
 }
 
 /**
- * Cost limits of the export. At a limit the export fails and starts no more searches. Finished files stay, and the
- * export continues when the limit is raised.
+ * Cost limits of the export: maximum numbers of rows and of scanned bytes. An export that reaches a limit fails and
+ * starts no more searches. Its files are kept, and the export continues when the limit is raised.
  */
 export interface LimitsSpec {
   /**
-   * Number of rows after which no further search starts. Rows that running searches may still write count as well.
-   * Running searches are read to their end, so the last search can exceed the limit.
+   * Maximum number of rows to export, without a limit by default. An export that reaches the limit starts no further
+   * search and fails. Running searches are still read to their end, so the export can exceed the limit by the rows of
+   * one search.
    */
   readonly maxMessages?: number;
   /**
-   * Maximum number of bytes that the service scans for this export, from `1Mi` to `1Pi`. Bytes scanned before a restart
-   * of the export count as well. Has an effect only if the service reports scanned bytes.
+   * Maximum number of bytes that the log service scans for the export, from `1Mi` to `1Pi`, without a limit by default.
+   * Bytes scanned before a restart of the export count as well. Has an effect only if the service reports scanned
+   * bytes.
    */
   readonly maxBytesScanned?: string;
 }
 
 /**
- * Observed state of the export. Only logfleet writes it. After a restart, logfleet derives the remaining work from the
- * files at the destination, not from the status.
+ * Observed state of the export, which only logfleet writes. After a restart, logfleet derives the remaining work from
+ * the files at the destination, not from this status.
  */
 export interface SearchExportStatus {
   /** Generation of the spec that this status describes. */
   readonly observedGeneration?: number;
   /**
-   * Start of the current outage. In an outage, something that the export needs does not work, for example the service
-   * does not answer. Absent otherwise. After ten minutes the condition `Outage` becomes `True`.
+   * Time at which the current outage began. In an outage, something that the export needs does not work, for example
+   * the log service does not answer. Absent if there is no outage. After ten minutes of outage, the condition `Outage`
+   * becomes `True`.
    */
   readonly outageStartTime?: string;
   /**
-   * Operators that manage this resource, each named by the namespace of its lease. Only the first operator acts, the
-   * others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
+   * Operators (installations of logfleet) that manage this resource. Only the operator with the earliest `since` acts,
+   * the others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
    */
   readonly operators?: readonly OperatorEntry[];
-  /** Last processed value of the annotation `logfleet.dev/requestedAt`, up to 256 characters. */
+  /**
+   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, cut to 256 characters. A new
+   * value makes logfleet check the export again.
+   */
   readonly lastHandledReconcileAt?: string;
-  /** Short texts that the columns of `kubectl get` show. */
+  /** Short texts about the export, which `kubectl get` shows in columns. */
   readonly summary?: SummaryStatus;
   /**
-   * Start of the export. Set again if the export starts over because its manifest was removed. `activeDeadlineSeconds`
-   * counts from here.
+   * Time at which the export started. Updated if the export starts over because its export manifest was removed.
+   * `spec.activeDeadlineSeconds` is measured from this time.
    */
   readonly startTime?: string;
-  /** Time at which the export completed or failed. Absent until then. `ttlSecondsAfterFinished` counts from here. */
+  /**
+   * Time at which the export completed or failed. Absent until then. `spec.ttlSecondsAfterFinished` is measured from
+   * this time.
+   */
   readonly completionTime?: string;
   /**
-   * Estimated completion, at the rate of the last minutes. Absent while there is no estimate, or while the export waits
-   * for a person.
+   * Estimated time at which the export completes, from its speed in the last ten minutes. Absent if there is no
+   * estimate, or if the export waits for a person.
    */
   readonly estimatedCompletionTime?: string;
-  /** Time range of `spec.timeRange` in UTC. The end is excluded. */
+  /** Time range that is exported, in UTC: `spec.timeRange`, converted from its time zone. */
   readonly timeRange?: TimeRangeStatus;
   /**
-   * SHA-256 of all settings that decide the content of the files, in hexadecimal digits. The last folder of `location`
-   * has this name, so files of another query are never counted.
+   * SHA-256, in hexadecimal digits, of all settings that decide the content of the files. The export's folder at the
+   * destination has this name, so exports with different queries never share a folder.
    */
   readonly fingerprint?: string;
-  /** Address of the export's folder at the destination. */
+  /** URL of the folder with the files of the export. */
   readonly location?: string;
-  /** Progress of the export: completed range, rows, bytes and speed. */
+  /** Progress of the export: completed part of the time range, rows, bytes and speed. */
   readonly progress?: ProgressStatus;
-  /** Kubernetes Job that runs the export. Only with `execution.mode` `Job`. */
+  /** Kubernetes Job that runs the export. Absent unless `spec.execution.mode` is `Job`. */
   readonly kubernetesJob?: KubernetesJobStatus;
-  /** Running search jobs. */
+  /** Search jobs of the export that are running at the log service. */
   readonly jobs?: readonly SearchJobStatus[];
   /**
-   * Number of written rows in each sixtieth of `timeRange`, in order of time. The value is `-1` where the number is not
-   * known. Empty until rows are written.
+   * Number of written rows in each sixtieth of the time range, in order of time. `-1` stands for a sixtieth of which
+   * nothing is exported yet. Empty until rows are written.
    */
   readonly rowHistogram?: readonly number[];
-  /** Sample of the intervals that could not be proven complete, newest first. */
+  /** Latest intervals (parts of the time range) that could not be proven complete, newest first. */
   readonly incomplete?: readonly IncompleteInterval[];
-  /** Errors of search jobs, newest first. */
+  /** Latest errors of the export's searches, newest first. */
   readonly pendingErrors?: readonly string[];
-  /** Warnings of search jobs, newest first. */
+  /** Latest warnings that the log service reported for the export's search jobs, newest first. */
   readonly pendingWarnings?: readonly string[];
   /**
-   * Manifest of the export. It lists every file with its number of rows and its SHA-256. Absent until the whole range
-   * is done. `logfleet verify` with the address of the manifest checks the files.
+   * Export manifest: the file that lists every data file with its number of rows and its SHA-256. Absent until the
+   * whole time range is exported. `logfleet verify URL` checks the files against the export manifest.
    */
   readonly manifest?: ManifestStatus;
   /**
-   * Conditions of the export. `Ready`, `Reconciling`, `Stalled`, `Outage` and `OtherOperator` have the form that
-   * kstatus, Flux and Argo CD read. `Complete` and `Failed` are as in a Job. The message of `Ready` explains why
-   * nothing is happening.
+   * Conditions of the export. `Ready`, `Reconciling` and `Stalled` follow the kstatus convention, which Flux and Argo
+   * CD read. `Complete` and `Failed` work as in a Kubernetes Job. `Outage` and `OtherOperator` report problems. The
+   * message of `Ready` explains the current state.
    */
   readonly conditions?: readonly Condition[];
 }
 
-/** Entry of one operator that manages this resource. */
+/** One operator (installation of logfleet) that manages this resource. */
 export interface OperatorEntry {
-  /** Namespace of the operator's lease, by which operators tell each other apart. */
+  /** Name of the operator: the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time at which the operator first wrote its entry here. The operator with the earliest time acts, and the others
-   * wait.
+   * Time at which the operator began to manage this resource. Of several operators, the one with the earliest time
+   * acts, and the others wait.
    */
   readonly since: string;
   /**
-   * Time of the operator's latest sign of life. To check whether the other operators still run, an operator writes a
-   * later time into its own entry. Each operator that still runs copies this time into its entry.
+   * Time of the operator's latest sign of life. An operator that asks another one for a sign of life writes a later
+   * time into its own `seen`. The other operator answers by writing the same time into its own `seen`.
    */
   readonly seen: string;
 }
 
-/** Short texts that the columns of `kubectl get` show. */
+/** Short texts about the export, which `kubectl get` shows in columns. */
 export interface SummaryStatus {
-  /** State of the export in one word. Usually the reason of the most important condition. */
+  /** State of the export in one word: the reason of its condition `Ready`, as in `Exporting`. */
   readonly state?: string;
   /** Part of the time range that is exported and proven complete, as in `42%`. */
   readonly progress?: string;
@@ -514,40 +596,46 @@ export interface SummaryStatus {
   readonly rows?: string;
 }
 
-/** Time range of `spec.timeRange` in UTC. The end is excluded. */
+/** Time range that is exported, in UTC: `spec.timeRange`, converted from its time zone. */
 export interface TimeRangeStatus {
-  /** Start of the range, included. */
+  /** Start of the exported time range (inclusive), in UTC. */
   readonly startTime: string;
-  /** End of the range, excluded. */
+  /** End of the exported time range (exclusive), in UTC. */
   readonly endTime: string;
 }
 
-/** Progress of the export: completed range, rows, bytes and speed. */
+/** Progress of the export: completed part of the time range, rows, bytes and speed. */
 export interface ProgressStatus {
   /**
-   * Completed part of the time range in percent, rounded down. 100 only when the whole range is done. All planned parts
-   * of the range count equally, since they have similar numbers of rows.
+   * Completed part of the time range in percent, rounded down. `100` only when the whole range is exported. Parts of
+   * the range that are planned as one search count equally, whatever their length, because they have similar numbers of
+   * rows.
    */
   readonly coveredPercent: number;
   /**
-   * Number of planned intervals, the parts in which the range is searched. It grows when an interval exceeds the limit
-   * of the service and is split.
+   * Number of intervals into which the time range is divided, one for each search. The number grows when an interval
+   * has more rows than one search returns and is divided again.
    */
   readonly intervalsPlanned: number;
-  /** Number of intervals whose rows are written to files and proven complete. */
+  /** Number of intervals (parts of the time range) whose rows are written to files and proven complete. */
   readonly intervalsDone: number;
   /**
-   * Number of finished intervals that are marked as incomplete under `incompletePolicy` `Keep`. Absent if there are
-   * none.
+   * Number of intervals (parts of the time range) whose rows are written, but not proven complete
+   * (`spec.incompletePolicy: Keep`). Absent if there are none.
    */
   readonly intervalsIncomplete?: number;
   /** Number of rows in the files. */
   readonly rowsWritten: number;
   /** Total size of the files after compression, in bytes. */
   readonly bytesWritten: number;
-  /** Number of bytes that the service scanned for this export. Absent if the service does not report it. */
+  /**
+   * Number of bytes that the log service has scanned for this export. Absent if the service does not report scanned
+   * bytes.
+   */
   readonly bytesScanned?: number;
-  /** Number of duplicate rows from the service. Each of these rows is in the files once. */
+  /**
+   * Number of duplicate rows that the log service returned and that were not written. Each row is in the files once.
+   */
   readonly duplicatesDropped: number;
   /** Rows written per second, over the last minute. Absent if no rows were written. */
   readonly rowsPerSecond?: number;
@@ -555,73 +643,76 @@ export interface ProgressStatus {
   readonly bytesPerSecond?: number;
 }
 
-/** Kubernetes Job that runs the export. Only with `execution.mode` `Job`. */
+/** Kubernetes Job that runs the export. Absent unless `spec.execution.mode` is `Job`. */
 export interface KubernetesJobStatus {
-  /** Name of the Job, as in `kubectl logs job/NAME`. */
+  /** Name of the Kubernetes Job that runs the export, as in `kubectl logs job/NAME`. */
   readonly name: string;
-  /** Number of pods of the Job that failed. */
+  /** Number of pods of the export's Kubernetes Job that failed. */
   readonly failedPods?: number;
 }
 
-/** Search job and the interval that it searches. */
+/** One running search job, and the part of the time range that it searches. */
 export interface SearchJobStatus {
-  /** Id of the search job at the service. */
+  /** Id of the search job at the log service. */
   readonly id: string;
-  /** Start of the interval (a part of the time range), included. */
+  /** Start of the part of the time range that the search job searches (inclusive). */
   readonly from: string;
-  /** End of the interval (a part of the time range), excluded. */
+  /** End of the part of the time range that the search job searches (exclusive). */
   readonly to: string;
-  /** State of the search job at the service, as in `GATHERING RESULTS`. */
+  /** State of the search job at the log service, as in `GATHERING RESULTS`. */
   readonly state: string;
-  /** Number of messages that the job has found. */
+  /** Number of messages that the search job has found so far. */
   readonly messageCount?: number;
-  /** Number of records that the job has produced. */
+  /** Number of records (rows of an aggregation) that the search job has produced so far. */
   readonly recordCount?: number;
 }
 
-/** Interval with figures that do not match. */
+/** One interval (part of the time range) that could not be proven complete, with its numbers of rows. */
 export interface IncompleteInterval {
-  /** Start of the interval (a part of the time range), included. */
+  /** Start of the incomplete interval (inclusive). */
   readonly from: string;
-  /** End of the interval (a part of the time range), excluded. */
+  /** End of the incomplete interval (exclusive). */
   readonly to: string;
-  /** Sentence that explains why the interval is not proven complete. */
+  /** Reason why the interval is not proven complete, as a sentence or a word such as `DigestDiffers`. */
   readonly reason: string;
-  /** Number of rows that the service returned for the interval. */
+  /** Number of rows that the log service returned for the incomplete interval. */
   readonly received?: number;
   /**
-   * Number of rows that the service counted in the interval and should have returned as `received`. Absent if unknown.
+   * Number of rows that the incomplete interval should have, according to a count by the log service. Absent if
+   * unknown.
    */
   readonly expected?: number;
 }
 
 /**
- * Manifest of the export. It lists every file with its number of rows and its SHA-256. Absent until the whole range is
- * done. `logfleet verify` with the address of the manifest checks the files.
+ * Export manifest: the file that lists every data file with its number of rows and its SHA-256. Absent until the whole
+ * time range is exported. `logfleet verify URL` checks the files against the export manifest.
  */
 export interface ManifestStatus {
-  /** Address of the manifest. */
+  /** URL of the export manifest, the file that lists all data files of the export. */
   readonly url: string;
-  /** SHA-256 of the manifest itself, in hexadecimal digits. */
+  /** SHA-256 of the export manifest itself, in hexadecimal digits. */
   readonly sha256: string;
   /** Number of rows in all data files of the export. */
   readonly rows: number;
-  /** Number of data files that the manifest lists. */
+  /** Number of data files of the export. */
   readonly files: number;
-  /** Total size of the files after compression, in bytes. */
+  /** Total size of the data files of the export after compression, in bytes. */
   readonly bytes: number;
-  /** Whether every interval is proven complete. False if an incomplete interval was kept. */
+  /**
+   * True if every interval (part of the time range) is proven complete. False if the export kept an incomplete interval
+   * (`spec.incompletePolicy: Keep`).
+   */
   readonly complete: boolean;
   /**
-   * Lowest level of proof of any part of the range. `Digest` means that the number, bytes and times of the messages
-   * match an aggregation of the service. `Count` means that the number of messages matches an aggregation. `Search`
-   * means that it matches the count of the search itself. `None` means that a part of the range is marked as
-   * incomplete.
+   * Weakest proof level in the time range. `Digest`: the number, sizes and times of messages match an aggregation of
+   * the log service. `Count`: the number of messages matches an aggregation. `Search`: the number of rows matches the
+   * count of the search that returned the rows. `None`: a part of the range is marked as incomplete.
    */
   readonly proof?: 'Digest' | 'Count' | 'Search' | 'None';
 }
 
-/** One aspect of the export's state. */
+/** One condition of the export. */
 export interface Condition {
   /** Type of the condition, as in `Ready`. */
   readonly type: string;
@@ -629,10 +720,10 @@ export interface Condition {
   readonly status: 'True' | 'False' | 'Unknown';
   /** Generation of the spec that this condition describes. */
   readonly observedGeneration?: number;
-  /** Time of the last change of `status`. */
+  /** Time at which the status of this condition last changed. */
   readonly lastTransitionTime: string;
-  /** Reason of the condition's current status, as one CamelCase word for programs. */
+  /** Reason for the status of this condition, as one CamelCase word that programs can read. */
   readonly reason: string;
-  /** Explanation of the condition's current status for people: what is wrong, and what to do. */
+  /** Explanation of the condition's status for people: what is wrong, and what to do. */
   readonly message: string;
 }
