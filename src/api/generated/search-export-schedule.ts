@@ -97,7 +97,10 @@ export type RunSpec = Omit<SearchExportSpec, 'timeRange' | 'ttlSecondsAfterFinis
  * time ranges from its records of complete runs at the destination.
  */
 export interface SearchExportScheduleStatus {
-  /** Generation of the spec that this status describes. */
+  /**
+   * Value of the schedule's `metadata.generation` that this status describes. If it is lower than the present
+   * `metadata.generation`, logfleet has not processed the latest change of the spec yet.
+   */
   readonly observedGeneration?: number;
   /**
    * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, cut to 256 characters. A new
@@ -219,9 +222,9 @@ export interface RunStatus {
 export interface Condition {
   /** Type of the condition, as in `Ready`. */
   readonly type: string;
-  /** Whether the condition holds. */
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   readonly status: 'True' | 'False' | 'Unknown';
-  /** Generation of the spec that this condition describes. */
+  /** Value of the schedule's `metadata.generation` that this condition describes. */
   readonly observedGeneration?: number;
   /** Time at which the status of this condition last changed. */
   readonly lastTransitionTime: string;

@@ -243,8 +243,8 @@ export interface S3Spec {
    */
   readonly storageClass?: string;
   /**
-   * Protects each object of the export against change and removal for a number of days after its upload. The bucket
-   * must have object lock enabled.
+   * S3 object lock, which protects each object of the export against change and removal for a number of days after its
+   * upload. The bucket must have object lock enabled.
    */
   readonly objectLock?: ObjectLockSpec;
   /**
@@ -269,16 +269,16 @@ export interface ServerSideEncryptionSpec {
 }
 
 /**
- * Protects each object of the export against change and removal for a number of days after its upload. The bucket must
- * have object lock enabled.
+ * S3 object lock, which protects each object of the export against change and removal for a number of days after its
+ * upload. The bucket must have object lock enabled.
  */
 export interface ObjectLockSpec {
   /**
-   * `Governance`: users with the right `s3:BypassGovernanceRetention` may remove the objects. `Compliance`: no user may
-   * remove the objects before the retention ends.
+   * Mode of the S3 object lock. `Governance` lets users with the right `s3:BypassGovernanceRetention` remove the locked
+   * objects. With `Compliance`, no user can remove the objects before the lock ends.
    */
   readonly mode: 'Governance' | 'Compliance';
-  /** Number of days after the upload of an object until which the object is protected. */
+  /** Number of days, from 1 to 36500, for which the S3 object lock protects an object after its upload. */
   readonly retainUntilDays: number;
 }
 
@@ -496,7 +496,10 @@ export interface LimitsSpec {
  * the files at the destination, not from this status.
  */
 export interface SearchExportStatus {
-  /** Generation of the spec that this status describes. */
+  /**
+   * Value of the export's `metadata.generation` that this status describes. If it is lower than the present
+   * `metadata.generation`, logfleet has not processed the latest change of the spec yet.
+   */
   readonly observedGeneration?: number;
   /**
    * Time at which the current outage began. In an outage, something that the export needs does not work, for example
@@ -716,9 +719,9 @@ export interface ManifestStatus {
 export interface Condition {
   /** Type of the condition, as in `Ready`. */
   readonly type: string;
-  /** Whether the condition holds. */
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   readonly status: 'True' | 'False' | 'Unknown';
-  /** Generation of the spec that this condition describes. */
+  /** Value of the export's `metadata.generation` that this condition describes. */
   readonly observedGeneration?: number;
   /** Time at which the status of this condition last changed. */
   readonly lastTransitionTime: string;
