@@ -16,7 +16,7 @@ export interface CrdVersion {
 export interface CustomResourceDefinition {
   readonly spec: {
     readonly group: string;
-    readonly names: { readonly kind: string; readonly shortNames?: readonly string[] };
+    readonly names: { readonly kind: string; readonly plural: string; readonly shortNames?: readonly string[] };
     readonly versions: readonly CrdVersion[];
   };
 }
