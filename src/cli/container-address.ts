@@ -22,7 +22,10 @@ export function isContainerAddress(text: string): boolean {
 export function readContainerAddress(text: string, endpoint: string | undefined): ContainerAddress {
   const url = URL.parse(text);
   if (url?.search !== '' || url.hash !== '' || url.username !== '') {
-    throw new UsageError(`'${text.replace(/[?#].*/, '')}' is no address of a folder; write it without user, ? and #`);
+    const address = text.replace(/[?#].*/, '');
+    throw new UsageError(
+      `'${address}' is not the address of a folder in Azure Blob Storage; write the address without user name, ? and #`,
+    );
   }
   const service = (endpoint ?? url.origin).replace(/\/+$/, '');
   if (!text.startsWith(`${service}/`)) throw new UsageError(`'${text}' is not below --endpoint ${service}`);
@@ -30,7 +33,8 @@ export function readContainerAddress(text: string, endpoint: string | undefined)
     .slice(service.length + 1)
     .split('/')
     .map(decodeURIComponent);
-  if (container === '') throw new UsageError(`'${text}' has no container; write ${service}/CONTAINER/FOLDER`);
+  if (container === '')
+    throw new UsageError(`the address '${text}' names no container; write ${service}/CONTAINER/FOLDER`);
   const folder = folders.join('/').replace(/\/$/, '');
   const [, account] = /^https:\/\/([a-z0-9]+)\.blob\.core\.windows\.net$/.exec(service) ?? [];
   return { ...(account === undefined ? { endpoint: service } : { account }), container, folder };

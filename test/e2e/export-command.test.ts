@@ -150,7 +150,7 @@ describe.concurrent('an export of a manifest', () => {
       .ended;
     expect(status).toBe(2);
     expect(stderr).toContain(
-      'logging/audit writes to the volume exports: write its directory with --volume exports=DIR',
+      'the export logging/audit writes to the volume exports, whose directory is missing: add --volume exports=DIR',
     );
   });
 });

@@ -108,11 +108,14 @@ export function flagManifest(
 /** Throws a `UsageError` for formats, compressions and partitions that cannot be written to stdout. */
 function refuseForStdout({ format, compression, compressionLevel, partitionBy }: ExportOptions): void {
   if (partitionBy !== undefined && partitionBy !== 'None') {
-    throw new UsageError('rows on stdout have no folders: remove --partition-by, or write -o DIR');
+    throw new UsageError(
+      '--partition-by needs folders, but -o - writes all rows to stdout: remove --partition-by, or write -o DIR',
+    );
   }
   if (format === 'Parquet') {
-    const advice = 'write -o DIR, or another --format';
-    throw new UsageError(`Parquet cannot go to stdout, since it is read from its end: ${advice}`);
+    throw new UsageError(
+      'a Parquet file is read from its end, so -o - cannot write Parquet to stdout: write -o DIR, or another --format',
+    );
   }
   if (compressionLevel !== undefined || (compression !== undefined && compression !== 'None')) {
     throw new UsageError(
@@ -159,8 +162,10 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
   const flag = flagOf(place) ?? place;
   const isTime = severity === 'error' && (flag === '--from' || flag === '--to');
   const explanation = renderExplanation({ problem, remedy: isTime ? `${remedy}; ${shortTimes}` : remedy });
-  return `${flag}: ${severity === 'warning' ? 'warning: ' : ''}${explanation}`;
+  const mark = severity === 'warning' ? 'warning: ' : '';
+  return `${flag}: ${mark}${explanation}`;
 }
 
 /** Hint about time formats that flags accept but manifests do not. */
-const shortTimes = 'the flag also takes a date, now, or a time before now such as -24h';
+const shortTimes =
+  '--from and --to also accept a date such as 2026-11-01, the word now, and a time before now such as -24h';

@@ -103,7 +103,9 @@ function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOpti
   const all = decodeSources(sources, namespace ?? defaultNamespace).flatMap(({ secrets }) => secrets);
   const [one, ...others] = all.filter(({ members }) => members.has('baseURL'));
   if (others.length === 0) return one && { name: one.key.name, namespace: one.ownNamespace };
-  throw new UsageError('--secret has several Secrets with a baseURL: keep only one of them');
+  throw new UsageError(
+    'the files of --secret contain several Secrets with the key baseURL, which marks credentials of the log service: keep only one of these Secrets',
+  );
 }
 
 async function work(run: Run): Promise<number> {
@@ -115,8 +117,9 @@ async function work(run: Run): Promise<number> {
   const worker = workerOf(context);
   const { volume } = resource.spec.destination;
   if (volume && !volumes.has(volume.name)) {
-    const remedy = `write its directory with --volume ${volume.name}=DIR`;
-    throw new UsageError(`${name} writes to the volume ${volume.name}: ${remedy}`);
+    throw new UsageError(
+      `the export ${name} writes to the volume ${volume.name}, whose directory is missing: add --volume ${volume.name}=DIR`,
+    );
   }
   if (volume && !sink) refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
   const decodedSecrets = decodeSources(secrets, namespace);
@@ -153,8 +156,10 @@ async function work(run: Run): Promise<number> {
 function inThisProcess(resource: SearchExport): SearchExport {
   const { persistentVolumeClaim: claim } = resource.spec.destination;
   if (!claim) return { ...resource, spec: { ...resource.spec, execution: { mode: 'Operator' } } };
-  const what = `${keyText(resource.metadata)} writes to the PersistentVolumeClaim ${claim.claimName}`;
-  throw new UsageError(`${what}, which only a Kubernetes Job can mount: name another destination`);
+  const name = keyText(resource.metadata);
+  throw new UsageError(
+    `the export ${name} writes to the PersistentVolumeClaim ${claim.claimName}, which this command cannot mount: set another spec.destination`,
+  );
 }
 
 /** Prints how the export ended. If its rows go to standard output, prints them too. Returns the exit status. */
@@ -201,11 +206,11 @@ function theOne(found: readonly SearchExport[], { options: { name, namespace }, 
   const [one, ...others] = meant;
   if (one && others.length === 0) return one;
   const names = found.map(({ metadata }) => keyText(metadata)).join(', ');
-  if (one) throw new UsageError(`${files} has several exports: select one of them with --name and -n: ${names}`);
-  const wanted = name === undefined ? '' : `${name} `;
-  const where = isEnough ? '' : ` of namespace ${namespace}`;
-  const rest = names === '' ? '' : `, only ${names}`;
-  throw new UsageError(`there is no SearchExport ${wanted}in ${files}${where}${rest}`);
+  if (one) throw new UsageError(`${files} contains several exports (${names}): select one of them with --name and -n`);
+  const ofName = name === undefined ? '' : ` with the name ${name}`;
+  const inNamespace = isEnough ? '' : ` in namespace ${namespace}`;
+  const onlyThese = names === '' ? '' : `, only ${names}`;
+  throw new UsageError(`${files} contains no SearchExport${ofName}${inNamespace}${onlyThese}`);
 }
 
 /**
@@ -300,6 +305,7 @@ function unusedSecrets(
   const ofStore = storeSecretName(destination);
   const unused = namesIn(given).filter((name) => !ofStore || name !== keyText({ namespace, name: ofStore }));
   if (unused.length === 0) return undefined;
-  if (byFlags) return `the Secrets of --secret are not used, since they have no baseURL: ${unused.join(', ')}`;
-  return `the Secrets of --secret are not used, since the export names ${wanted}: ${unused.join(', ')}. Give that Secret, or change the name in the manifest.`;
+  const ignored = `Secrets of --secret that the export does not use: ${unused.join(', ')}.`;
+  if (byFlags) return `${ignored} A Secret with the credentials of the log service needs the key baseURL.`;
+  return `${ignored} Give the Secret ${wanted}, or change spec.credentialsSecretRef.name in the manifest.`;
 }

@@ -48,30 +48,48 @@ function choice(path: string, value: string, help: string, values: readonly stri
   });
 }
 
-const fromHelp = 'Start of the range: 2026-11-01T00:00:00, with an offset, in ms, or -24h from now.';
-
-const pathStyleHelp = 'put the name of the bucket into the path, as many stores require.';
+const fromHelp =
+  'Start of the time range to export, such as 2026-11-01T00:00:00, 2026-11-01T00:00:00+01:00, ms since 1970, or -24h (before now).';
 
 export const fieldFlags: readonly FieldFlag[] = [
   field('query', '<query>', 'Query in the language of the service.'),
   field('timeRange.from', '<time>', fromHelp),
-  field('timeRange.to', '<time>', 'End of the range, excluded; or now.'),
+  field('timeRange.to', '<time>', 'End of the time range to export (excluded): a time as for --from, or now.'),
   field('timeRange.timeZone', '<zone>', 'Time zone of times without an offset, such as Europe/Berlin.'),
-  field('byReceiptTime', '', 'The range applies to receipt times, not to message times.'),
+  field('byReceiptTime', '', '--from and --to apply to the time of receipt of a message, not to its message time.'),
   choice('autoParsingMode', '<mode>', 'How fields of JSON messages are parsed', ['Manual', 'AutoParse']),
   choice('results', '<what>', 'Messages, or records of an aggregation', ['Messages', 'Records']),
   choice('output.format', '<format>', 'Format of the files; with -o -, NDJSON or CSV', ['NDJSON', 'CSV', 'Parquet']),
   choice('output.compression', '<how>', 'Compression of the files; none with -o -', ['None', 'Gzip', 'Zstd'], 'Gzip'),
-  field('output.compressionLevel', '<n>', 'Level: 1 to 9 for Gzip, 1 to 19 for Zstd (default: 6 or 3).', wholeNumber),
+  field(
+    'output.compressionLevel',
+    '<n>',
+    'Compression level: 1 to 9 for Gzip (default: 6), 1 to 19 for Zstd (default: 3).',
+    wholeNumber,
+  ),
   field('output.fields', '<a,b>', 'Fields to write, in this order (default: all).', nameList),
   field('output.maxPartSize', '<size>', 'Maximum size of a file (default: 256Mi).'),
   choice('output.partitionBy', '<period>', 'Folders of the files by time; None with -o -', ['None', 'Day', 'Hour']),
-  field('parallelism', '<n>', 'Maximum number of search jobs at once (default: 4).', wholeNumber),
+  field('parallelism', '<n>', 'Maximum number of search jobs that run at the same time (default: 4).', wholeNumber),
   field('limits.maxMessages', '<n>', 'Start no further search after this number of rows.', wholeNumber),
-  field('limits.maxBytesScanned', '<size>', 'Start no further search after this number of scanned bytes, such as 1Ti.'),
+  field(
+    'limits.maxBytesScanned',
+    '<size>',
+    'Start no further search when the service has scanned this number of bytes, such as 1Ti.',
+  ),
   field('activeDeadlineSeconds', '<n>', 'Fail after this time.', wholeNumber),
-  choice('incompletePolicy', '<policy>', 'Unproven intervals: fail, or keep them with a flag', ['Fail', 'Keep']),
-  choice('proof', '<how>', 'Proof of completeness: by an aggregation, or by counts only', ['Digest', 'Count']),
+  choice(
+    'incompletePolicy',
+    '<policy>',
+    'Whether an export that may lack rows fails, or keeps its rows, marked as incomplete',
+    ['Fail', 'Keep'],
+  ),
+  choice(
+    'proof',
+    '<how>',
+    'How to prove that no row is missing, by number, sizes and times of rows or by their number alone',
+    ['Digest', 'Count'],
+  ),
   field('settleDelay', '<duration>', 'Minimum age of the searched data (default: 3m).'),
   ...storeFlags('With -o s3://'),
 ];
@@ -83,9 +101,15 @@ export const fieldFlags: readonly FieldFlag[] = [
 export function storeFlags(when: string): readonly FieldFlag[] {
   const path = 'destination.s3';
   return [
-    field(`${path}.endpoint`, '<url>', `${when}: address of the store (default: Amazon S3).`),
-    field(`${path}.region`, '<name>', `${when}: region of the bucket (default: AWS_REGION, else us-east-1).`),
-    field(`${path}.forcePathStyle`, '', `${when}: ${pathStyleHelp}`, undefined, 'path-style'),
+    field(`${path}.endpoint`, '<url>', `${when}: address of the S3 store (default: Amazon S3).`),
+    field(`${path}.region`, '<name>', `${when}: region of the S3 bucket (default: AWS_REGION, else us-east-1).`),
+    field(
+      `${path}.forcePathStyle`,
+      '',
+      `${when}: name the S3 bucket in the path of URLs instead of the host name, as many stores require.`,
+      undefined,
+      'path-style',
+    ),
     field(`${path}.insecure`, '', `${when}: allow an http:// endpoint.`),
   ];
 }

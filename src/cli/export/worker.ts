@@ -51,7 +51,8 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
     refuse: async (resource) => {
       const user = await userOf(resource, secrets);
       if (user === undefined || user === env[workerVariables.user]) return undefined;
-      const message = 'The Secret belongs to another user of the service than at the creation of the Kubernetes Job.';
+      const message =
+        'The Secret with the credentials of the log service belongs to another user now than when the Kubernetes Job was created.';
       return report({ end: 'stalled', reason: reasons.userChanged, message, status: {} });
     },
   };

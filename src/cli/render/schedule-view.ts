@@ -1,6 +1,7 @@
 /** Renders a schedule: up to which time everything is exported, its gaps and latest runs, its template and its times. All functions are pure. */
 import type { RunStatus, SearchExportScheduleStatus } from '../../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../api/kinds.ts';
+import { wordFor } from '../../base/number-text.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
 import { paintWith, printable, renderAgeSince, renderBytes, renderCount } from './text.ts';
@@ -28,7 +29,7 @@ export const scheduleView: KindView<SearchExportSchedule> = {
   waitOf: () => undefined,
   reasonOf: (status) => conditionOf(status, 'Ready')?.message,
   inFlight: ({ summary: { active = 0 } = {} }) =>
-    active === 0 ? undefined : `${renderCount(active, 'active run')} ${active === 1 ? 'continues' : 'continue'}`,
+    active === 0 ? undefined : `${renderCount(active, 'active run')} ${wordFor(active, 'continues', 'continue')}`,
 };
 
 function renderSchedule(resource: SearchExportSchedule, moment: Moment, options: ViewOptions): readonly string[] {
@@ -68,7 +69,10 @@ function renderRuns(runs: readonly RunStatus[], most: number): readonly string[]
     .map(({ from, to, state, rows, bytes, name }) => [
       `${from} to ${to}`,
       state,
-      rows === undefined ? '' : `${renderCount(rows, 'row')}${bytes === undefined ? '' : `, ${renderBytes(bytes)}`}`,
+      [
+        ...(rows === undefined ? [] : [renderCount(rows, 'row')]),
+        ...(rows === undefined || bytes === undefined ? [] : [renderBytes(bytes)]),
+      ].join(', '),
       name,
     ]);
   const widths = columnWidths(rows);

@@ -60,16 +60,16 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
     check(
       'records',
       has('damagedRecord', 'misnamedRecord'),
-      `${renderCount(runs, 'record')} of complete runs: ${renderCount(rows, 'row')}, ${renderBytes(bytes)}`,
+      `${renderCount(runs, 'run record')} of complete runs, with ${renderCount(rows, 'row')} and ${renderBytes(bytes)}`,
     ),
     check(
       'manifests',
       has('missingManifest', 'changedManifest', 'contradictoryManifest', 'incomplete'),
-      `${groupedText(manifests)} of ${renderCount(runs, 'manifest')} with the recorded SHA-256 and time range`,
+      `${groupedText(manifests)} of ${renderCount(runs, 'export manifest')} with the SHA-256 and time range of the run record`,
     ),
     manifestsOnly
       ? ['files', 'not read', 'left out by --manifests-only']
-      : check('files', has('differentFiles'), `all files of ${renderCount(filesRead, 'run')} read`),
+      : check('files', has('differentFiles'), `all data files of ${renderCount(filesRead, 'run')} were read`),
     ['rows by', '-', `${axisOf(manifests, byReceiptTime)}, with ${counted(queries, 'query', 'queries')}`],
   ];
 }
@@ -79,7 +79,7 @@ function axisOf(runs: number, byReceiptTime: number): string {
   if (byReceiptTime === 0) return 'message time';
   if (byReceiptTime === runs) return 'receipt time';
   const others = runs - byReceiptTime;
-  return `receipt time in ${renderCount(byReceiptTime, 'run')}, message time in ${renderCount(others, 'run')}: where they meet, a row can be missing or in two runs`;
+  return `receipt time in ${renderCount(byReceiptTime, 'run')}, message time in ${renderCount(others, 'run')}: where such runs meet, a row can be missing or exported twice`;
 }
 
 const problemTexts: { readonly [K in RunProblemKind]: string } = {
@@ -102,10 +102,10 @@ function renderProblem({ kind, where, message, verification }: RunProblem, { roo
 
 function verdictOf({ verification, manifestsOnly }: ScheduleResult): string {
   const { runs, rows, bytes, gaps, overlaps, problems } = verification;
-  const what = `${renderCount(runs, 'run')} with ${renderCount(rows, 'row')} and ${renderBytes(bytes)}`;
   if (isProven(verification)) {
+    const [runCount, rowCount, size] = [renderCount(runs, 'run'), renderCount(rows, 'row'), renderBytes(bytes)];
     const files = manifestsOnly ? ' The files of the runs were not read.' : '';
-    return `Proven: ${what} cover ${span(verification)} without gap and overlap.${files}`;
+    return `Proven: ${runCount} with ${rowCount} and ${size} cover ${span(verification)} without gap and overlap.${files}`;
   }
   const counts = [
     renderCount(gaps.length, 'gap'),
@@ -119,11 +119,11 @@ function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
   return [
     ...(gaps.length > 0
       ? [
-          'Remedy for a gap: if a record was lost, restore it. If a run failed, export it again with logfleet retry. To prove another range: --from and --to.',
+          'Remedy for a gap: if the record of a run was lost, restore the record. If a run failed, repeat it with logfleet retry. To verify another time range, add --from and --to.',
         ]
       : []),
     ...(overlaps.length > 0
-      ? ['Remedy for an overlap: remove the record and the folder of the run that is too much.']
+      ? ['Remedy for an overlap of two runs: remove the run record and the folder of one of them.']
       : []),
   ];
 }

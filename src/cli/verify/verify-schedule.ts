@@ -44,7 +44,10 @@ export async function verifyScheduleCommand(
     progress.end();
     await destination.close();
   }
-  if (!verification) throw new UsageError(`${text} has no records of runs: name the folder of a schedule`);
+  if (!verification)
+    throw new UsageError(
+      `${text} contains no record of a run: name the folder of a schedule, such as /srv/exports/logging/errors`,
+    );
   const result = { url: `${destination.url}/${schedule}`, root: destination.url, manifestsOnly, verification };
   if (options.output === 'json') stdout.write(`${JSON.stringify(scheduleDocument(result), undefined, 2)}\n`);
   else {

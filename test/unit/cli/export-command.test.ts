@@ -117,14 +117,14 @@ describe('problems name the flag', () => {
     ['an empty destination', [...request, '-o', ''], 'the destination is missing'],
     ['an invalid namespace', [...request, '-o', 'x', '-n', '../x'], '-n: "../x" is not a namespace; write at most 63'],
     ['a bucket without a name', [...request, '-o', 's3:///x'], 'has no bucket'],
-    ['Parquet to stdout', [...request, '-o', '-', '--format', 'parquet'], 'cannot go to stdout'],
+    ['Parquet to stdout', [...request, '-o', '-', '--format', 'parquet'], 'cannot write Parquet to stdout'],
     ['compressed rows to stdout', [...request, '-o', '-', '--compression', 'gzip'], 'remove --compression'],
     ['an unknown format', [...request, '-o', 'x', '--format', 'xml'], 'Write NDJSON or CSV or Parquet.'],
     [
       'an invalid time',
       ['--query', 'x', '--from', 'soon', '--to', 'now', '-o', 'x'],
       expect.stringMatching(
-        /^--from: "soon" is not allowed; .*; the flag also takes a date, now, or a time before now such as -24h$/m,
+        /^--from: "soon" is not allowed; .*; --from and --to also accept a date such as 2026-11-01, the word now, and a time before now such as -24h$/m,
       ),
     ],
     [
@@ -214,26 +214,28 @@ spec:
     write('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n');
     expect(await run('all.yaml')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('there is no SearchExport in all.yaml'),
+      stderr: expect.stringContaining('all.yaml contains no SearchExport'),
     });
     write(manifest('errors') + manifest('audit'));
     expect((await run('all.yaml')).stderr).toContain(
-      'select one of them with --name and -n: default/errors, default/audit',
+      'all.yaml contains several exports (default/errors, default/audit): select one of them',
     );
-    expect((await run('all.yaml', '--name', 'x')).stderr).toContain('there is no SearchExport x in all.yaml');
+    expect((await run('all.yaml', '--name', 'x')).stderr).toContain(
+      'all.yaml contains no SearchExport with the name x',
+    );
   });
 
   test('is selected by namespace if two exports have its name', async () => {
     const of = (namespace: string) =>
       manifest('errors').replace('{name: errors}', `{name: errors, namespace: ${namespace}}`);
     write(of('logging') + of('audit'));
-    const both = 'select one of them with --name and -n: logging/errors, audit/errors';
+    const both = 'all.yaml contains several exports (logging/errors, audit/errors): select one of them';
     expect((await run('all.yaml', '--name', 'errors')).stderr).toContain(both);
     const volume = ['--volume', `exports=${directory}`];
     const one = await run('all.yaml', '--name', 'errors', '-n', 'audit', ...volume);
     expect(one).toMatchObject({ status: 2, stderr: expect.stringContaining('audit/errors: SecretNotFound: ') });
     const none = await run('all.yaml', '-n', 'prod', ...volume);
-    expect(none.stderr).toContain('there is no SearchExport in all.yaml of namespace prod, only logging/errors');
+    expect(none.stderr).toContain('all.yaml contains no SearchExport in namespace prod, only logging/errors');
   });
 
   test('is not taken from files of --secret', async () => {
@@ -254,11 +256,13 @@ spec:
     const { status, stderr } = await run('all.yaml', '--secret', 'sec.yaml', '--volume', `exports=${directory}`);
     expect(status).toBe(2);
     expect(stderr).toContain(
-      'the Secrets of --secret are not used, since the export names default/log-service: foo/other.',
+      'Secrets of --secret that the export does not use: foo/other. Give the Secret default/log-service',
     );
     secret('store', 'accessKeyId');
     const byFlags = await run(...request, '-o', 'x', '--secret', 'sec.yaml');
-    expect(byFlags.stderr).toContain('the Secrets of --secret are not used, since they have no baseURL: foo/store');
+    expect(byFlags.stderr).toContain(
+      'Secrets of --secret that the export does not use: foo/store. A Secret with the credentials',
+    );
   });
 
   test('refuses flags for fields of the manifest', async () => {
@@ -320,7 +324,7 @@ spec:
     const { status, stderr } = await run('all.yaml', '--volume', `other=${directory}`);
     expect(status).toBe(2);
     expect(stderr).toContain(
-      'default/errors writes to the volume exports: write its directory with --volume exports=DIR',
+      'the export default/errors writes to the volume exports, whose directory is missing: add --volume exports=DIR',
     );
   });
 

@@ -203,8 +203,8 @@ describe('logfleet verify', () => {
     ['a file that is not a manifest', [layout.plan], 'is not a manifest'],
     ['a flag for stores with a path', ['.', '--region', 'eu-central-1'], '--region is for a manifest at s3://'],
     ['an address without a bucket', ['s3:///x'], 'has no bucket'],
-    ['an address without a container', ['https://a.blob.core.windows.net/'], 'has no container'],
-    ['an address with a signature', ['https://a.blob.core.windows.net/b?sig=c'], 'write it without user'],
+    ['an address without a container', ['https://a.blob.core.windows.net/'], 'names no container'],
+    ['an address with a signature', ['https://a.blob.core.windows.net/b?sig=c'], 'without user name'],
     [
       'a region for a container',
       ['https://a.blob.core.windows.net/b', '--region', 'x'],

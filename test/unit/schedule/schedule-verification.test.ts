@@ -241,7 +241,7 @@ describe('logfleet verify --schedule', () => {
     const { status, said, told } = await run('--schedule', 'errors');
     expect([status, told]).toEqual([0, '']);
     expect(said).toMatch(/^range +ok +2026-11-01T00:00:00Z to 2026-11-01T03:00:00Z: 3 runs, 0 gaps, 0 overlaps$/m);
-    expect(said).toMatch(/^files +ok +all files of 3 runs read$/m);
+    expect(said).toMatch(/^files +ok +all data files of 3 runs were read$/m);
     expect(said).toMatch(/^Proven: 3 runs with 30 rows and .* cover .* without gap and overlap\.$/m);
   });
 
@@ -297,7 +297,7 @@ describe('logfleet verify --schedule', () => {
   });
 
   test.each([
-    ['a folder that is no schedule', ['--schedule', '.'], 'has no records'],
+    ['a folder that is no schedule', ['--schedule', '.'], 'contains no record of a run'],
     ['a path that is no folder', ['--schedule', 'errors/schedule/runs/x.json'], 'is not a folder'],
     ['an address without a schedule', ['--schedule', 's3://audit'], 'names no schedule'],
     ['a range without --schedule', ['.', '--from', '-24h'], '--from is for the runs of a schedule'],
