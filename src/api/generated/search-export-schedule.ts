@@ -1,10 +1,10 @@
 /** Generated from crds/search-export-schedule.yaml by `make generate`. Edit that file instead. */
 import type { SearchExportSpec } from './search-export.ts';
 
-/** Settings of the schedule: when runs (SearchExports) are created, and what each run exports. */
+/** Settings of the schedule. They decide when runs (SearchExports) are created, and what each run exports. */
 export interface SearchExportScheduleSpec {
   /**
-   * Cron schedule of five fields: minute, hour, day of month, month, day of week. `0 * * * *` is hourly. Each run
+   * Cron schedule of five fields (minute, hour, day of month, month, day of week). `0 * * * *` is hourly. Each run
    * (SearchExport) exports the time range between two consecutive times of the cron schedule. A changed cron schedule
    * applies to all time for which no run exists yet.
    */
@@ -16,14 +16,14 @@ export interface SearchExportScheduleSpec {
    */
   readonly timeZone: string;
   /**
-   * Time at which the first run begins, in whole seconds, as in `2026-10-01T00:00:00`. If the time is in the past, runs
-   * for all time since then are created. Defaults to the latest time of the cron schedule before the
+   * Start of the first run's time range, in whole seconds, as in `2026-10-01T00:00:00`. If the time is in the past,
+   * runs for all time since then are created. Defaults to the latest time of the cron schedule before the
    * SearchExportSchedule was created. logfleet stores this default at the destination, so a SearchExportSchedule that
    * is deleted and created again keeps it.
    */
   readonly startTime?: string;
   /**
-   * Time at which the last run ends (exclusive), in whole seconds, as in `2027-01-01T00:00:00`. Without `endTime`, the
+   * End of the last run's time range (exclusive), in whole seconds, as in `2027-01-01T00:00:00`. Without `endTime`, the
    * schedule has no end.
    */
   readonly endTime?: string;
@@ -119,7 +119,7 @@ export interface SearchExportScheduleStatus {
   readonly operators?: readonly OperatorEntry[];
   /** Short values about the schedule, which `kubectl get` shows in columns. */
   readonly summary?: ScheduleSummary;
-  /** Time at which the first run of the schedule begins, in UTC. */
+  /** Start of the first run's time range, in UTC. */
   readonly startTime?: string;
   /**
    * Time up to which everything since `status.startTime` is exported, without a gap. Equal to `status.startTime` until
@@ -129,8 +129,8 @@ export interface SearchExportScheduleStatus {
   /** Latest time of the cron schedule that has passed. */
   readonly lastScheduleTime?: string;
   /**
-   * Time at which the next run becomes due: the next time of the cron schedule, or `endTime`. Absent if the schedule
-   * has ended.
+   * Time at which the next run becomes due. It is the next time of the cron schedule, or `endTime`. Absent if the
+   * schedule has ended.
    */
   readonly nextScheduleTime?: string;
   /** Number of runs (SearchExports) that are due, but not created yet. `1000` means at least 1000. */
@@ -156,7 +156,7 @@ export interface SearchExportScheduleStatus {
 
 /** One operator (installation of logfleet) that manages this resource. */
 export interface OperatorEntry {
-  /** Name of the operator: the namespace of its leader election lease. */
+  /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
    * Time at which the operator began to manage this resource. Of several operators, the one with the earliest time
@@ -164,19 +164,19 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Time of the operator's latest sign of life. An operator that asks another one for a sign of life writes a later
-   * time into its own `seen`. The other operator answers by writing the same time into its own `seen`.
+   * Time of the operator's latest sign of life. To check whether the others still run, an operator sets its own `seen`
+   * to a later time, and each running operator copies that time into its own `seen`.
    */
   readonly seen: string;
 }
 
 /** Short values about the schedule, which `kubectl get` shows in columns. */
 export interface ScheduleSummary {
-  /** State of the schedule in one word: the reason of its condition `Ready`, as in `UpToDate`. */
+  /** State of the schedule in one word, the reason of its condition `Ready`, as in `UpToDate`. */
   readonly state?: string;
   /** Number of active runs (SearchExports), which have neither completed nor failed. */
   readonly active?: number;
-  /** Number of failed runs whose time range is not exported. */
+  /** Number of runs (SearchExports) that failed, and whose time range is still not exported. */
   readonly failedRuns?: number;
 }
 
@@ -208,7 +208,7 @@ export interface RunStatus {
   readonly from: string;
   /** End of the run's time range (exclusive). */
   readonly to: string;
-  /** State of the run: `Active`, `Stalled` (waits for a person), `Complete` or `Failed`. */
+  /** State of the run, which is `Active`, `Stalled` (waits for a person), `Complete` or `Failed`. */
   readonly state: 'Active' | 'Stalled' | 'Complete' | 'Failed';
   /** Number of rows in the files of the run. Absent until the run is complete. */
   readonly rows?: number;
@@ -222,7 +222,7 @@ export interface RunStatus {
 export interface Condition {
   /** Type of the condition, as in `Ready`. */
   readonly type: string;
-  /** Whether the condition holds: `True`, `False` or `Unknown`. */
+  /** Whether the condition holds, as `True`, `False` or `Unknown`. */
   readonly status: 'True' | 'False' | 'Unknown';
   /** Value of the schedule's `metadata.generation` that this condition describes. */
   readonly observedGeneration?: number;
@@ -230,6 +230,6 @@ export interface Condition {
   readonly lastTransitionTime: string;
   /** Reason for the status of this condition, as one CamelCase word that programs can read. */
   readonly reason: string;
-  /** Explanation of the condition's status for people: what is wrong, and what to do. */
+  /** Explanation of the condition's status for people, with what is wrong and what to do. */
   readonly message: string;
 }

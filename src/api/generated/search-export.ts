@@ -1,12 +1,12 @@
 /** Generated from crds/search-export.yaml by `make generate`. Edit that file instead. */
 
-/** Settings of the export: which rows it exports, and where and how it writes them. */
+/** Settings of the export. They decide which rows it exports, and where and how it writes them. */
 export interface SearchExportSpec {
   /**
-   * Secret with the address and the credentials of the log service, in the namespace of the export. Required keys:
-   * `baseURL` (https only), `accessId` and `accessKey`. Optional keys: `ca.crt` (certificate authority of the service),
-   * `allowedHosts` (hosts to which the service may redirect), `user` (the same name in all Secrets of one user of the
-   * service), and the request limits `requestsPerSecond` and `maxConcurrentRequests`.
+   * Secret with the address and the credentials of the log service, in the namespace of the export. The Secret needs
+   * the keys `baseURL` (https only), `accessId` and `accessKey`. Optional keys are `ca.crt` (certificate authority of
+   * the service), `allowedHosts` (hosts to which the service may redirect), `user` (the same name in all Secrets of one
+   * user of the service), and the request limits `requestsPerSecond` and `maxConcurrentRequests`.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret with the address and the credentials of the log service. */
@@ -42,8 +42,8 @@ export interface SearchExportSpec {
    */
   readonly results: 'Messages' | 'Records';
   /**
-   * Whether the service returns the raw text of messages (`_raw`). Aggregations run faster without it. Defaults to true
-   * for `Messages` and false for `Records`.
+   * Whether the log service returns the raw text of messages (`_raw`). Aggregations run faster without it. Defaults to
+   * true if `results` is `Messages`, and to false if it is `Records`.
    */
   readonly requiresRawMessages?: boolean;
   /**
@@ -60,24 +60,27 @@ export interface SearchExportSpec {
    * `volume`. Each export writes to a folder of its own, whose path contains the namespace and the name of the export.
    */
   readonly destination: DestinationSpec;
-  /** Process that runs the export: the operator itself, or a Kubernetes Job in the namespace of the export. */
+  /**
+   * Process that runs the export, which is either the operator itself or a Kubernetes Job in the namespace of the
+   * export.
+   */
   readonly execution: ExecutionSpec;
   /**
-   * Cost limits of the export: maximum numbers of rows and of scanned bytes. An export that reaches a limit fails and
-   * starts no more searches. Its files are kept, and the export continues when the limit is raised.
+   * Cost limits of the export for exported rows and scanned bytes. An export that reaches a limit fails and starts no
+   * more searches. Its files are kept, and the export continues when the limit is raised.
    */
   readonly limits: LimitsSpec;
   /**
    * Maximum duration of the export in seconds, including pauses and waits, without a limit by default. The duration is
-   * measured from `status.startTime`, or from the start of the Kubernetes Job with `execution.mode: Job`. After that
+   * measured from `status.startTime`, or from the start of the Kubernetes Job if `execution.mode` is `Job`. After that
    * time the export fails. Its files are kept, and the export continues when the value is raised.
    */
   readonly activeDeadlineSeconds?: number;
   /**
-   * What logfleet does with an interval (a part of the time range) that repeated searches cannot prove complete. With
-   * `Fail` (default), the export stalls, and its condition shows the expected and the received number of rows. With
-   * `Keep`, the received rows are written, and `status.incomplete` and the export manifest mark the interval as
-   * incomplete. Rows of a search that reported errors are never written.
+   * Treatment of an interval (a part of the time range) that repeated searches cannot prove complete. With `Fail`
+   * (default), the export stalls, and its condition shows the expected and the received number of rows. With `Keep`,
+   * the received rows are written, and `status.incomplete` and the export manifest mark the interval as incomplete.
+   * Rows of a search that reported errors are never written.
    */
   readonly incompletePolicy: 'Fail' | 'Keep';
   /**
@@ -88,13 +91,13 @@ export interface SearchExportSpec {
    */
   readonly proof: 'Digest' | 'Count';
   /**
-   * Minimum age of messages before the export searches for them, from `0s` to `24h` (default `3m`). The delay gives
-   * messages that arrive late at the log service time to arrive.
+   * Minimum age of messages before the export searches for them, from `0s` to `24h` (default `3m`). Messages can arrive
+   * late at the log service, and a search that runs too early would miss them.
    */
   readonly settleDelay: string;
   /**
-   * If true, the export starts no further search job, and reads running search jobs to their end. With `execution.mode:
-   * Job`, the Kubernetes Job is deleted, and another Job continues after the pause. The annotation
+   * If true, the export starts no further search job, and reads running search jobs to their end. If `execution.mode`
+   * is `Job`, the Kubernetes Job is deleted, and another Job continues after the pause. The annotation
    * `logfleet.dev/paused` with the value `true` has the same effect as this field. Defaults to false.
    */
   readonly paused: boolean;
@@ -130,42 +133,43 @@ export interface TimeRangeSpec {
 /** Format, compression and folders of the exported files. */
 export interface OutputSpec {
   /**
-   * Format of the files. `NDJSON` has one JSON object in each line, exactly as the service sent it unless `fields` is
-   * set. `CSV` has a header line and suits spreadsheets. `Parquet` has typed columns and suits DuckDB, Spark or pandas.
+   * Format of the files. `NDJSON` (default) has one JSON object in each line, exactly as the log service sent it unless
+   * `fields` is set. `CSV` has a header line and suits spreadsheets. `Parquet` has typed columns and suits DuckDB,
+   * Spark or pandas.
    */
   readonly format: 'NDJSON' | 'CSV' | 'Parquet';
   /**
-   * Compression of the files. With Parquet, the pages inside the file are compressed. `Zstd` is faster, `Gzip` is
-   * supported everywhere.
+   * Compression of the files. `Gzip` (default) is supported everywhere, and `Zstd` is faster. `None` writes
+   * uncompressed files. With Parquet, the pages inside the file are compressed.
    */
   readonly compression: 'None' | 'Gzip' | 'Zstd';
   /**
-   * Level of the compression, from 1 (fastest) to 9 (smallest files) for `Gzip`, and to 19 for `Zstd`. Defaults to 6
-   * for `Gzip` and 3 for `Zstd`. Not allowed without compression.
+   * Level of the compression, from 1 to 9 for `Gzip` (default 6), and from 1 to 19 for `Zstd` (default 3). Higher
+   * levels make smaller files and take more CPU time. Not allowed if `compression` is `None`.
    */
   readonly compressionLevel?: number;
   /**
-   * Fields of the rows to write, in this order: fields of the log service (`_messagetime`, `_raw`) and fields that the
-   * query creates. If the list is empty (default), all fields are written.
+   * Fields of the rows to write, in this order. They are fields of the log service (`_messagetime`, `_raw`) or fields
+   * that the query creates. If the list is empty (default), all fields are written.
    */
   readonly fields: readonly string[];
   /**
-   * Maximum size of a file after compression, in bytes, from `1Mi` to `32Gi`. When a file reaches this size, another
-   * file begins. A file can be slightly larger, since rows are not split.
+   * Maximum size of a file after compression, in bytes, from `1Mi` to `32Gi` (default `256Mi`). When a file reaches
+   * this size, another file begins. A file can be slightly larger, since rows are not split.
    */
   readonly maxPartSize: string;
   /**
    * Division of the data files by time into folders. `Day` writes to `data/dt=2026-11-01/` and `Hour` to
    * `data/dt=2026-11-01/hour=13/`, so that DuckDB, Athena, Trino and Spark read only the days and hours that they need.
-   * `None` (default) divides nothing. A row belongs to the day and hour of its `_messagetime` (of its `_receipttime`
-   * with `byReceiptTime: true`) in the time zone of the export. An export may have at most 9,000 such folders.
+   * `None` (default) divides nothing. A row belongs to the day and hour of its `_messagetime` (of its `_receipttime` if
+   * `byReceiptTime` is true) in the time zone of the export. An export may have at most 9,000 such folders.
    */
   readonly partitionBy: 'None' | 'Day' | 'Hour';
-  /** Settings of CSV files. Allowed only with `format: CSV`. */
+  /** Settings of CSV files. Allowed only if `format` is `CSV`. */
   readonly csv?: CsvSpec;
 }
 
-/** Settings of CSV files. Allowed only with `format: CSV`. */
+/** Settings of CSV files. Allowed only if `format` is `CSV`. */
 export interface CsvSpec {
   /**
    * Whether an apostrophe is written before cells that a spreadsheet would run as a formula. These cells begin with
@@ -182,7 +186,7 @@ export interface CsvSpec {
 export interface DestinationSpec {
   /**
    * Directory that the operator's option `--volume NAME=DIR` offers to exports, usually a mounted
-   * PersistentVolumeClaim. Not allowed with `execution.mode: Job`.
+   * PersistentVolumeClaim. Not allowed if `execution.mode` is `Job`.
    */
   readonly volume?: VolumeSpec;
   /** Bucket of Amazon S3 or of an S3-compatible store. */
@@ -190,21 +194,21 @@ export interface DestinationSpec {
   /** Container of Azure Blob Storage. Set exactly one of `account` and `endpoint`. */
   readonly azureBlob?: AzureBlobSpec;
   /**
-   * PersistentVolumeClaim in the namespace of the export, which the pod of the export mounts. Only with
-   * `execution.mode: Job`.
+   * PersistentVolumeClaim in the namespace of the export, which the pod of the export mounts. Allowed only if
+   * `execution.mode` is `Job`.
    */
   readonly persistentVolumeClaim?: ClaimSpec;
 }
 
 /**
  * Directory that the operator's option `--volume NAME=DIR` offers to exports, usually a mounted PersistentVolumeClaim.
- * Not allowed with `execution.mode: Job`.
+ * Not allowed if `execution.mode` is `Job`.
  */
 export interface VolumeSpec {
-  /** Name of the volume: the `NAME` in the operator's option `--volume NAME=DIR`. */
+  /** Name of the volume, the `NAME` in the operator's option `--volume NAME=DIR`. */
   readonly name: string;
   /**
-   * Folder in the volume. With `path: audit/2026`, the export writes below `<namespace>/audit/2026/`, and without
+   * Folder in the volume, as in `audit/2026`. The export then writes below `<namespace>/audit/2026/`, and without
    * `path` below `<namespace>/`. The folder is created if it does not exist.
    */
   readonly path?: string;
@@ -215,7 +219,7 @@ export interface S3Spec {
   /** Name of the S3 bucket. The bucket must exist. */
   readonly bucket: string;
   /**
-   * Prefix of all object names in the bucket. With `prefix: audit/2026`, the export writes below
+   * Prefix of all object names in the bucket, as in `audit/2026`. The export then writes below
    * `audit/2026/<namespace>/`, and without `prefix` below `<namespace>/`.
    */
   readonly prefix?: string;
@@ -226,10 +230,10 @@ export interface S3Spec {
   /** Whether the bucket name is part of the URL path instead of the host name. Many S3-compatible stores need this. */
   readonly forcePathStyle: boolean;
   /**
-   * Secret with the credentials of the store, in the namespace of the export. Required keys: `accessKeyId` and
-   * `secretAccessKey`. Optional key: `sessionToken`. Without a Secret, the export uses the identity of its pod
-   * (`execution.mode: Job`) or the operator's own credentials, which the operator allows only with its option
-   * `--allow-ambient-credentials`.
+   * Secret with the credentials of the store, in the namespace of the export. The Secret needs the keys `accessKeyId`
+   * and `secretAccessKey`. The key `sessionToken` is optional. Without a Secret, the export uses the identity of its
+   * pod (if `execution.mode` is `Job`) or the operator's own credentials, which the operator allows only with its
+   * option `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
     /** Name of the Secret with the credentials of the store. */
@@ -263,7 +267,7 @@ export interface ServerSideEncryptionSpec {
   readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse';
   /**
    * Id, alias or ARN of the encryption key in the key management service. Defaults to the default key of the account.
-   * Not allowed with `type: AES256`.
+   * Not allowed if `type` is `AES256`.
    */
   readonly kmsKeyID?: string;
 }
@@ -294,15 +298,15 @@ export interface AzureBlobSpec {
   /** Name of the Azure Blob Storage container. The container must exist. */
   readonly container: string;
   /**
-   * Prefix of all blob names in the container. With `prefix: audit/2026`, the export writes below
+   * Prefix of all blob names in the container, as in `audit/2026`. The export then writes below
    * `audit/2026/<namespace>/`, and without `prefix` below `<namespace>/`.
    */
   readonly prefix?: string;
   /**
-   * Secret with the credentials of the storage account, in the namespace of the export. Required keys: `accountName`
-   * and `accountKey`, or `sasToken`, or `connectionString`. Without a Secret, the export uses the identity of its pod
-   * (`execution.mode: Job`) or the operator's own credentials, which the operator allows only with its option
-   * `--allow-ambient-credentials`.
+   * Secret with the credentials of the storage account, in the namespace of the export. The Secret needs the keys
+   * `accountName` and `accountKey`, or `sasToken`, or `connectionString`. Without a Secret, the export uses the
+   * identity of its pod (if `execution.mode` is `Job`) or the operator's own credentials, which the operator allows
+   * only with its option `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
     /** Name of the Secret with the credentials of the storage account. */
@@ -316,20 +320,22 @@ export interface AzureBlobSpec {
 }
 
 /**
- * PersistentVolumeClaim in the namespace of the export, which the pod of the export mounts. Only with `execution.mode:
- * Job`.
+ * PersistentVolumeClaim in the namespace of the export, which the pod of the export mounts. Allowed only if
+ * `execution.mode` is `Job`.
  */
 export interface ClaimSpec {
   /** Name of the PersistentVolumeClaim. */
   readonly claimName: string;
   /**
-   * Folder in the PersistentVolumeClaim. With `path: logs`, the export writes below `<namespace>/logs/`, and without
+   * Folder in the PersistentVolumeClaim, as in `logs`. The export then writes below `<namespace>/logs/`, and without
    * `path` below `<namespace>/`.
    */
   readonly path?: string;
 }
 
-/** Process that runs the export: the operator itself, or a Kubernetes Job in the namespace of the export. */
+/**
+ * Process that runs the export, which is either the operator itself or a Kubernetes Job in the namespace of the export.
+ */
 export interface ExecutionSpec {
   /**
    * Process that runs the export. `Operator` (default) is the operator itself. `Job` is a Kubernetes Job in the
@@ -339,14 +345,14 @@ export interface ExecutionSpec {
   readonly mode: 'Operator' | 'Job';
   /**
    * Settings of the Kubernetes Job that runs the export. After a change, a new Job replaces a running one and continues
-   * the export; files that are finished are kept. Allowed only with `mode: Job`.
+   * the export; files that are finished are kept. Allowed only if `mode` is `Job`.
    */
   readonly job?: ExportJobSpec;
 }
 
 /**
  * Settings of the Kubernetes Job that runs the export. After a change, a new Job replaces a running one and continues
- * the export; files that are finished are kept. Allowed only with `mode: Job`.
+ * the export; files that are finished are kept. Allowed only if `mode` is `Job`.
  */
 export interface ExportJobSpec {
   /**
@@ -356,13 +362,13 @@ export interface ExportJobSpec {
    */
   readonly workers: number;
   /**
-   * ServiceAccount of the export's pod, for example one whose workload identity may write to the destination. The
+   * ServiceAccount of the export's pods, for example one whose workload identity may write to the destination. The
    * ServiceAccount must have the label `logfleet.dev/export-worker` with the value `true`, so that exports cannot use
-   * other identities of the namespace. Without `serviceAccountName`, the pod gets the ServiceAccount `default`, which
+   * other identities of the namespace. Without `serviceAccountName`, the pods get the ServiceAccount `default`, which
    * needs no label.
    */
   readonly serviceAccountName?: string;
-  /** Additional settings of the export's pod: labels, annotations, node, resources and image pull Secrets. */
+  /** Additional settings of the export's pods, such as labels, annotations, node, resources and image pull Secrets. */
   readonly template?: ExportPodTemplate;
   /**
    * Maximum number of times that Kubernetes replaces a failed pod of the export, from 0 to 100 (default 6). After that
@@ -377,28 +383,28 @@ export interface ExportJobSpec {
   readonly ttlSecondsAfterFinished: number;
 }
 
-/** Additional settings of the export's pod: labels, annotations, node, resources and image pull Secrets. */
+/** Additional settings of the export's pods, such as labels, annotations, node, resources and image pull Secrets. */
 export interface ExportPodTemplate {
-  /** Labels and annotations that are added to the Kubernetes Job of the export and to its pod. */
+  /** Labels and annotations that are added to the Kubernetes Job of the export and to its pods. */
   readonly metadata?: ExportPodMetadata;
   /**
-   * Settings that decide on which node the export's pod runs, with which resources and priority, and how its image is
-   * pulled.
+   * Settings that decide on which node a pod of the export runs, with which resources and priority, and how its image
+   * is pulled.
    */
   readonly spec?: ExportPodSpec;
 }
 
-/** Labels and annotations that are added to the Kubernetes Job of the export and to its pod. */
+/** Labels and annotations that are added to the Kubernetes Job of the export and to its pods. */
 export interface ExportPodMetadata {
   /**
-   * Labels that are added to the Kubernetes Job of the export and to its pod, for example the name of a Kueue queue.
+   * Labels that are added to the Kubernetes Job of the export and to its pods, for example the name of a Kueue queue.
    * Labels that logfleet sets take precedence.
    */
   readonly labels?: {
     readonly [k: string]: string;
   };
   /**
-   * Annotations that are added to the Kubernetes Job of the export and to its pod. Annotations that logfleet sets take
+   * Annotations that are added to the Kubernetes Job of the export and to its pods. Annotations that logfleet sets take
    * precedence.
    */
   readonly annotations?: {
@@ -407,74 +413,80 @@ export interface ExportPodMetadata {
 }
 
 /**
- * Settings that decide on which node the export's pod runs, with which resources and priority, and how its image is
+ * Settings that decide on which node a pod of the export runs, with which resources and priority, and how its image is
  * pulled.
  */
 export interface ExportPodSpec {
-  /** Labels that a node must have so that the export's pod can run on the node. */
+  /** Labels that a node must have so that a pod of the export can run on the node. */
   readonly nodeSelector?: {
     readonly [k: string]: string;
   };
-  /** Tolerations of the export's pod: node taints despite which the pod may run on a node. */
+  /**
+   * Tolerations of the export's pods. A pod may run on a node in spite of a taint if one of the tolerations matches the
+   * taint.
+   */
   readonly tolerations?: readonly ExportPodToleration[];
   /**
-   * CPU and memory of the container in the export's pod. Without `resources`, the container requests one CPU and 512Mi
-   * of memory, and its limit is 1Gi of memory.
+   * CPU and memory of the container in each pod of the export. Without `resources`, the container requests one CPU and
+   * 512Mi of memory, and its limit is 1Gi of memory.
    */
   readonly resources?: ExportPodResources;
-  /** Name of the PriorityClass of the export's pod. */
+  /** Name of the PriorityClass of the export's pods. */
   readonly priorityClassName?: string;
   /**
-   * Secrets, in the namespace of the export, with the credentials for pulling the container image of the export's pod.
+   * Secrets, in the namespace of the export, with the credentials for pulling the container image of the export's pods.
    */
   readonly imagePullSecrets?: readonly ImagePullSecret[];
 }
 
-/** One toleration of the export's pod, as in a pod spec. */
+/** One toleration of the export's pods, as in a pod spec. */
 export interface ExportPodToleration {
   /**
-   * Key of the node taint that the export's pod tolerates. Without `key`, the pod tolerates taints with any key, and
+   * Key of the node taint that the export's pods tolerate. Without `key`, the pods tolerate taints with any key, and
    * `operator` must be `Exists`.
    */
   readonly key?: string;
   /**
-   * How the toleration matches a node taint with the same key. `Equal` (default) needs the same value, `Exists` accepts
-   * any value.
+   * Way in which the toleration matches a node taint with the same key. `Equal` (default) needs the same value,
+   * `Exists` accepts any value.
    */
   readonly operator?: 'Exists' | 'Equal';
-  /** Value of the node taint that the export's pod tolerates. Used only with `operator: Equal`. */
+  /** Value of the node taint that the export's pods tolerate. Used only if `operator` is `Equal`. */
   readonly value?: string;
   /**
-   * Effect of the node taint that the export's pod tolerates. Without `effect`, the pod tolerates taints with any
+   * Effect of the node taint that the export's pods tolerate. Without `effect`, the pods tolerate taints with any
    * effect.
    */
   readonly effect?: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
 }
 
 /**
- * CPU and memory of the container in the export's pod. Without `resources`, the container requests one CPU and 512Mi of
- * memory, and its limit is 1Gi of memory.
+ * CPU and memory of the container in each pod of the export. Without `resources`, the container requests one CPU and
+ * 512Mi of memory, and its limit is 1Gi of memory.
  */
 export interface ExportPodResources {
-  /** Amount of each resource that the container of the export's pod requests, as in `{cpu: "2", memory: 1Gi}`. */
+  /**
+   * Amount of each resource that the container of an export's pod requests, such as `2` for `cpu` or `1Gi` for
+   * `memory`.
+   */
   readonly requests?: {
     readonly [k: string]: string;
   };
-  /** Maximum amount of each resource that the container of the export's pod may use, as in `{memory: 2Gi}`. */
+  /** Maximum amount of each resource that the container of an export's pod may use, such as `2Gi` for `memory`. */
   readonly limits?: {
     readonly [k: string]: string;
   };
 }
 
-/** One Secret with credentials for pulling the container image of the export's pod. */
+/** One Secret with credentials for pulling the container image of the export's pods. */
 export interface ImagePullSecret {
-  /** Name of the Secret with credentials for pulling the container image of the export's pod. */
+  /** Name of the Secret with credentials for pulling the container image of the export's pods. */
   readonly name: string;
 }
 
 /**
- * Cost limits of the export: maximum numbers of rows and of scanned bytes. An export that reaches a limit fails and
- * starts no more searches. Its files are kept, and the export continues when the limit is raised.
+ * Cost limits of the export for exported rows and scanned bytes. An export that reaches a limit fails and starts no
+ * more searches. Its files are kept, and the export continues when the limit is raised.
  */
 export interface LimitsSpec {
   /**
@@ -534,7 +546,7 @@ export interface SearchExportStatus {
    * estimate, or if the export waits for a person.
    */
   readonly estimatedCompletionTime?: string;
-  /** Time range that is exported, in UTC: `spec.timeRange`, converted from its time zone. */
+  /** Time range that is exported (`spec.timeRange`), converted to UTC. */
   readonly timeRange?: TimeRangeStatus;
   /**
    * SHA-256, in hexadecimal digits, of all settings that decide the content of the files. The export's folder at the
@@ -543,7 +555,7 @@ export interface SearchExportStatus {
   readonly fingerprint?: string;
   /** URL of the folder with the files of the export. */
   readonly location?: string;
-  /** Progress of the export: completed part of the time range, rows, bytes and speed. */
+  /** Progress of the export, with the completed part of the time range, rows, bytes and speed. */
   readonly progress?: ProgressStatus;
   /** Kubernetes Job that runs the export. Absent unless `spec.execution.mode` is `Job`. */
   readonly kubernetesJob?: KubernetesJobStatus;
@@ -561,7 +573,7 @@ export interface SearchExportStatus {
   /** Latest warnings that the log service reported for the export's search jobs, newest first. */
   readonly pendingWarnings?: readonly string[];
   /**
-   * Export manifest: the file that lists every data file with its number of rows and its SHA-256. Absent until the
+   * Export manifest, the file that lists every data file with its number of rows and its SHA-256. Absent until the
    * whole time range is exported. `logfleet verify URL` checks the files against the export manifest.
    */
   readonly manifest?: ManifestStatus;
@@ -575,7 +587,7 @@ export interface SearchExportStatus {
 
 /** One operator (installation of logfleet) that manages this resource. */
 export interface OperatorEntry {
-  /** Name of the operator: the namespace of its leader election lease. */
+  /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
    * Time at which the operator began to manage this resource. Of several operators, the one with the earliest time
@@ -583,15 +595,15 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Time of the operator's latest sign of life. An operator that asks another one for a sign of life writes a later
-   * time into its own `seen`. The other operator answers by writing the same time into its own `seen`.
+   * Time of the operator's latest sign of life. To check whether the others still run, an operator sets its own `seen`
+   * to a later time, and each running operator copies that time into its own `seen`.
    */
   readonly seen: string;
 }
 
 /** Short texts about the export, which `kubectl get` shows in columns. */
 export interface SummaryStatus {
-  /** State of the export in one word: the reason of its condition `Ready`, as in `Exporting`. */
+  /** State of the export in one word, the reason of its condition `Ready`, as in `Exporting`. */
   readonly state?: string;
   /** Part of the time range that is exported and proven complete, as in `42%`. */
   readonly progress?: string;
@@ -599,7 +611,7 @@ export interface SummaryStatus {
   readonly rows?: string;
 }
 
-/** Time range that is exported, in UTC: `spec.timeRange`, converted from its time zone. */
+/** Time range that is exported (`spec.timeRange`), converted to UTC. */
 export interface TimeRangeStatus {
   /** Start of the exported time range (inclusive), in UTC. */
   readonly startTime: string;
@@ -607,12 +619,12 @@ export interface TimeRangeStatus {
   readonly endTime: string;
 }
 
-/** Progress of the export: completed part of the time range, rows, bytes and speed. */
+/** Progress of the export, with the completed part of the time range, rows, bytes and speed. */
 export interface ProgressStatus {
   /**
-   * Completed part of the time range in percent, rounded down. `100` only when the whole range is exported. Parts of
-   * the range that are planned as one search count equally, whatever their length, because they have similar numbers of
-   * rows.
+   * Completed part of the time range in percent, from 0 to 100, rounded down. `100` only when the whole range is
+   * exported. Parts of the range that are planned as one search count equally, whatever their length, because they have
+   * similar numbers of rows.
    */
   readonly coveredPercent: number;
   /**
@@ -624,7 +636,7 @@ export interface ProgressStatus {
   readonly intervalsDone: number;
   /**
    * Number of intervals (parts of the time range) whose rows are written, but not proven complete
-   * (`spec.incompletePolicy: Keep`). Absent if there are none.
+   * (`spec.incompletePolicy` is `Keep`). Absent if there are none.
    */
   readonly intervalsIncomplete?: number;
   /** Number of rows in the files. */
@@ -688,7 +700,7 @@ export interface IncompleteInterval {
 }
 
 /**
- * Export manifest: the file that lists every data file with its number of rows and its SHA-256. Absent until the whole
+ * Export manifest, the file that lists every data file with its number of rows and its SHA-256. Absent until the whole
  * time range is exported. `logfleet verify URL` checks the files against the export manifest.
  */
 export interface ManifestStatus {
@@ -704,13 +716,14 @@ export interface ManifestStatus {
   readonly bytes: number;
   /**
    * True if every interval (part of the time range) is proven complete. False if the export kept an incomplete interval
-   * (`spec.incompletePolicy: Keep`).
+   * (`spec.incompletePolicy` is `Keep`).
    */
   readonly complete: boolean;
   /**
-   * Weakest proof level in the time range. `Digest`: the number, sizes and times of messages match an aggregation of
-   * the log service. `Count`: the number of messages matches an aggregation. `Search`: the number of rows matches the
-   * count of the search that returned the rows. `None`: a part of the range is marked as incomplete.
+   * Weakest proof level in the time range. `Digest` means that the number, sizes and times of messages match an
+   * aggregation of the log service. `Count` means that the number of messages matches an aggregation. `Search` means
+   * that the number of rows matches the count of the search that returned the rows. `None` means that a part of the
+   * range is marked as incomplete.
    */
   readonly proof?: 'Digest' | 'Count' | 'Search' | 'None';
 }
@@ -719,7 +732,7 @@ export interface ManifestStatus {
 export interface Condition {
   /** Type of the condition, as in `Ready`. */
   readonly type: string;
-  /** Whether the condition holds: `True`, `False` or `Unknown`. */
+  /** Whether the condition holds, as `True`, `False` or `Unknown`. */
   readonly status: 'True' | 'False' | 'Unknown';
   /** Value of the export's `metadata.generation` that this condition describes. */
   readonly observedGeneration?: number;
@@ -727,6 +740,6 @@ export interface Condition {
   readonly lastTransitionTime: string;
   /** Reason for the status of this condition, as one CamelCase word that programs can read. */
   readonly reason: string;
-  /** Explanation of the condition's status for people: what is wrong, and what to do. */
+  /** Explanation of the condition's status for people, with what is wrong and what to do. */
   readonly message: string;
 }
