@@ -12,7 +12,7 @@ import type { ExportPlaceOptions, LogOptions, Volumes } from './options.ts';
 export function nameList(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.some((name) => name === ''))
-    throw new InvalidArgumentError('Write names separated by commas, such as team-a,team-b.');
+    throw new InvalidArgumentError('Write a list of names separated by commas, such as team-a,team-b.');
   return names;
 }
 
@@ -57,7 +57,7 @@ export function volumeFlag(text: string, former: Volumes | undefined): Volumes {
   const [, name, directory] = volumeForm.exec(text) ?? [];
   if (name === undefined || directory === undefined) {
     throw new InvalidArgumentError(
-      'Write NAME=DIR, such as exports=/var/exports. The name has lower-case letters, digits and hyphens.',
+      'Write a volume as NAME=DIR, such as exports=/var/exports. The name has lower-case letters, digits and hyphens.',
     );
   }
   if (former?.has(name)) throw new InvalidArgumentError(`The volume ${name} is defined twice. Write another name.`);
@@ -104,7 +104,9 @@ export function addLogOptions(command: Command, level: LogOptions['logLevel']): 
 }
 
 export function example(...lines: readonly string[]): string {
-  return `\n${lines.length > 1 ? 'Examples' : 'Example'}:\n${lines.map((line) => `  $ ${line}\n`).join('')}`;
+  const title = lines.length > 1 ? 'Examples' : 'Example';
+  const commands = lines.map((line) => `  $ ${line}\n`).join('');
+  return `\n${title}:\n${commands}`;
 }
 
 /** Defines a flag whose values are fixed. `fallback` is its default. */

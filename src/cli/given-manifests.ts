@@ -159,8 +159,9 @@ export async function secretFromVariables({
   if (members.size === 0 || !caFile) return members.size === 0 ? undefined : members;
   const file = resolve(cwd, caFile);
   const authority = await readFile(file, 'utf8').catch((error: unknown) => {
-    const problem = `${caFileVariable} names ${file}, which cannot be read (${codeOf(error)})`;
-    throw new UsageError(`${problem}: name a file with a CA certificate (PEM)`);
+    throw new UsageError(
+      `the environment variable ${caFileVariable} names ${file}, which cannot be read (${codeOf(error)}): name a file with a CA certificate (PEM)`,
+    );
   });
   return members.set('ca.crt', new SecretText(authority));
 }

@@ -75,8 +75,9 @@ export function createPresenter(request: GetRequest): Presenter {
 
 function nothingThere({ name, kinds: [kind], options }: GetRequest): string {
   if (name === undefined || kind === undefined) return 'No resources.';
-  const where = options.namespace === undefined ? '' : ` in namespace ${options.namespace}`;
-  return `${referenceOf(kind, { name })} does not exist${where}. Waiting for it.`;
+  const inNamespace = options.namespace === undefined ? '' : ` in namespace ${options.namespace}`;
+  const reference = referenceOf(kind, { name });
+  return `${reference} does not exist${inNamespace}. Waiting until it is created.`;
 }
 
 /** Interval in ms at which the shown ages are redrawn. */
@@ -100,7 +101,7 @@ function screenPresenter(
     if (resources === undefined) return;
     const nowMs = clock.now();
     const outdated =
-      trouble && `Not up to date for ${renderAge(nowMs - trouble.sinceMs)}, trying again: ${trouble.message}`;
+      trouble && `View out of date for ${renderAge(nowMs - trouble.sinceMs)}, trying again: ${trouble.message}`;
     const notes = [outdated, idleNote].filter((note) => note !== undefined).map(printable);
     screen.draw([...notes, ...render(resources, nowMs)]);
   };

@@ -92,7 +92,7 @@ async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceRea
 }
 
 const exportsWithoutStatus =
-  'logfleet export writes no status into a directory; logfleet verify FOLDER checks its files.';
+  'An export that logfleet export runs has no status here; to check its files: logfleet verify FOLDER.';
 
 async function gather({
   kinds: wanted,
@@ -155,9 +155,9 @@ async function repeat(look: () => Promise<void>, clock: Clock, signal: AbortSign
 }
 
 function noneFound({ kinds: wanted, namespace, reader }: GetRequest): string {
-  const names = wanted.map((kind) => kinds[kind].plural).join(' or ');
-  if (namespace === undefined) return `No ${names} in ${reader.place}.`;
-  return `No ${names} in namespace ${namespace} of ${reader.place}; -A looks in all namespaces.`;
+  const resources = wanted.map((kind) => kinds[kind].plural).join(' or ');
+  if (namespace === undefined) return `No ${resources} in ${reader.place}.`;
+  return `No ${resources} in namespace ${namespace} of ${reader.place}. To look in all namespaces, add -A.`;
 }
 
 /** Parses the arguments. `get cvp NAME` and `get cvp/NAME` mean the same. */
@@ -170,12 +170,11 @@ function readArguments(
   const [kindPart = '', ...nameParts] = kindText.split('/');
   const name = nameText ?? (nameParts.join('/') || undefined);
   if (name !== undefined && (nameParts.length > 1 || (nameText !== undefined && nameParts.length > 0))) {
-    throw new UsageError(
-      `'${kindText}${nameText === undefined ? '' : ` ${nameText}`}' names more than one resource; write one, such as cvp production`,
-    );
+    const words = nameText === undefined ? kindText : `${kindText} ${nameText}`;
+    throw new UsageError(`'${words}' names more than one resource; write one resource, such as cvp production`);
   }
   if (name !== undefined && allNamespaces) {
-    throw new UsageError(`${name} is one resource, but -A means all namespaces: write -n NAMESPACE instead`);
+    throw new UsageError(`-A selects all namespaces, but ${name} names one resource: write -n NAMESPACE instead of -A`);
   }
   return { kinds: [kindNamed(kindPart)], name };
 }

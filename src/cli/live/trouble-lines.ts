@@ -46,7 +46,8 @@ export class TroubleLines {
     const known = this.#troubles.get(subject);
     if (!known) return;
     this.#troubles.delete(subject);
-    this.#write(`${subject}: it works again after ${renderAge(this.#clock.monotonic() - known.sinceMs)}\n`);
+    const duration = renderAge(this.#clock.monotonic() - known.sinceMs);
+    this.#write(`${subject}: works again after failing for ${duration}\n`);
   }
 
   #tell(subject: string, state: string, message: string): void {

@@ -20,10 +20,9 @@ export const approveCommand = personCommand(
     const wanted = stage === undefined ? awaiting(policy, rollout, stages) : named(stage, rollout, stages);
     const unread = unreadApprovalBefore(policy, rollout, stages, wanted);
     if (unread === undefined) return approve(policy, rollout, wanted, target);
-    const first = `the operator has not read the earlier approval of stage ${unread} yet`;
     throw nothingToDo(
       policy,
-      `${first}: approve ${wanted.name} after that, because the annotation holds only one approval`,
+      `no operator has read the approval of stage ${unread} yet, and a further approval would replace it: approve stage ${wanted.name} later`,
     );
   }),
 );
@@ -37,10 +36,10 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
   const ahead = stages.filter(({ name, state }) => state === 'Pending' && needsApproval(resource, name));
   const instead =
     ahead.length === 0
-      ? 'no later stage needs one'
-      : `write --stage ${ahead[0]?.name} to approve that stage in advance`;
-  const states = stages.map(({ name, state }) => `${name} ${state}`).join(', ');
-  throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${states}); ${instead}`);
+      ? 'no later stage needs an approval'
+      : `to approve stage ${ahead[0]?.name} in advance, add --stage ${ahead[0]?.name}`;
+  const stageStates = stages.map(({ name, state }) => `${name} ${state}`).join(', ');
+  throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${stageStates}); ${instead}`);
 }
 
 /**
@@ -81,8 +80,8 @@ function suffixOf(rollout: Rollout, name: string): string {
 function named(name: string, { id }: Rollout, stages: readonly StageStatus[]): StageStatus {
   const stage = stages.find((one) => one.name === name);
   if (stage) return stage;
-  const choice = stages.length === 0 ? 'it has none' : `it has ${stages.map((one) => one.name).join(', ')}`;
-  throw new UsageError(`rollout ${id} has no stage '${name}': ${choice}`);
+  const stageNames = stages.map((one) => one.name).join(', ') || 'none';
+  throw new UsageError(`rollout ${id} has no stage '${name}'; stages of the rollout: ${stageNames}`);
 }
 
 function approve(
@@ -98,25 +97,29 @@ function approve(
     return { annotation: undefined, report: `stage ${name} of rollout ${id} is already approved.` };
   }
   const annotation = { name: annotations.approve, value };
-  const also = renderPaused(resource, options);
+  const pauseNote = renderPaused(resource, options);
   if (state === 'AwaitingApproval') {
     const isEmpty = stage.members === 0;
     const upgrades = `${renderMembers(stage)} upgraded now${renderOffline(resource)}`;
-    const effect = isEmpty ? 'it is skipped unless it has members now' : upgrades;
-    return { annotation, report: `approved stage ${name} of rollout ${id}: ${effect}.${also}` };
+    const effect = isEmpty ? 'the stage is skipped unless it now has collectors' : upgrades;
+    return { annotation, report: `approved stage ${name} of rollout ${id}: ${effect}.${pauseNote}` };
   }
   if (state === 'Pending') {
-    const later = 'it starts after the stages before it';
+    const later = 'the stage starts after the stages before it';
     if (!needsApproval(resource, name)) throw nothingToDo(resource, `stage ${name} needs no approval: ${later}`);
-    return { annotation, report: `approved stage ${name} of rollout ${id} in advance: ${later}.${also}` };
+    return { annotation, report: `approved stage ${name} of rollout ${id} in advance: ${later}.${pauseNote}` };
   }
   if (state === 'Stopped' && isInconclusive(rollout, name)) {
-    const report = `ended stage ${name} of rollout ${id}, of which no member is at the target: the rollout continues.${also}`;
+    const report = `ended stage ${name} of rollout ${id}, although none of its collectors runs the target version: the rollout continues.${pauseNote}`;
     return { annotation, report };
   }
-  if (state !== 'Stopped') throw nothingToDo(resource, `stage ${name} of rollout ${id} has already started`);
+  if (state !== 'Stopped')
+    throw nothingToDo(resource, `stage ${name} of rollout ${id} has already started, so the stage needs no approval`);
   const retry = commandLine('retry', resource, options);
-  throw nothingToDo(resource, `rollout ${id} was stopped in stage ${name}. To continue: ${retry}`);
+  throw nothingToDo(
+    resource,
+    `rollout ${id} was stopped in stage ${name}, so an approval has no effect. To continue the rollout: ${retry}`,
+  );
 }
 
 /**
@@ -134,7 +137,9 @@ function renderMembers({ members, updated }: StageStatus): string {
 /** Returns a clause about offline collectors of the whole policy. The status does not contain their number for each stage. */
 function renderOffline({ status }: CollectorVersionPolicy): string {
   const offline = status?.collectors?.offline ?? 0;
-  return offline === 0 ? '' : `, offline collectors when they are back (${offline} in the whole policy)`;
+  return offline === 0
+    ? ''
+    : `, and each offline collector when it is online again (${offline} collectors of the policy are offline)`;
 }
 
 function needsApproval({ spec }: CollectorVersionPolicy, stage: string): boolean {

@@ -42,8 +42,9 @@ export async function findSwitch(
 ): Promise<OperatorSwitch> {
   const namespace = operatorNamespace ?? (await namespaceOfOperator(client));
   if (operatorNamespace !== undefined && !(await hasLease(client, namespace))) {
-    const doubt = `no operator has its lease in namespace ${namespace}, so the command may have no effect`;
-    context.stderr.write(`warning: ${doubt}\n`);
+    context.stderr.write(
+      `warning: namespace ${namespace} has no Lease of a logfleet operator, so the command may have no effect\n`,
+    );
   }
   const cluster = targetFlags({
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
@@ -62,10 +63,10 @@ async function namespaceOfOperator(client: ApiClient): Promise<string> {
   const instead = 'name the namespace of the operator with --operator-namespace NAMESPACE';
   const namespaces = await listLeases(client, instead);
   const [namespace, ...others] = namespaces;
-  if (namespace === undefined) throw new UsageError(`this cluster has no lease of an operator; ${instead}`);
+  if (namespace === undefined) throw new UsageError(`the cluster has no Lease of a logfleet operator; ${instead}`);
   if (others.length === 0) return namespace;
   throw new UsageError(
-    `operators run in the namespaces ${namespaces.join(' and ')}; select one of them with --operator-namespace`,
+    `the namespaces ${namespaces.join(' and ')} have an operator each; select one operator with --operator-namespace`,
   );
 }
 
@@ -79,7 +80,9 @@ async function listLeases(client: ApiClient, instead: string): Promise<readonly 
     return items.flatMap((item) => decodeMetadata(isRecord(item) && item.metadata)?.namespace ?? []).sort();
   } catch (error) {
     if (!hasCode(error, 'host.forbidden')) throw error;
-    throw new UsageError(`you may not list the leases of all namespaces; ${instead}`);
+    throw new UsageError(
+      `you have no permission to list the Leases of all namespaces, which show where operators run; ${instead}`,
+    );
   }
 }
 

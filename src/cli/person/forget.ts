@@ -31,22 +31,25 @@ export async function forgetCommand(
     throw failure(
       'wait',
       'cli.nothingToDo',
-      `${target} still has a manifest in ${dir}: delete the manifest first, then its state`,
+      `${target} still has a manifest in ${dir}: delete the manifest, then run logfleet forget again`,
     );
   const retained = view.retained().filter(({ resource }) => resource.kind === kind && isMeant(resource));
   const [one, ...others] = retained;
   if (!one) {
-    const why = `it never had state, or its state was discarded (at the latest after ${retentionDays} days)`;
-    throw failure('wait', 'cli.nothingToDo', `${target} has no state in ${dir}: ${why}`);
+    const message = `${dir} contains no state of ${target}. State is discarded at the latest ${retentionDays} days after the manifest was deleted.`;
+    throw failure('wait', 'cli.nothingToDo', message);
   }
   if (others.length > 0)
-    throw new UsageError(`several namespaces have a retained ${target}; select one of them with -n`);
+    throw new UsageError(
+      `several namespaces contain state of a deleted ${target}; select one of them with -n NAMESPACE`,
+    );
   await writeForgetRequest(directory, kind, one.resource.metadata, { by: currentUser(), atMs: clock.now() });
   const isIdle = await isSurelyFree(new StateDirectory(directory));
-  const when = isIdle ? `by the next logfleet run ${shellWord(dir)}` : 'by the process that works there';
-  const reference = `${referenceOf(kind, { name })} in namespace ${one.resource.metadata.namespace}`;
+  const actor = isIdle ? `the next logfleet run ${shellWord(dir)}` : 'the process that works on the directory';
+  const reference = referenceOf(kind, { name });
+  const { namespace: ownNamespace } = one.resource.metadata;
   context.stdout.write(
-    `${reference}: the state is discarded ${when}. A new manifest with this name starts without state.\n`,
+    `${reference} in namespace ${ownNamespace}: ${actor} discards the state. A new manifest with this name starts without state.\n`,
   );
   return exitStatus.ok;
 }

@@ -39,7 +39,7 @@ async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
   const before = await operator.pausedBy();
   if (before === undefined) await operator.set(true);
   const state = before === undefined ? 'paused' : `was already paused by ${before}`;
-  const report = `${state}; upgrades and searches in flight end by themselves. To resume: logfleet resume --all${operator.flags}`;
+  const report = `${state}; upgrades and searches in flight continue to their end. To resume: logfleet resume --all${operator.flags}`;
   return { report, status: exitStatus.ok };
 }
 

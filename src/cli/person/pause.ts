@@ -53,9 +53,10 @@ function renderResumption(
   { namespace: _, ...where }: TargetOptions,
 ): string {
   const done = already ? 'was not paused by annotation' : 'resumed';
-  if (spec.paused) return `${done}, but spec.paused is true. To resume: remove paused: true from its manifest`;
+  if (spec.paused)
+    return `${done}, but its manifest still pauses it by spec.paused. To resume: remove paused: true from the manifest`;
   if (everything === undefined) return `${done}.`;
-  return `${done}, but everything is paused: ${everything} To resume: logfleet resume --all${targetFlags(where)}`;
+  return `${done}, but the whole operator is paused: ${everything} To resume: logfleet resume --all${targetFlags(where)}`;
 }
 
 /**

@@ -41,9 +41,8 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
       const resource = await findResource(reader, kind, name, options);
       const { annotation, report, isIneffective = false } = decide(resource, options, reader, clock);
       if (annotation) await reader.annotate(kind, resource.metadata, annotation);
-      context.stdout.write(
-        `${referenceOf(kind, resource.metadata)} in namespace ${resource.metadata.namespace}: ${report}\n`,
-      );
+      const { namespace } = resource.metadata;
+      context.stdout.write(`${referenceOf(kind, { name })} in namespace ${namespace}: ${report}\n`);
       const idle = await reader.idleNote?.();
       if (idle !== undefined) context.stderr.write(`${idle}\n`);
       return isIneffective ? exitStatus.failed : exitStatus.ok;
@@ -65,11 +64,11 @@ export function rolloutAction<Options extends TargetOptions>(
       const { kind, metadata } = resource;
       const end = commandLine('pause', resource, options);
       throw new UsageError(
-        `${referenceOf(kind, metadata)} is a ${kind}, and only policies have rollouts. Searches are retried automatically. To stop them, delete its manifest or run: ${end}`,
+        `${referenceOf(kind, metadata)} is a ${kind}, but only a CollectorVersionPolicy has a rollout to ${name}. Searches are retried automatically. To stop them, delete the manifest or run: ${end}`,
       );
     }
     const { status } = resource;
-    if (!status) throw nothingToDo(resource, 'no operator has read it yet. Check that an operator is running');
+    if (!status) throw nothingToDo(resource, 'no operator has read the policy yet. Check that an operator is running');
     if (status.rollout) return decide(resource, status.rollout, options, clock);
     const state = status.summary?.state;
     const why = state === undefined ? '' : ` (${state})`;
@@ -80,7 +79,7 @@ export function rolloutAction<Options extends TargetOptions>(
 /** Returns a sentence that the resource is paused, and how to resume it. Empty if the resource is not paused. */
 export function renderPaused(resource: AnyResource, options: TargetOptions): string {
   const resume = resumeStep(resource, options);
-  return resume === undefined ? '' : ` It is paused. To resume: ${resume}`;
+  return resume === undefined ? '' : ` The resource is paused. To resume: ${resume}`;
 }
 
 /** Returns the error for a command that has nothing to do. `message` says why, and what to do instead. */

@@ -36,10 +36,13 @@ export const abortCommand = personCommand(
     const retry = commandLine('retry', policy, options);
     const over = overBy(policy);
     if (over !== undefined) {
-      throw nothingToDo(policy, `rollout ${id} ${over}: set another target, or continue with: ${retry}`);
+      throw nothingToDo(
+        policy,
+        `rollout ${id} cannot be aborted, since it ${over}: set another target, or continue the rollout with: ${retry}`,
+      );
     }
     const running = renderInFlight(policy);
-    const report = `aborted rollout ${id}${running}. Upgraded collectors stay upgraded. Set another target, or continue with: ${retry}`;
+    const report = `aborted rollout ${id}${running}. Upgraded collectors stay upgraded. Set another target, or continue the rollout with: ${retry}`;
     return { annotation: request(annotations.abort, id, clock), report };
   }),
 );
@@ -47,7 +50,7 @@ export const abortCommand = personCommand(
 function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock: Clock): PersonAction {
   const failed = schedule.status?.gaps?.length ?? 0;
   if (failed === 0) throw nothingToDo(schedule, 'no run has failed');
-  const again = `${counted(failed, 'failed run')} ${failed === 1 ? 'is' : 'are'} exported again.`;
+  const again = `the schedule exports ${counted(failed, 'failed run')} again.`;
   return {
     annotation: { name: annotations.requestedAt, value: new Date(clock.now()).toISOString() },
     report: `${again}${renderPaused(schedule, options)}`,
@@ -60,11 +63,11 @@ function request(name: string, rolloutId: string, clock: Clock) {
 
 function renderRetry(resource: CollectorVersionPolicy, id: string, options: TargetOptions): string {
   const failed = resource.status?.collectors?.failed ?? 0;
-  const again = failed === 0 ? '' : `${counted(failed, 'failed collector')} ${failed === 1 ? 'is' : 'are'} retried`;
-  const also = renderPaused(resource, options);
-  if (resource.status?.rollout?.stopped)
-    return `rollout ${id} continues${again === '' ? '' : `, and ${again}`}.${also}`;
-  return `${again === '' ? 'failed collectors are retried' : again} in rollout ${id}.${also}`;
+  const upgrades = failed === 0 ? 'failed upgrades' : `the failed upgrades of ${counted(failed, 'collector')}`;
+  const pauseNote = renderPaused(resource, options);
+  if (!resource.status?.rollout?.stopped) return `rollout ${id} retries ${upgrades}.${pauseNote}`;
+  const also = failed === 0 ? '' : `, and retries ${upgrades}`;
+  return `rollout ${id} continues${also}.${pauseNote}`;
 }
 
 /**

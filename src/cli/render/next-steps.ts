@@ -54,14 +54,15 @@ function renderNextStep({ resume, approve }: NextSteps): string {
 export function renderMessage({ kind, status }: AnyResource, message: string, steps: NextSteps): string {
   const stop = kind === 'CollectorVersionPolicy' ? status?.rollout?.stopped : undefined;
   if (!stop || steps.retry === undefined) return `${message}${renderNextStep(steps)}`;
-  return `${stop.message.replace(/\.?$/, '.')} Set another target, or run: ${steps.retry}`;
+  const cause = stop.message.replace(/\.?$/, '.');
+  return `${cause} Set another target, or run: ${steps.retry}`;
 }
 
 /** Returns the instruction that ends all pauses of this resource. Undefined if the resource is complete or not paused. */
 export function resumeStep(resource: AnyResource, options: StepOptions): string | undefined {
   if (isComplete(resource)) return undefined;
   const steps = [
-    ...(resource.spec.paused ? ['remove paused: true from its manifest'] : []),
+    ...(resource.spec.paused ? ['remove paused: true from the manifest'] : []),
     ...(isPausedByAnnotation(resource) ? [removalOfAnnotation(resource, options)] : []),
   ];
   return steps.length === 0 ? undefined : steps.join(', and ');
@@ -69,7 +70,7 @@ export function resumeStep(resource: AnyResource, options: StepOptions): string 
 
 function removalOfAnnotation(resource: AnyResource, { byManifest, ...options }: StepOptions): string {
   return byManifest
-    ? `remove the annotation ${annotations.paused} from its manifest`
+    ? `remove the annotation ${annotations.paused} from the manifest`
     : commandLine('resume', resource, options);
 }
 
@@ -104,7 +105,7 @@ function stepFor({ directory, manifest, source }: PauseOfAll): string {
   if (source === 'request') return `logfleet resume --all${targetFlags({ dir: directory })}`;
   const file = join(directory, manifest);
   return source === 'manifest'
-    ? `remove paused from the ConfigMap ${settingsName} in ${file}`
+    ? `remove the key paused from the ConfigMap ${settingsName} in ${file}`
     : `correct or delete ${file}`;
 }
 

@@ -51,7 +51,8 @@ export const policyView: KindView<CollectorVersionPolicy> = {
   reasonOf: policyWait,
   inFlight: ({ collectors: { inProgress = 0 } = {} }) => {
     if (inProgress === 0) return undefined;
-    return `${counted(inProgress, 'upgrade')} in flight ${inProgress === 1 ? 'ends by itself' : 'end by themselves'}`;
+    const verb = inProgress === 1 ? 'continues to its end' : 'continue to their end';
+    return `${counted(inProgress, 'upgrade')} in flight ${verb}`;
   },
 };
 

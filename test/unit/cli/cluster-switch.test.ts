@@ -43,7 +43,7 @@ function cluster(...namespaces: readonly string[]) {
 }
 
 const paused =
-  'everything of the operator in namespace logfleet: paused; upgrades and searches in flight end by themselves. ' +
+  'everything of the operator in namespace logfleet: paused; upgrades and searches in flight continue to their end. ' +
   'To resume: logfleet resume --all --operator-namespace logfleet\n';
 
 describe('the ConfigMap', () => {
@@ -73,7 +73,7 @@ describe('which operator', () => {
   test('is an error if there are several', async () => {
     const { turn, data } = cluster('team-a', 'team-b');
     expect((await turn(true)).text).toBe(
-      'cli.usage operators run in the namespaces team-a and team-b; select one of them with --operator-namespace',
+      'cli.usage the namespaces team-a and team-b have an operator each; select one operator with --operator-namespace',
     );
     const { text } = await turn(true, { operatorNamespace: 'team-b', context: 'dev' });
     expect(text).toContain('To resume: logfleet resume --all --context dev --operator-namespace team-b\n');
@@ -83,11 +83,11 @@ describe('which operator', () => {
   test('is an error if there is none, and a namespace without a lease causes a warning', async () => {
     const { turn, data } = cluster();
     expect((await turn(true)).text).toBe(
-      'cli.usage this cluster has no lease of an operator; name the namespace of the operator with --operator-namespace NAMESPACE',
+      'cli.usage the cluster has no Lease of a logfleet operator; name the namespace of the operator with --operator-namespace NAMESPACE',
     );
     const { warning } = await turn(true, { operatorNamespace: 'logfleet' });
     expect(warning).toBe(
-      'warning: no operator has its lease in namespace logfleet, so the command may have no effect\n',
+      'warning: namespace logfleet has no Lease of a logfleet operator, so the command may have no effect\n',
     );
     expect(data('logfleet')).toEqual({ paused: 'true' });
   });
@@ -97,7 +97,7 @@ describe('which operator', () => {
     server.onRequest = ({ collection }) =>
       collection.endsWith('/leases') ? { kind: 'status', status: 403, when: 'before' } : undefined;
     expect((await turn(true)).text).toBe(
-      'cli.usage you may not list the leases of all namespaces; name the namespace of the operator with --operator-namespace NAMESPACE',
+      'cli.usage you have no permission to list the Leases of all namespaces, which show where operators run; name the namespace of the operator with --operator-namespace NAMESPACE',
     );
     expect(await turn(true, { operatorNamespace: 'logfleet' })).toEqual({ text: paused, warning: '' });
     expect(data('logfleet')).toEqual({ paused: 'true' });

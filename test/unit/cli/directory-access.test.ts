@@ -185,7 +185,7 @@ describe('a directory', () => {
     };
     expect(await say(false)).toBe('everything in DIR: was not paused.\n');
     expect(await say(true)).toBe(
-      'everything in DIR: paused; upgrades and searches in flight end by themselves. ' +
+      'everything in DIR: paused; upgrades and searches in flight continue to their end. ' +
         'To resume: logfleet resume --all --dir DIR\n',
     );
     expect((await readRequests(directory)).settings).toMatchObject({

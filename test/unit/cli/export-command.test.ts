@@ -307,7 +307,7 @@ spec:
     const { status, stderr } = await run('all.yaml', '--volume', `exports=${directory}`);
     expect(status).toBe(1);
     expect(stderr).toContain('errors: Paused: Paused by spec.paused');
-    expect(stderr).toContain('To resume: remove paused: true from its manifest');
+    expect(stderr).toContain('To resume: remove paused: true from the manifest');
   });
 
   test('that is paused by an annotation sends no request, and shows how to resume it', async () => {
@@ -315,7 +315,7 @@ spec:
     const { status, stderr } = await run('all.yaml', '--volume', `exports=${directory}`);
     expect(status).toBe(1);
     expect(stderr).toContain('errors: Paused: Paused by the annotation logfleet.dev/paused');
-    expect(stderr).toContain('To resume: remove the annotation logfleet.dev/paused from its manifest');
+    expect(stderr).toContain('To resume: remove the annotation logfleet.dev/paused from the manifest');
     expect(stderr).not.toContain('SecretNotFound');
   });
 

@@ -30,7 +30,7 @@ test('requests to discard the state of a deleted resource, and reports when that
   expect(await forget(directory)).toEqual({
     status: 0,
     requests: ['CollectorVersionPolicy_logging_production.json'],
-    stdout: `cvp/production in namespace logging: the state is discarded by the next logfleet run ${directory}. A new manifest with this name starts without state.\n`,
+    stdout: `cvp/production in namespace logging: the next logfleet run ${directory} discards the state. A new manifest with this name starts without state.\n`,
     stderr: '',
   });
 });

@@ -102,7 +102,7 @@ describe('get', () => {
     expect({ status, stdout, stderr }).toEqual({
       status: 0,
       stdout: '',
-      stderr: 'No collectorversionpolicies in namespace logging of the test; -A looks in all namespaces.\n',
+      stderr: 'No collectorversionpolicies in namespace logging of the test. To look in all namespaces, add -A.\n',
     });
   });
 
@@ -424,7 +424,7 @@ describe('get --watch', () => {
     const { context, done } = start(reader, { kind: 'cvp', name: 'production', options: watch, terminal });
     await settle();
     reader.replace([]);
-    expect(shownOn(context.stdout.text)).toContain('cvp/production does not exist. Waiting for it.');
+    expect(shownOn(context.stdout.text)).toContain('cvp/production does not exist. Waiting until it is created.');
     context.stop('SIGINT');
     await done;
   });

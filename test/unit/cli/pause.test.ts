@@ -23,7 +23,7 @@ describe('pause', () => {
     expect(await run(pauseCommand, [samplePolicy()])).toEqual({
       status: 0,
       stdout:
-        'cvp/production in namespace logging: paused; 6 upgrades in flight end by themselves. ' +
+        'cvp/production in namespace logging: paused; 6 upgrades in flight continue to their end. ' +
         'To resume: logfleet resume cvp/production\n',
       annotated: [{ key: 'logging/production', annotation: { name: 'logfleet.dev/paused', value: 'true' } }],
     });
@@ -35,8 +35,8 @@ describe('pause', () => {
       samplePolicy({ paused: true, status: { ...rollingStatus, collectors } }),
     ]);
     expect(stdout).toBe(
-      'cvp/production in namespace logging: paused; 1 upgrade in flight ends by itself. ' +
-        'To resume: remove paused: true from its manifest, and logfleet resume cvp/production\n',
+      'cvp/production in namespace logging: paused; 1 upgrade in flight continues to its end. ' +
+        'To resume: remove paused: true from the manifest, and logfleet resume cvp/production\n',
     );
   });
 
@@ -80,7 +80,7 @@ describe('resume', () => {
 
   it('reports a pause in the spec, and does not change it', async () => {
     const { stdout, status } = await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata, paused: true })]);
-    expect(stdout).toContain('spec.paused is true');
+    expect(stdout).toContain('still pauses it by spec.paused');
     expect(status).toBe(1);
   });
 
@@ -96,7 +96,7 @@ describe('resume', () => {
     const reader = new MemoryReader([samplePolicy({ status: pausedBy('the ConfigMap logfleet-settings') })]);
     expect(await resumeCommand('cvp/production', options, context, async () => reader)).toBe(1);
     expect(context.stdout.text).toMatch(
-      /but everything is paused: Paused by the ConfigMap logfleet-settings: .* To resume: logfleet resume --all --dir policies\n$/,
+      /but the whole operator is paused: Paused by the ConfigMap logfleet-settings: .* To resume: logfleet resume --all --dir policies\n$/,
     );
   });
 

@@ -127,7 +127,7 @@ describe('retry of a schedule', () => {
   it('requests that failed runs are exported again', async () => {
     const { report, annotated } = await retry([gap]);
     expect(annotated).toMatchObject([{ annotation: { name: 'logfleet.dev/requestedAt', value: now } }]);
-    expect(report).toBe('sxs/errors in namespace logging: 1 failed run is exported again.\n');
+    expect(report).toBe('sxs/errors in namespace logging: the schedule exports 1 failed run again.\n');
   });
 
   it('refuses a schedule without failed runs', async () => {
@@ -157,7 +157,7 @@ describe('approve', () => {
     const { report } = await run('approve', one, { dir: 'policies' });
     expect(report).toBe(
       `approved stage linux of rollout ${id}: its 1 collector is upgraded now. ` +
-        'It is paused. To resume: logfleet resume cvp/production --dir policies',
+        'The resource is paused. To resume: logfleet resume cvp/production --dir policies',
     );
   });
 
@@ -173,7 +173,7 @@ describe('approve', () => {
     const collectors = { ...rollingStatus.collectors!, offline: 6 };
     const { report } = await run('approve', policy({ stages: waiting, collectors }));
     expect(report).toBe(
-      `approved stage linux of rollout ${id}: its 120 collectors are upgraded now, offline collectors when they are back (6 in the whole policy).`,
+      `approved stage linux of rollout ${id}: its 120 collectors are upgraded now, and each offline collector when it is online again (6 collectors of the policy are offline).`,
     );
   });
 
@@ -181,7 +181,9 @@ describe('approve', () => {
     expect((await run('approve', policy({ stages: waiting }), { stage: 'linux' })).annotated).toHaveLength(1);
     const early = [stage('canary', 'Soaking', 2), stage('linux', 'Pending')];
     const { report, annotated } = await run('approve', policy({ stages: early }), { stage: 'linux' });
-    expect(report).toBe(`approved stage linux of rollout ${id} in advance: it starts after the stages before it.`);
+    expect(report).toBe(
+      `approved stage linux of rollout ${id} in advance: the stage starts after the stages before it.`,
+    );
     expect(annotated).toEqual(written('approve', `${id}/linux`));
   });
 
@@ -212,14 +214,14 @@ describe('approve', () => {
     const options = name === undefined ? {} : { stage: name };
     const { report, annotated } = await run('approve', policy(status, 'StageInconclusive', value), options);
     expect(report).toBe(
-      `ended stage canary of rollout ${id}, of which no member is at the target: the rollout continues.`,
+      `ended stage canary of rollout ${id}, although none of its collectors runs the target version: the rollout continues.`,
     );
     expect(annotated).toEqual(written('approve', `${id}/canary/2026-11-02T00:00:00Z`));
   });
 
   it('skips a stage without members', async () => {
     const { report } = await run('approve', policy({ stages: [stage('empty', 'AwaitingApproval', 0)] }));
-    expect(report).toBe(`approved stage empty of rollout ${id}: it is skipped unless it has members now.`);
+    expect(report).toBe(`approved stage empty of rollout ${id}: the stage is skipped unless it now has collectors.`);
   });
 
   it('does not replace an approval that the operator has not read', async () => {
@@ -228,7 +230,7 @@ describe('approve', () => {
     const value = { annotations: { 'logfleet.dev/approve': `${id}/linux` } };
     const { failure, annotated } = await run('approve', policy({ stages: both }, 'x', value, asked), { stage: 'rest' });
     expect(failure).toBe(
-      'cli.nothingToDo cvp/production: the operator has not read the earlier approval of stage linux yet: approve rest after that, because the annotation holds only one approval',
+      'cli.nothingToDo cvp/production: no operator has read the approval of stage linux yet, and a further approval would replace it: approve stage rest later',
     );
     expect(annotated).toEqual([]);
     const actions = [{ action: 'Approve', stage: 'linux', time: now }] as const;
@@ -249,44 +251,44 @@ describe('approve', () => {
       'no stage waits, and a later stage needs approval',
       [stage('canary', 'Soaking'), stage('linux', 'Pending')],
       undefined,
-      `cli.nothingToDo cvp/production: no stage of rollout ${id} waits for approval now (canary Soaking, linux Pending); write --stage linux to approve that stage in advance`,
+      `cli.nothingToDo cvp/production: no stage of rollout ${id} waits for approval now (canary Soaking, linux Pending); to approve stage linux in advance, add --stage linux`,
     ],
     [
       'no stage waits, and no stage needs approval',
       [stage('canary', 'Completed'), stage('linux', 'Progressing'), stage('rest', 'Pending')],
       undefined,
-      `cli.nothingToDo cvp/production: no stage of rollout ${id} waits for approval now (canary Completed, linux Progressing, rest Pending); no later stage needs one`,
+      `cli.nothingToDo cvp/production: no stage of rollout ${id} waits for approval now (canary Completed, linux Progressing, rest Pending); no later stage needs an approval`,
     ],
     ['the rollout has no stages', [], undefined, `cli.nothingToDo cvp/production: rollout ${id} has no stages`],
     [
       'the stage does not exist',
       waiting,
       'prod',
-      `cli.usage rollout ${id} has no stage 'prod': it has canary, linux, rest`,
+      `cli.usage rollout ${id} has no stage 'prod'; stages of the rollout: canary, linux, rest`,
     ],
     [
       'the stage does not exist in a rollout without stages',
       [],
       'prod',
-      `cli.usage rollout ${id} has no stage 'prod': it has none`,
+      `cli.usage rollout ${id} has no stage 'prod'; stages of the rollout: none`,
     ],
     [
       'the stage needs no approval',
       waiting,
       'rest',
-      'cli.nothingToDo cvp/production: stage rest needs no approval: it starts after the stages before it',
+      'cli.nothingToDo cvp/production: stage rest needs no approval: the stage starts after the stages before it',
     ],
     [
       'the stage has started',
       waiting,
       'canary',
-      `cli.nothingToDo cvp/production: stage canary of rollout ${id} has already started`,
+      `cli.nothingToDo cvp/production: stage canary of rollout ${id} has already started, so the stage needs no approval`,
     ],
     [
       'the rollout was stopped',
       [stage('canary', 'Stopped')],
       'canary',
-      `cli.nothingToDo cvp/production: rollout ${id} was stopped in stage canary. To continue: logfleet retry cvp/production`,
+      `cli.nothingToDo cvp/production: rollout ${id} was stopped in stage canary, so an approval has no effect. To continue the rollout: logfleet retry cvp/production`,
     ],
   ])('refuses and offers an alternative: %s', async (_, all, name, failure) => {
     const outcome = await run('approve', policy({ stages: all }), name === undefined ? {} : { stage: name });
@@ -296,13 +298,13 @@ describe('approve', () => {
 
 describe('retry', () => {
   it.each([
-    ['RolloutStopped', 12, `rollout ${id} continues, and 12 failed collectors are retried.`],
+    ['RolloutStopped', 12, `rollout ${id} continues, and retries the failed upgrades of 12 collectors.`],
     ['Aborted', 0, `rollout ${id} continues.`],
-    ['StageInconclusive', 2, `rollout ${id} continues, and 2 failed collectors are retried.`],
-    ['RolledBack', 1, `rollout ${id} continues, and 1 failed collector is retried.`],
+    ['StageInconclusive', 2, `rollout ${id} continues, and retries the failed upgrades of 2 collectors.`],
+    ['RolledBack', 1, `rollout ${id} continues, and retries the failed upgrades of 1 collector.`],
     ['RollingBack', 0, `rollout ${id} continues.`],
-    ['CollectorsFailed', 2, `2 failed collectors are retried in rollout ${id}.`],
-    ['CollectorsRefused', 0, `failed collectors are retried in rollout ${id}.`],
+    ['CollectorsFailed', 2, `rollout ${id} retries the failed upgrades of 2 collectors.`],
+    ['CollectorsRefused', 0, `rollout ${id} retries failed upgrades.`],
   ])('after %s with %d failed', async (reason, failed, report) => {
     const outcome = await run('retry', policy(failing(failed), reason));
     expect(outcome).toEqual({ failure: undefined, report, annotated: written('retry', `${id}/${now}`) });
@@ -311,7 +313,7 @@ describe('retry', () => {
 
   it('uses the failures of stages', async () => {
     const failed = policy({ ...failing(0), stages: [stage('canary', 'Soaking', 20, 1)] });
-    expect((await run('retry', failed)).report).toBe(`failed collectors are retried in rollout ${id}.`);
+    expect((await run('retry', failed)).report).toBe(`rollout ${id} retries failed upgrades.`);
   });
 
   it.each(['RefusedByService: too old', 'RefusedByService', 'NotPermitted', 'Contested'])(
@@ -338,7 +340,7 @@ describe('retry', () => {
   it('reports a pause', async () => {
     const paused = { annotations: { 'logfleet.dev/paused': 'true' } };
     const { report } = await run('retry', policy(failing(1), 'Paused', paused));
-    expect(report).toMatch(/ It is paused. To resume: logfleet resume cvp\/production$/);
+    expect(report).toMatch(/ The resource is paused. To resume: logfleet resume cvp\/production$/);
   });
 
   it('refuses without failures', async () => {
@@ -350,14 +352,14 @@ describe('retry', () => {
 
 describe('abort', () => {
   it.each([
-    [6, '; 6 upgrades in flight end by themselves'],
-    [1, '; 1 upgrade in flight ends by itself'],
+    [6, '; 6 upgrades in flight continue to their end'],
+    [1, '; 1 upgrade in flight continues to its end'],
     [0, ''],
   ])('ends a rollout with %d in progress', async (inProgress, ending) => {
     const { report, annotated } = await run('abort', policy(failing(0, inProgress)), { namespace: 'logging' });
     expect(report).toBe(
       `aborted rollout ${id}${ending}. Upgraded collectors stay upgraded. ` +
-        'Set another target, or continue with: logfleet retry cvp/production -n logging',
+        'Set another target, or continue the rollout with: logfleet retry cvp/production -n logging',
     );
     expect(annotated).toEqual(written('abort', `${id}/${now}`));
   });
@@ -368,7 +370,7 @@ describe('abort', () => {
   ])('refuses after %s', async (reason, over) => {
     const { failure, annotated } = await run('abort', policy({}, reason));
     expect(failure).toBe(
-      `cli.nothingToDo cvp/production: rollout ${id} ${over}: set another target, or continue with: logfleet retry cvp/production`,
+      `cli.nothingToDo cvp/production: rollout ${id} cannot be aborted, since it ${over}: set another target, or continue the rollout with: logfleet retry cvp/production`,
     );
     expect(annotated).toEqual([]);
   });
@@ -385,7 +387,7 @@ describe.each(['approve', 'retry', 'abort'] as const)('without a rollout, %s', (
   it('reports a missing status', async () => {
     const { failure } = await run(name, samplePolicy({ status: undefined }));
     expect(failure).toBe(
-      'cli.nothingToDo cvp/production: no operator has read it yet. Check that an operator is running',
+      'cli.nothingToDo cvp/production: no operator has read the policy yet. Check that an operator is running',
     );
   });
 });

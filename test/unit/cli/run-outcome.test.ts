@@ -63,7 +63,7 @@ describe('the outcome of a run', () => {
       "logging/production: Paused: Paused by alice. To resume: logfleet resume --all --dir './it is'\n",
     );
     expect(all(manifest, request)).toContain(
-      "To resume: remove paused from the ConfigMap logfleet-settings in other/sub/settings.yaml, and logfleet resume --all --dir './it is'\n",
+      "To resume: remove the key paused from the ConfigMap logfleet-settings in other/sub/settings.yaml, and logfleet resume --all --dir './it is'\n",
     );
     expect(all()).not.toContain('To resume');
     expect(shown([paused], undefined, resumeAllStep([request])).stdout).toContain(

@@ -26,5 +26,5 @@ test('reports subjects separately, and the end of a failure once', async () => {
   await clock.advance(5_000);
   troubles.works('a');
   troubles.works('a');
-  expect(lines.slice(2)).toEqual(['a: it works again after 5s\n']);
+  expect(lines.slice(2)).toEqual(['a: works again after failing for 5s\n']);
 });
