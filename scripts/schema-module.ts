@@ -38,5 +38,5 @@ function splitMessage({ message, ...rule }: CelRule): object {
 /** Returns whether a value is a text of the schema itself. A field called `description` or `title` has a schema as its value instead. */
 function isLeftOut(key: string, value: unknown): boolean {
   if (key === 'description' || key === 'title') return typeof value === 'string';
-  return key === 'anyOf' || key === 'x-kubernetes-list-type';
+  return ['anyOf', 'x-kubernetes-list-type', 'x-kubernetes-preserve-unknown-fields'].includes(key);
 }

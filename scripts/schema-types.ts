@@ -61,6 +61,7 @@ function convertShape(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   }
   if (schema.enum) return { type: 'string', enum: [...schema.enum] };
   if (schema.type !== 'object') return { type: schema.type as 'string' };
+  if (schema['x-kubernetes-preserve-unknown-fields']) return { type: 'object', additionalProperties: true };
   if (schema.additionalProperties) {
     return { type: 'object', additionalProperties: convert(schema.additionalProperties, named) };
   }

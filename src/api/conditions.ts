@@ -195,7 +195,9 @@ export const reasons = {
   jobRefused: 'JobRefused',
   /** The ServiceAccount of an export's pod does not exist, or lacks the label for exports. */
   serviceAccountNotAllowed: 'ServiceAccountNotAllowed',
-  /** The limits of the service's user leave no share of the request budget for a Kubernetes Job (B8). */
+  /** Only one node can mount the claim of an export that has several workers. */
+  claimNotShared: 'ClaimNotShared',
+  /** The limits of the service's user leave too few shares of the request budget for a Kubernetes Job (B8). */
   shareTooSmall: 'ShareTooSmall',
   /** A pod found credentials of another user than the operator. The operator replaces its Kubernetes Job. */
   userChanged: 'UserChanged',

@@ -169,6 +169,12 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
       part: 'key',
     });
   }
+  if (destination.persistentVolumeClaim && (execution.job?.workers ?? 1) > 1) {
+    yield warning(['spec', 'destination', 'persistentVolumeClaim'], 'Risky', {
+      problem: 'is mounted by several pods, so several nodes must be able to mount it',
+      remedy: 'write a claim with the access mode ReadWriteMany, or 1 as workers',
+    });
+  }
   if (activeDeadlineSeconds) {
     yield warning(['spec', 'activeDeadlineSeconds'], 'Risky', {
       problem: 'counts from the start of each Kubernetes Job, so it begins again after a pause',

@@ -33,6 +33,8 @@ export interface StructuralSchema {
   readonly maxItems?: number;
   readonly maxProperties?: number;
   readonly 'x-kubernetes-int-or-string'?: boolean;
+  /** True if the object may have any members. Only the CRD says so; the generated schemas omit it. */
+  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
   /**
    * Members that identify an item of a list. No two items of the list may have the same values in these members.
    */

@@ -1,7 +1,7 @@
 /**
  * `logfleet manifests`: prints the manifests of an installation, for `kubectl apply -f -`. Without `--namespaces` these are the resources
  * of `manifests/cluster-wide`. With `--namespaces` these are the resources of `manifests/namespaced`, with the role bindings repeated in
- * each namespace.
+ * each namespace. `--export-jobs` adds the component `manifests/export-jobs`.
  *
  * Invariant: `kubectl kustomize` gives the same output for the same folders. A cluster test compares both.
  */
@@ -20,7 +20,8 @@ const clusterKinds = ['CustomResourceDefinition', 'ClusterRole', 'ClusterRoleBin
 export async function manifestsCommand(options: ManifestsOptions, context: CommandContext): Promise<number> {
   assertNames(options);
   const { namespaces } = options;
-  const documents = namespaces ? forNamespaces(namespaces, options) : readPlaced('cluster-wide/', options);
+  const installed = namespaces ? forNamespaces(namespaces, options) : readPlaced('cluster-wide/', options);
+  const documents = options.exportJobs ? [...installed, ...addExportJobs(installed, options)] : installed;
   context.stdout.write(documents.map(render).join(''));
   return exitStatus.ok;
 }
@@ -45,6 +46,26 @@ function forNamespaces(namespaces: readonly string[], options: ManifestsOptions)
     return documents;
   });
   return [...base, ...bindings];
+}
+
+/** Sets the image of pods that run exports in the operator's Deployment. Returns the roles of the component. */
+function addExportJobs(installed: readonly Document[], options: ManifestsOptions): readonly Document[] {
+  for (const document of installed) {
+    if (kindOf(document) !== 'Deployment') continue;
+    const value = document.getIn([...container, 'image']);
+    document.addIn([...container, 'env'], { name: 'LOGFLEET_WORKER_IMAGE', value });
+  }
+  const { namespaces } = options;
+  if (!namespaces) return readPlaced('export-jobs/', options);
+  return [...new Set(namespaces)].flatMap((namespace) => {
+    const documents = readFolder('export-jobs/');
+    for (const document of documents) {
+      document.set('kind', kindOf(document).replace('Cluster', ''));
+      if (document.hasIn(['roleRef'])) document.setIn(['roleRef', 'kind'], 'Role');
+      place(document, namespace, options);
+    }
+    return documents;
+  });
 }
 
 function render(document: Document): string {

@@ -52,6 +52,8 @@ export interface ManifestsOptions {
   readonly image?: string;
   /** Secrets that the operator may read. Absent means all Secrets. Never empty. */
   readonly secrets?: readonly string[];
+  /** True to add the rights and the image for exports in Kubernetes Jobs. */
+  readonly exportJobs?: boolean;
 }
 
 export interface ValidateOptions {

@@ -142,6 +142,7 @@ function addManifests(program: Command, runs: Runs): void {
     )
     .option('--secrets <a,b>', 'The only Secrets that the operator may read (default: all).', nameList)
     .option('--image <image>', 'Image of the operator (default: as in manifests/base).')
+    .option('--export-jobs', 'Add what exports in Kubernetes Jobs need: the rights, and the image of their pods.')
     .addHelpText(
       'after',
       example(

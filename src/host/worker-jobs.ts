@@ -10,7 +10,7 @@ export const exportLabel = 'logfleet.dev/export-uid';
 /** Label by which Kubernetes marks the pods of a Job. */
 export const jobNameLabel = 'batch.kubernetes.io/job-name';
 
-/** Namespace and name of a Job, a pod or a ServiceAccount. */
+/** Namespace and name of a Job, a pod, a ServiceAccount or a PersistentVolumeClaim. */
 interface JobKey {
   readonly namespace: string;
   readonly name: string;
@@ -78,4 +78,6 @@ export interface WorkerJobs {
   remove(job: WorkerJob): Promise<void>;
   /** Labels of a ServiceAccount; undefined if it does not exist. */
   serviceAccountLabels(key: JobKey): Promise<Readonly<Record<string, string>> | undefined>;
+  /** Access modes of a PersistentVolumeClaim; undefined if it does not exist. */
+  claimAccessModes(key: JobKey): Promise<readonly string[] | undefined>;
 }

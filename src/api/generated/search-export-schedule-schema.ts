@@ -778,7 +778,44 @@ export const searchExportScheduleSchema: StructuralSchema = {
                                           "PreferNoSchedule",
                                           "NoExecute"
                                         ]
+                                      },
+                                      "tolerationSeconds": {
+                                        "type": "integer",
+                                        "format": "int64"
                                       }
+                                    }
+                                  }
+                                },
+                                "affinity": {
+                                  "type": "object",
+                                  "example": {
+                                    "nodeAffinity": {
+                                      "requiredDuringSchedulingIgnoredDuringExecution": {
+                                        "nodeSelectorTerms": [
+                                          {
+                                            "matchExpressions": [
+                                              {
+                                                "key": "disk",
+                                                "operator": "In",
+                                                "values": [
+                                                  "fast"
+                                                ]
+                                              }
+                                            ]
+                                          }
+                                        ]
+                                      }
+                                    }
+                                  },
+                                  "properties": {
+                                    "nodeAffinity": {
+                                      "type": "object"
+                                    },
+                                    "podAffinity": {
+                                      "type": "object"
+                                    },
+                                    "podAntiAffinity": {
+                                      "type": "object"
                                     }
                                   }
                                 },

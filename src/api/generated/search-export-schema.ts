@@ -774,7 +774,44 @@ export const searchExportSchema: StructuralSchema = {
                                   "PreferNoSchedule",
                                   "NoExecute"
                                 ]
+                              },
+                              "tolerationSeconds": {
+                                "type": "integer",
+                                "format": "int64"
                               }
+                            }
+                          }
+                        },
+                        "affinity": {
+                          "type": "object",
+                          "example": {
+                            "nodeAffinity": {
+                              "requiredDuringSchedulingIgnoredDuringExecution": {
+                                "nodeSelectorTerms": [
+                                  {
+                                    "matchExpressions": [
+                                      {
+                                        "key": "disk",
+                                        "operator": "In",
+                                        "values": [
+                                          "fast"
+                                        ]
+                                      }
+                                    ]
+                                  }
+                                ]
+                              }
+                            }
+                          },
+                          "properties": {
+                            "nodeAffinity": {
+                              "type": "object"
+                            },
+                            "podAffinity": {
+                              "type": "object"
+                            },
+                            "podAntiAffinity": {
+                              "type": "object"
                             }
                           }
                         },

@@ -427,6 +427,11 @@ export interface ExportPodSpec {
    */
   readonly tolerations?: readonly ExportPodToleration[];
   /**
+   * Rules about the node of the pod and about pods near it, with the form that they have in a pod. The API server
+   * checks them when the Job is created.
+   */
+  readonly affinity?: ExportPodAffinity;
+  /**
    * CPU and memory of the container in each pod of the export. Without `resources`, the container requests one CPU and
    * 512Mi of memory, and its limit is 1Gi of memory.
    */
@@ -458,6 +463,30 @@ export interface ExportPodToleration {
    * effect.
    */
   readonly effect?: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+  /**
+   * Time in seconds for which a running pod tolerates a taint with the effect `NoExecute`. Without it, there is no
+   * limit.
+   */
+  readonly tolerationSeconds?: number;
+}
+
+/**
+ * Rules about the node of the pod and about pods near it, with the form that they have in a pod. The API server checks
+ * them when the Job is created.
+ */
+export interface ExportPodAffinity {
+  /** Nodes on which the pod must or should run. */
+  readonly nodeAffinity?: {
+    readonly [k: string]: unknown;
+  };
+  /** Pods near which the pod must or should run. */
+  readonly podAffinity?: {
+    readonly [k: string]: unknown;
+  };
+  /** Pods away from which the pod must or should run, such as the other workers of the export. */
+  readonly podAntiAffinity?: {
+    readonly [k: string]: unknown;
+  };
 }
 
 /**

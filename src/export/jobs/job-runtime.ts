@@ -208,6 +208,7 @@ export class JobRuntime {
     const { name, manifest } = buildJob(input);
     const job = { namespace: this.key.namespace, name };
     await this.#checkServiceAccount(resource, store);
+    await this.#checkClaim(resource, input.share, store);
     if (!shares.reserve(job, input.share, accounts.limitsOf(account))) {
       const { workers } = input.share;
       const message =
@@ -255,6 +256,19 @@ export class JobRuntime {
     const advice = labels ? 'add the label if exports may use its identity' : 'create it with that label';
     const message = `The ServiceAccount ${this.key.namespace}/${name} ${what}: ${advice} (${workerLabel}: "true").`;
     throw mendable(reasons.serviceAccountNotAllowed, message);
+  }
+
+  /** Throws if several workers need a claim that only one node can mount. A claim that does not exist yet may come later. */
+  async #checkClaim({ spec }: SearchExport, { workers }: HeldShare, store: WorkerJobs): Promise<void> {
+    const { persistentVolumeClaim: claim } = spec.destination;
+    if (!claim || workers === 1) return;
+    const modes = await store.claimAccessModes({ namespace: this.key.namespace, name: claim.claimName });
+    if (!modes || modes.includes('ReadWriteMany')) return;
+    const name = `${this.key.namespace}/${claim.claimName}`;
+    const message =
+      `The PersistentVolumeClaim ${name} has the access mode ${modes.join(' and ')}, so only one node can write to it, but the export has ${workers} workers. ` +
+      'Write 1 as spec.execution.job.workers, or another export to a claim with ReadWriteMany.';
+    throw mendable(reasons.claimNotShared, message);
   }
 
   /** Share that the Job of this export has. Throws if the limits of the user leave too few shares. */

@@ -48,6 +48,10 @@ export function serviceAccountPath(namespace: string, name: string): string {
   return namespaced('/api/v1', 'serviceaccounts', namespace, name);
 }
 
+export function claimPath(namespace: string, name: string): string {
+  return namespaced('/api/v1', 'persistentvolumeclaims', namespace, name);
+}
+
 /**
  * Resource type of a request path, for metrics: `leases`, `collectorversionpolicies/status`. It never contains
  * the name of a resource.

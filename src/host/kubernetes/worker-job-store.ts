@@ -13,7 +13,7 @@ import type { ResourceKey } from '../host.ts';
 import { exportLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '../worker-jobs.ts';
 import type { ApiClient } from './api-client.ts';
 import { hasCode } from './api-error.ts';
-import { jobPath, podPath, serviceAccountPath } from './api-paths.ts';
+import { claimPath, jobPath, podPath, serviceAccountPath } from './api-paths.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { fieldManager } from './status-writer.ts';
@@ -105,6 +105,13 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     const found = await this.#client.find(serviceAccountPath(namespace, name));
     if (!isRecord(found)) return undefined;
     return textsOf(isRecord(found.metadata) ? found.metadata.labels : undefined);
+  }
+
+  async claimAccessModes({ namespace, name }: ResourceKey): Promise<readonly string[] | undefined> {
+    const found = await this.#client.find(claimPath(namespace, name));
+    if (!isRecord(found)) return undefined;
+    const modes = isRecord(found.spec) ? found.spec.accessModes : undefined;
+    return Array.isArray(modes) ? modes.map(String) : [];
   }
 }
 

@@ -238,6 +238,24 @@ describe('an export that cannot run in a Kubernetes Job', () => {
     expect(await world.untilReason('Exported')).toBe(true);
   });
 
+  test.each([
+    [['ReadWriteOnce'], 'ClaimNotShared'],
+    [['ReadWriteOnce', 'ReadWriteMany'], 'Exported'],
+  ])('with two workers and a claim of access modes %j ends with %s', async (accessModes, reason) => {
+    const { world, jobs } = jobWorld();
+    const claims = '/api/v1/namespaces/logging/persistentvolumeclaims';
+    const metadata = { name: 'audit', namespace: 'logging' };
+    world.world.api.create(claims, {
+      ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec: { accessModes } },
+    });
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 2 } } });
+    world.start();
+    expect(await world.untilReason(reason)).toBe(true);
+    expect(jobs()).toHaveLength(reason === 'Exported' ? 1 : 0);
+    world.patch({ spec: { execution: { job: { workers: 1 } } } });
+    expect(await world.untilReason('Exported')).toBe(true);
+  });
+
   test('stalls without the right to create Jobs, and runs when it is granted', async () => {
     const { world } = jobWorld();
     let isForbidden = true;

@@ -53,6 +53,25 @@ test('the Deployment has the given namespaces and image', async () => {
   expect(container.env).toContainEqual({ name: 'LOGFLEET_NAMESPACES', value: 'team-a,team-b' });
 });
 
+test('with --export-jobs, the operator may create Jobs in all namespaces, with its own image', async () => {
+  const all = await manifests('--namespace', 'ops', '--image', 'registry.example.com/logfleet:1', '--export-jobs');
+  expect(names(all, 'ClusterRole')).toContain('logfleet-export-jobs');
+  const binding = all.find(({ kind, metadata }) => kind === 'ClusterRoleBinding' && metadata.name.endsWith('-jobs'));
+  expect(binding?.subjects).toEqual([{ kind: 'ServiceAccount', name: 'logfleet', namespace: 'ops' }]);
+  const [container] = all.find(({ kind }) => kind === 'Deployment')?.spec?.template.spec.containers ?? [];
+  expect(container.env).toContainEqual({ name: 'LOGFLEET_WORKER_IMAGE', value: 'registry.example.com/logfleet:1' });
+});
+
+test('with --export-jobs and --namespaces, the operator may create Jobs in these namespaces only', async () => {
+  const all = await manifests('--namespaces', 'team-a,team-b', '--export-jobs');
+  expect(all.filter(({ metadata }) => metadata.namespace === undefined)).toEqual([]);
+  for (const kind of ['Role', 'RoleBinding']) {
+    expect(names(all, kind)).toEqual(
+      expect.arrayContaining(['team-a/logfleet-export-jobs', 'team-b/logfleet-export-jobs']),
+    );
+  }
+});
+
 test.each([[['--namespaces', 'team-a']], [[]]])('with --secrets, %s, only these Secrets may be read', async (flags) => {
   const all = await manifests(...flags, '--secrets', 'log-service,store');
   const rules = all.flatMap(({ rules = [] }) => rules).filter((rule) => JSON.stringify(rule).includes('"secrets"'));
