@@ -43,8 +43,9 @@ function output(stream: NodeJS.WriteStream): Output {
     if (error.code === 'EIO' && stream.isTTY) return;
     // A full disk loses lines on standard error. The command continues nevertheless.
     if (stream === process.stderr) return;
-    const advice = 'free space, or redirect the output';
-    process.stderr.write(`logfleet: cannot write to standard output: ${error.message}; ${advice}\n`);
+    process.stderr.write(
+      `logfleet: cannot write to standard output: ${error.message}; free space, or redirect the output\n`,
+    );
     process.exit(exitStatus.failed);
   });
   return {

@@ -68,7 +68,12 @@ function createProgram(context: CommandContext, run: Run): Command {
   addValidate(program, runs);
   addPlan(program, runs);
   addGet(program, runs);
-  addSwitch(program, runs, 'pause', 'Pause: start nothing more. Upgrades and searches in flight end by themselves.');
+  addSwitch(
+    program,
+    runs,
+    'pause',
+    'Start no further upgrade or search. Upgrades and searches in flight continue to their end.',
+  );
   addSwitch(program, runs, 'resume', 'Resume after a pause.');
   addRolloutCommands(program, runs);
   addForget(program, runs);
@@ -99,24 +104,32 @@ function addRun(program: Command, runs: Runs): void {
   const command = program
     .command('run')
     .description(
-      'Run the operator against a cluster, or against directories until every resource is settled or failed.',
+      'Run the operator in a cluster, or on directories of manifests until every resource has finished or failed.',
     )
-    .argument('[DIR...]', 'Directories of manifests. Without them: a cluster.');
+    .argument('[DIR...]', 'Directories of manifests to work on (default: the cluster of the kubeconfig).');
   addClusterOptions(command)
-    .option('--namespaces <a,b>', 'The only namespaces to act on, separated by commas.', nameList)
+    .option(
+      '--namespaces <a,b>',
+      'The only namespaces that the operator acts on, separated by commas (default: all).',
+      nameList,
+    )
     .option('--operator-namespace <namespace>', "Namespace of the operator's lease.")
-    .option('--leader-election', 'Elect a leader among replicas (default in a cluster).')
+    .option('--leader-election', 'Elect a leader among the replicas of the operator (default in a cluster).')
     .option('--no-leader-election', 'Run as the only replica.')
-    .option('--watch', 'With DIR: keep running and follow changes of the manifests.')
+    .option('--watch', 'With DIR: do not end when all resources have finished, but wait for changes of the manifests.')
     .addOption(new Option('--dir <dir>').hideHelp())
-    .option('--volume <name=dir>', 'Directory below which exports may write. Repeatable.', volumeFlag)
+    .option(
+      '--volume <name=dir>',
+      'Name of a volume to which exports write, and its directory. Repeatable.',
+      volumeFlag,
+    )
     .option(
       '--allow-ambient-credentials',
-      'Let exports without a Secret for their store use the credentials of the operator.',
+      'Let exports that name no Secret for their object store use the credentials in the environment of the operator.',
     )
     .option(
       '--grace <duration>',
-      'Maximum time until an effect appears in every listing of the service (default: 60s).',
+      "Maximum time until the service's list of collectors shows the effect of an upgrade (default: 60s).",
       duration,
     )
     .option('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.', listenAddress);
@@ -141,7 +154,10 @@ function addManifests(program: Command, runs: Runs): void {
       nameList,
     )
     .option('--secrets <a,b>', 'The only Secrets that the operator may read (default: all).', nameList)
-    .option('--image <image>', 'Image of the operator (default: as in manifests/base).')
+    .option(
+      '--image <image>',
+      'Container image of the operator (default: the image in manifests/base/deployment.yaml).',
+    )
     .option('--export-jobs', 'Add what exports in Kubernetes Jobs need: the rights, and the image of their pods.')
     .addHelpText(
       'after',
@@ -159,10 +175,15 @@ function addManifests(program: Command, runs: Runs): void {
  */
 function refuseMixedHosts(command: Command): void {
   const [directory] = command.args;
-  if (isGiven(command, 'dir')) throw new UsageError('directories are arguments without a flag: write logfleet run DIR');
+  if (isGiven(command, 'dir'))
+    throw new UsageError(
+      '--dir is not a flag of this command, which takes directories as arguments: write logfleet run DIR',
+    );
   if (directory === undefined) {
     if (!isGiven(command, 'watch')) return;
-    throw new UsageError('--watch is for directories only: the operator of a cluster always watches');
+    throw new UsageError(
+      '--watch is only for directories: remove --watch, since the operator of a cluster always runs until a signal',
+    );
   }
   const ofCluster = ['kubeconfig', 'context', 'namespaces', 'operatorNamespace', 'leaderElection'];
   const flag = flagAmong(command, ofCluster);
@@ -200,9 +221,16 @@ function addPlan(program: Command, runs: Runs): void {
     )
     .argument('<FILE...>', 'Files, directories, or - for standard input.');
   addTargetOptions(command)
-    .option('-A, --all-namespaces', 'Fail if the policies of all namespaces cannot be listed.')
-    .option('--assume-upgrade <duration>', 'Duration of one upgrade (default: as measured, else 3m).', duration)
-    .option('--exit-code', 'End with 1 if there is something to do, with 2 if this is unknown.')
+    .option(
+      '-A, --all-namespaces',
+      'Plan with the policies of all namespaces of the cluster, and fail if you may not list them.',
+    )
+    .option(
+      '--assume-upgrade <duration>',
+      'Assumed duration of one upgrade (default: the measured duration of earlier upgrades, else 3m).',
+      duration,
+    )
+    .option('--exit-code', 'Exit status 0 if there is nothing to do, 1 if there is something to do, 2 after an error.')
     .addOption(oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml'], 'table'))
     .option('--timeout <duration>', 'Maximum wait for the service (default: 10m).', duration)
     .addHelpText(
@@ -233,7 +261,7 @@ function addRolloutCommands(program: Command, runs: Runs): void {
   addPersonCommand(
     program,
     'retry',
-    'Continue a stopped rollout, retry failed upgrades, or export failed runs again.',
+    'Continue the stopped rollout of a policy, retry its failed upgrades, or repeat the failed runs of a schedule.',
   ).action(runs(() => import('./person/rollout-request.ts').then(({ retryCommand }) => retryCommand)));
   addPersonCommand(program, 'abort', 'Abort a rollout: start no more upgrades in it.').action(
     runs(() => import('./person/rollout-request.ts').then(({ abortCommand }) => abortCommand)),
@@ -275,11 +303,13 @@ function refuseMixedTargets(command: Command): void {
     throw new UsageError(`--all means all resources, but ${target} is one resource: remove one of them`);
   if (all && isGiven(command, 'namespace')) {
     throw new UsageError(
-      '--all is for all namespaces: remove -n. The flag --operator-namespace names the namespace of the operator',
+      '--all means all namespaces, but -n selects one: remove -n. To select the operator, use --operator-namespace',
     );
   }
   if (isGiven(command, 'operatorNamespace') && (!all || dir !== undefined)) {
-    throw new UsageError('--operator-namespace is for --all in a cluster: remove it');
+    throw new UsageError(
+      '--operator-namespace selects the operator of a cluster for --all: remove the flag, or use it with --all and without --dir',
+    );
   }
 }
 
@@ -301,19 +331,23 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
     .description('Export all rows that a query finds, each once: a SearchExport in a manifest, or an export by flags.')
     .argument(
       '[FILE]',
-      'Manifest, or - for standard input. Without it: --query, --from, --to and -o define the export.',
+      'Manifest of the export, or - for standard input. Without FILE, the flags --query, --from, --to and -o define the export.',
     )
     .option(
       '-o, --output <where>',
-      'Destination: a directory, s3://BUCKET/FOLDER, https://HOST/CONTAINER/FOLDER (Azure), or - for rows on stdout.',
+      'Destination of the files: a directory, s3://BUCKET/FOLDER, or https://HOST/CONTAINER/FOLDER (Azure). With -, the rows go to stdout.',
     );
   for (const { option } of fieldFlags) command.addOption(option);
   // A manifest sets these values itself, so these flags are an error together with a manifest.
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
   command
-    .option('--name <name>', 'Name of the export (default: export). With FILE: which of several.')
-    .option('-n, --namespace <namespace>', 'Namespace of manifests without one (default: default).')
-    .option('--volume <name=dir>', 'With FILE: directory below which the export may write. Repeatable.', volumeFlag)
+    .option('--name <name>', 'Name of the export (default: export). With FILE, selects one of several exports.')
+    .option('-n, --namespace <namespace>', "Namespace of manifests that name none (default: the namespace 'default').")
+    .option(
+      '--volume <name=dir>',
+      'With FILE: name of a volume to which the export writes, and its directory. Repeatable.',
+      volumeFlag,
+    )
     .option('--secret <file>', 'File with Secrets. Repeatable.', fileList);
   // On a terminal, only errors are logged by default, because warnings would repeat what the live view shows.
   addLogOptions(command, isOnTerminal ? 'warn' : 'error')
@@ -338,20 +372,24 @@ function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): vo
   const [file] = command.args;
   if (file !== undefined) {
     const other = flagAmong(command, ofFlagsAlone);
-    if (other) throw new UsageError(`${other} is for an export without a manifest: set the field in ${file} instead`);
+    if (other)
+      throw new UsageError(
+        `${other} is only for an export without a manifest: remove ${other}, and set the field in ${file} instead`,
+      );
     return;
   }
-  if (isGiven(command, 'volume')) throw new UsageError('--volume is for an export with a manifest: write -o DIR');
+  if (isGiven(command, 'volume'))
+    throw new UsageError('--volume is only for an export with a manifest: write -o DIR instead of --volume');
   const options = command.opts<ExportOptions>();
   const { output } = options;
   const ofStore = flagAmong(command, unusedAttributes(output));
   if (output !== undefined && ofStore) {
-    throw new UsageError(`${ofStore} is for -o s3://, but the rows go to -o ${output}: remove it`);
+    throw new UsageError(`${ofStore} has no effect, because -o ${output} is not in an S3 store: remove ${ofStore}`);
   }
   const missing = (['query', 'from', 'to'] as const).filter((name) => !options[name]).map((name) => `--${name}`);
   if (missing.length === 0) return;
-  const [verb, them] = missing.length === 1 ? ['is', 'it'] : ['are', 'them'];
-  throw new UsageError(`${missing.join(' and ')} ${verb} missing: write ${them}, or name a manifest`);
+  const flags = missing.join(' and ');
+  throw new UsageError(`an export without a manifest needs ${flags}: add ${flags}, or name a manifest`);
 }
 
 /** Returns the flags for stores that have no effect on a place on the command line, as attributes of the parsed options. */
@@ -365,15 +403,26 @@ const storeAttributes = storeFlags('').map(({ attribute }) => attribute);
 function addVerify(program: Command, runs: Runs): void {
   const command = program
     .command('verify')
-    .description('Read the files of an export and prove them against its manifest. Writes nothing.')
+    .description(
+      'Read the files of an export, and prove them against the list of files in the manifest.json of the export. Writes nothing.',
+    )
     .argument(
       '<MANIFEST>',
-      'Manifest or its folder: a path, or an address s3://… or https://…. A folder can contain several exports.',
+      'File manifest.json of an export, or the folder of the file: a path, s3://… or https://…. A path can lead to several exports.',
     )
-    .option('--schedule', 'Verify a schedule: MANIFEST is its folder, such as /srv/exports/logging/errors.')
+    .option(
+      '--schedule',
+      'Verify all runs of a schedule. MANIFEST is then the folder of the schedule, such as /srv/exports/logging/errors.',
+    )
     .option('--manifests-only', 'With --schedule: do not read the data files of the runs.')
-    .option('--from <time>', 'With --schedule: start of the time to prove (default: the start of the schedule).')
-    .option('--to <time>', 'With --schedule: end of the time to prove (default: the end of the last run).');
+    .option(
+      '--from <time>',
+      'With --schedule: start of the time range that the runs must cover (default: the start of the schedule).',
+    )
+    .option(
+      '--to <time>',
+      'With --schedule: end of the time range that the runs must cover (default: the end of the last run).',
+    );
   for (const { option } of storeFlags('With s3://')) command.addOption(option);
   command
     .addOption(oneOf('-o, --output <format>', 'Format: a table of checks, or JSON.', ['table', 'json'], 'table'))
@@ -389,9 +438,13 @@ function addVerify(program: Command, runs: Runs): void {
     .hook('preAction', () => {
       const [manifest = ''] = command.args;
       const flag = flagAmong(command, unusedAttributes(manifest));
-      if (flag) throw new UsageError(`${flag} is for a manifest at s3://, but not for ${manifest}: remove the flag`);
+      if (flag)
+        throw new UsageError(`${flag} has no effect, because ${manifest} is not in an S3 store: remove ${flag}`);
       const ofSchedule = isGiven(command, 'schedule') ? undefined : flagAmong(command, ['manifestsOnly', 'from', 'to']);
-      if (ofSchedule) throw new UsageError(`${ofSchedule} is for the runs of a schedule: add --schedule`);
+      if (ofSchedule)
+        throw new UsageError(
+          `${ofSchedule} applies only to the runs of a schedule: add --schedule, or remove ${ofSchedule}`,
+        );
     })
     .action(
       runs(async () => {
@@ -452,7 +505,10 @@ function settle(command: Command, context: CommandContext): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => context.stdout.write(text),
     writeErr: (text) => context.stderr.write(text),
-    outputError: (text, write) => write(`${name}: ${text.replace(/^error: /, '').trimEnd()}\nSee ${name} --help.\n`),
+    outputError: (text, write) => {
+      const problem = text.replace(/^error: /, '').trimEnd();
+      write(`${name}: ${problem}\nSee ${name} --help.\n`);
+    },
     getOutHelpWidth: () => context.stdout.columns(),
     getErrHelpWidth: () => context.stderr.columns(),
     getOutHasColors: () => context.stdout.colour,
@@ -475,7 +531,9 @@ function readVariables(command: Command, env: CommandContext['env']): void {
       command.setOptionValueWithSource(attribute, valueFromVariable(option, text), 'env');
     } catch (error) {
       if (!(error instanceof InvalidArgumentError)) throw error;
-      throw new UsageError(`the environment variable ${variableOf(option)} is '${text}'. ${error.message}`);
+      throw new UsageError(
+        `the environment variable ${variableOf(option)} has the invalid value '${text}'. ${error.message}`,
+      );
     }
   }
 }

@@ -45,7 +45,7 @@ function renderSummary({ findings, checked, passedOver }: ManifestReport, files:
     `${counted(checked, 'resource')} in ${counted(files, 'file')}`,
     errors === 0 ? success : counted(errors, 'error'),
     ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
-    ...(passedOver > 0 ? [`${counted(passedOver, 'document')} of other kinds ignored`] : []),
+    ...(passedOver > 0 ? [`ignored ${counted(passedOver, 'document')} of kinds that logfleet does not use`] : []),
   ];
   return parts.join(', ');
 }

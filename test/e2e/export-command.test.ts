@@ -51,7 +51,7 @@ describe.concurrent('an export by flags', () => {
     first.signal('SIGINT');
     const interrupted = await first.ended;
     expect(interrupted).toMatchObject({ status: 130, stdout: '' });
-    expect(interrupted.stderr).toContain('logfleet export: interrupted; committed intervals stay');
+    expect(interrupted.stderr).toContain('logfleet export: interrupted; complete intervals stay at the destination');
     expect(await (await start(['verify', 'out'], options)).ended).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('is not complete'),

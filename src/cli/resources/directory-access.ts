@@ -39,8 +39,10 @@ export async function openDirectory(
   if (first) context.stderr.write(`${renderFinding(first)}\n`);
   // Only the first error is printed, because the command is usually about another manifest.
   if (others.length > 0) {
-    const rest = `${counted(others.length, 'more error')} in the manifests`;
-    context.stderr.write(`${rest}. To list them: logfleet validate ${shellWord(dir)}\n`);
+    const more = counted(others.length, 'more error');
+    context.stderr.write(
+      `${more} in the manifests of ${dir}. To list all errors: logfleet validate ${shellWord(dir)}\n`,
+    );
   }
   return {
     place: dir,

@@ -148,13 +148,13 @@ function textOf(members: Members | undefined, name: string): string | undefined 
 }
 
 /**
- * Finds the cluster of the options, or throws if there is none. `instead` tells what to do without a cluster; it follows the words "Without
- * a cluster,".
+ * Finds the cluster of the options, or throws if there is none. `advice` says what to do without a cluster; it follows the words "Without a
+ * cluster,".
  */
 export async function chooseCluster(
   { kubeconfig, context }: ClusterOptions,
   cwd: string,
-  instead: string,
+  advice: string,
 ): Promise<ClusterConnection> {
   const chosen = { kubeconfig: kubeconfig && resolve(cwd, kubeconfig), context };
   try {
@@ -162,11 +162,11 @@ export async function chooseCluster(
     return await connectToCluster({ ...chosen, plain });
   } catch (error) {
     if (!hasCode(error, 'host.noCluster')) throw error;
-    const { code, handling, message } = error;
+    const { code, handling, message: problem } = error;
     throw new LogfleetError({
       code,
       handling,
-      message: `${message}; name a cluster with --kubeconfig FILE. Without a cluster, ${instead}`,
+      message: `${problem}; name a cluster with --kubeconfig FILE. Without a cluster, ${advice}`,
       cause: error,
     });
   }

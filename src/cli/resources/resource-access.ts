@@ -81,11 +81,11 @@ function notFound(
     const message = retainedText(retained, elsewhere);
     return failure('wait', 'cli.notFound', message);
   }
-  const where = namespace === undefined ? reader.place : `namespace ${namespace} of ${reader.place}`;
+  const place = namespace === undefined ? reader.place : `namespace ${namespace} of ${reader.place}`;
   return failure(
     'wait',
     'cli.notFound',
-    `there is no ${short}/${name} in ${where}; logfleet get ${short} -A${targetFlags(elsewhere)} lists those that there are`,
+    `${short}/${name} does not exist in ${place}. To list the resources of this kind: logfleet get ${short} -A${targetFlags(elsewhere)}`,
   );
 }
 
@@ -121,9 +121,9 @@ export function renderRetained(
     renderMinute(untilMs),
   ]);
   return [
-    'Retained: the manifest is missing, and the state is kept',
+    'Retained resources: their manifests are missing, and their state is kept',
     ...renderTable(['Namespace', 'Resource', 'Manifest', 'Missing since', 'Kept until'], rows),
-    `Restore the manifest to continue, or discard the state: logfleet forget KIND/NAME -n NAMESPACE${targetFlags(place)}`,
+    `To continue, restore the manifest. To discard the state: logfleet forget KIND/NAME -n NAMESPACE${targetFlags(place)}`,
   ];
 }
 
@@ -131,9 +131,10 @@ export function renderRetained(
 function retainedText(retained: RetainedResource, options: TargetOptions): string {
   const { key, file, sinceMs, untilMs } = retained;
   const forget = `logfleet forget ${referenceOf(retained.kind, key)}${targetFlags({ ...options, namespace: key.namespace })}`;
-  return (
-    `${referenceOf(retained.kind, key)} in namespace ${key.namespace} is retained: its manifest in ${file} is missing since ` +
-    `${renderMinute(sinceMs)}. Its state is kept until ${renderMinute(untilMs)}. Restore the manifest to continue, or discard ` +
-    `the state: ${forget}`
-  );
+  const reference = referenceOf(retained.kind, key);
+  const [since, until] = [renderMinute(sinceMs), renderMinute(untilMs)];
+  return [
+    `the manifest of ${reference} in namespace ${key.namespace} is missing since ${since}: it was in ${file}.`,
+    `The state of the resource is kept until ${until}. To continue, restore the manifest. To discard the state: ${forget}`,
+  ].join(' ');
 }

@@ -20,7 +20,11 @@ export async function runInCluster(
   { cwd, env, signal, stderr }: CommandContext,
   metrics: PrometheusMetrics,
 ): Promise<number> {
-  const { api, namespace } = await chooseCluster(options, cwd, 'run on a directory of manifests with logfleet run DIR');
+  const { api, namespace } = await chooseCluster(
+    options,
+    cwd,
+    'run the operator on a directory of manifests: logfleet run DIR',
+  );
   const log = createLogger(options, stderr.isTTY ? 'text' : 'json', stderr, stderr);
   const common = { clock: systemClock, random: systemRandom, log, metrics };
   const host = new KubernetesHost({

@@ -6,7 +6,7 @@
 import path from 'node:path';
 import { renderFinding } from '../../api/finding.ts';
 import { type AnyResource, kindNames } from '../../api/kinds.ts';
-import { counted, wordFor } from '../../base/number-text.ts';
+import { counted } from '../../base/number-text.ts';
 import type { PrometheusMetrics } from '../../base/prometheus-metrics.ts';
 import { createDirectoryHost, type DirectoryHost } from '../../host/directory/directory-host.ts';
 import { settingsForGrace } from '../../policy/settings.ts';
@@ -43,8 +43,7 @@ export async function runOnDirectories(
     secretsFromEnvironment: await secretFromVariables(context),
   });
   if (resourcesOf(host).length === 0 && host.problems().length === 0) {
-    const names = `${dirs.join(' and ')} ${wordFor(dirs.length, 'has', 'have')}`;
-    context.stderr.write(`logfleet run: ${names} no resources of logfleet\n`);
+    context.stderr.write(`logfleet run: no resources of logfleet in ${dirs.join(' and ')}\n`);
   }
   await runUntilEnd(operator, host, options, context, metrics);
   if (context.signal.aborted) {

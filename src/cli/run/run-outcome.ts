@@ -2,7 +2,7 @@
 
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, kinds } from '../../api/kinds.ts';
-import { counted } from '../../base/number-text.ts';
+import { counted, wordFor } from '../../base/number-text.ts';
 import type { CommandContext } from '../context.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
@@ -41,12 +41,14 @@ export function showOutcome(
   for (const resource of resources) {
     const line = renderOutcome(resource, flagsOf(resource), resumeAll);
     // Without wrapping, the terminal would break the line inside a word.
-    stdout.write(`${stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line}\n`);
+    const text = stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line;
+    stdout.write(`${text}\n`);
   }
   const unclear = resources.find(hasMoreToTell);
   if (unclear) {
     const kind = kinds[unclear.kind].shortName;
-    stderr.write(`See logfleet get ${kind} ${unclear.metadata.name}${targetFlags(flagsOf(unclear))} for details.\n`);
+    const flags = targetFlags(flagsOf(unclear));
+    stderr.write(`To see why collectors were not upgraded: logfleet get ${kind} ${unclear.metadata.name}${flags}\n`);
   }
 }
 
@@ -80,7 +82,7 @@ function hasMoreToTell({ status }: AnyResource): boolean {
 export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeAll: string | undefined): string {
   const { namespace, name } = resource.metadata;
   const ready = conditionOf(resource.status, 'Ready');
-  const message = ready?.message ?? 'no operator has read it yet';
+  const message = ready?.message ?? 'no operator has read this resource yet';
   const text = renderMessage(resource, message, nextSteps(resource, flags, resumeAll));
   return `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${text}`;
 }
@@ -90,9 +92,11 @@ export function renderInterruption(resources: readonly AnyResource[], flags = ''
   const policies = resources.filter((resource) => resource.kind === 'CollectorVersionPolicy');
   const running = policies.reduce((sum, { status }) => sum + (status?.collectors?.inProgress ?? 0), 0);
   if (running > 0) {
-    const [goOn, them] = running === 1 ? ['continues', 'it'] : ['continue', 'them'];
-    return `interrupted; ${counted(running, 'upgrade')} ${goOn} at the service, and the next start follows ${them}`;
+    const upgrades = `${counted(running, 'upgrade')} ${wordFor(running, 'continues', 'continue')}`;
+    return `interrupted; ${upgrades} at the service, and the next logfleet run reads the outcome`;
   }
-  const state = resources.length > 0 && policies.length === 0 ? 'committed intervals stay' : 'no upgrade is in flight';
-  return `interrupted; ${state}, and the next start${flags === '' ? '' : ` with ${flags}`} continues from here`;
+  const isExport = resources.length > 0 && policies.length === 0;
+  const state = isExport ? 'complete intervals stay at the destination' : 'no upgrade is in flight';
+  const nextStart = flags === '' ? 'the next start' : `the next start with ${flags}`;
+  return `interrupted; ${state}, and ${nextStart} continues from here`;
 }

@@ -27,7 +27,7 @@ describe('without a kubeconfig', () => {
   test.each([
     [['get', 'cvp'], 'name a directory of manifests with --dir DIR'],
     [['pause', 'cvp/production'], 'name a directory of manifests with --dir DIR'],
-    [['run'], 'run on a directory of manifests with logfleet run DIR'],
+    [['run'], 'run the operator on a directory of manifests: logfleet run DIR'],
   ])('%j ends with 2, and reports the searched places and an alternative in one line', async (argv, instead) => {
     expect(await run(...argv)).toEqual({
       status: 2,

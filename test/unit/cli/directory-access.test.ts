@@ -105,7 +105,7 @@ describe('a directory', () => {
       await writeFile(join(directory, `${name}.yaml`), manifest(name).replace('19.500-1', 'newest'));
     const { context } = await open();
     expect(context.stderr.text).toMatch(
-      /^.*bad\.yaml:6:\d+: .*\n2 more errors in the manifests\. To list them: logfleet validate \S+\n$/,
+      /^.*bad\.yaml:6:\d+: .*\n2 more errors in the manifests of \S+\. To list all errors: logfleet validate \S+\n$/,
     );
   });
 

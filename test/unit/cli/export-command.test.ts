@@ -111,8 +111,8 @@ describe('an export without a manifest', () => {
 
 describe('problems name the flag', () => {
   test.each([
-    ['no flags', [], '--query and --from and --to are missing: write them, or name a manifest'],
-    ['half of a range', ['--query', 'x', '--from', '2026-11-01'], '--to is missing'],
+    ['no flags', [], 'needs --query and --from and --to: add --query and --from and --to, or name a manifest'],
+    ['half of a range', ['--query', 'x', '--from', '2026-11-01'], 'needs --to: add --to, or name a manifest'],
     ['no destination', request, 'the destination is missing'],
     ['an empty destination', [...request, '-o', ''], 'the destination is missing'],
     ['an invalid namespace', [...request, '-o', 'x', '-n', '../x'], '-n: "../x" is not a namespace; write at most 63'],
@@ -141,11 +141,11 @@ describe('problems name the flag', () => {
     [
       'a flag of stores with a folder',
       [...request, '-o', 'x', '--endpoint', 'https://store'],
-      '--endpoint is for -o s3://',
+      '--endpoint has no effect',
     ],
-    ['a flag of stores with stdout', [...request, '-o', '-', '--path-style'], '--path-style is for -o s3://'],
+    ['a flag of stores with stdout', [...request, '-o', '-', '--path-style'], '--path-style has no effect'],
     ['a number that is too large', [...request, '-o', 'x', '--max-messages', '9007199254740993'], 'at most'],
-    ['a volume', [...request, '-o', 'x', '--volume', 'a=b'], '--volume is for an export with a manifest'],
+    ['a volume', [...request, '-o', 'x', '--volume', 'a=b'], '--volume is only for an export with a manifest'],
   ])('%s', async (_, args, expected) => {
     writeFileSync(join(directory, 'all.yaml'), '');
     const { status, stdout, stderr } = await run(...args);
@@ -268,7 +268,7 @@ spec:
   test('refuses flags for fields of the manifest', async () => {
     write(manifest('errors'));
     expect((await run('all.yaml', '-o', 'x')).stderr).toContain(
-      '--output is for an export without a manifest: set the field in all.yaml instead',
+      '--output is only for an export without a manifest: remove --output, and set the field in all.yaml instead',
     );
   });
 

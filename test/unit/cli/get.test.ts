@@ -124,16 +124,16 @@ describe('get', () => {
     it('are below the table, with their retention and the command that discards them', async () => {
       const { stdout } = await run(reader(production), { kind: 'cvp', options });
       expect(stdout.split('\n').slice(3)).toEqual([
-        'Retained: the manifest is missing, and the state is kept',
+        'Retained resources: their manifests are missing, and their state is kept',
         'NAMESPACE   RESOURCE      MANIFEST          MISSING SINCE          KEPT UNTIL',
         'logging     cvp/staging   policies/b.yaml   2026-11-01 10:00 UTC   2026-12-01 10:00 UTC',
-        'Restore the manifest to continue, or discard the state: logfleet forget KIND/NAME -n NAMESPACE --dir policies',
+        'To continue, restore the manifest. To discard the state: logfleet forget KIND/NAME -n NAMESPACE --dir policies',
         '',
       ]);
     });
 
     it('are shown without any other resource', async () => {
-      expect((await run(reader(), { options })).stdout).toMatch(/^Retained: .*\n.*\nlogging +cvp\/staging /);
+      expect((await run(reader(), { options })).stdout).toMatch(/^Retained resources: .*\n.*\nlogging +cvp\/staging /);
     });
 
     it.each([
@@ -297,7 +297,7 @@ describe('get refuses', () => {
   it('an unknown name', async () => {
     await refused({ kind: 'cvp', name: 'nobody' }).toMatchObject({
       code: 'cli.notFound',
-      message: expect.stringMatching(/^there is no cvp\/nobody in namespace logging of the test; /),
+      message: expect.stringMatching(/^cvp\/nobody does not exist in namespace logging of the test\. /),
     });
   });
 

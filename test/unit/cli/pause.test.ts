@@ -178,7 +178,7 @@ describe('KIND/NAME', () => {
     const pausing = pauseCommand('cvp/production', options, recordingContext(), async () => new MemoryReader([]));
     await expect(pausing).rejects.toMatchObject({
       code: 'cli.notFound',
-      message: expect.stringMatching(/; logfleet get cvp -A --dir policies lists those that there are$/),
+      message: expect.stringMatching(/To list the resources of this kind: logfleet get cvp -A --dir policies$/),
     });
   });
 });

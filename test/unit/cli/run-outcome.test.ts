@@ -91,7 +91,7 @@ describe('the outcome of a run', () => {
   it('refers to the details of failures', () => {
     expect(shown([failed])).toEqual({
       stdout: 'logging/production: CollectorsFailed: 2 collectors failed. Run `logfleet retry`.\n',
-      stderr: "See logfleet get cvp production --dir './it is' for details.\n",
+      stderr: "To see why collectors were not upgraded: logfleet get cvp production --dir './it is'\n",
     });
     expect([failed, paused].map(isStalled)).toEqual([true, false]);
   });
@@ -117,7 +117,7 @@ describe('the outcome of a run', () => {
 
   it('reports a policy without status', () => {
     expect(shown([samplePolicy({ status: undefined })]).stdout).toBe(
-      'logging/production: Unknown: no operator has read it yet\n',
+      'logging/production: Unknown: no operator has read this resource yet\n',
     );
   });
 });

@@ -114,7 +114,7 @@ describe('logfleet validate', () => {
     write('.logfleet/status.yaml', 'kind: [');
     expect(await validate([directory])).toMatchObject({
       status: 0,
-      summary: '1 resource in 1 file, all valid, 2 documents of other kinds ignored',
+      summary: '1 resource in 1 file, all valid, ignored 2 documents of kinds that logfleet does not use',
     });
   });
 
@@ -134,7 +134,7 @@ describe('logfleet validate', () => {
     write('a.yaml', 'apiVersion: v1\nkind: ConfigMap\n');
     expect(await validate(['a.yaml'])).toMatchObject({
       status: 0,
-      summary: '0 resources in 1 file, nothing to check, 1 document of other kinds ignored',
+      summary: '0 resources in 1 file, nothing to check, ignored 1 document of kinds that logfleet does not use',
     });
   });
 
@@ -172,7 +172,7 @@ describe('logfleet validate', () => {
       'stringData.accessKey',
       'stringData.baseURL',
     ]);
-    expect(summary).toBe('1 resource in 2 files, 3 errors, 1 document of other kinds ignored');
+    expect(summary).toBe('1 resource in 2 files, 3 errors, ignored 1 document of kinds that logfleet does not use');
   });
 
   test('checks the settings of the operator in each namespace', async () => {

@@ -11,8 +11,8 @@ const withInProgress = (inProgress: number) => ({
 it.each([
   [[], 'interrupted; no upgrade is in flight, and the next start continues from here'],
   [[undefined, 0], 'interrupted; no upgrade is in flight, and the next start continues from here'],
-  [[1, 0], 'interrupted; 1 upgrade continues at the service, and the next start follows it'],
-  [[4, undefined, 8], 'interrupted; 12 upgrades continue at the service, and the next start follows them'],
+  [[1, 0], 'interrupted; 1 upgrade continues at the service, and the next logfleet run reads the outcome'],
+  [[4, undefined, 8], 'interrupted; 12 upgrades continue at the service, and the next logfleet run reads the outcome'],
 ])('policies with %j in progress: %s', (counts, expected) => {
   const policies = counts.map((count) =>
     samplePolicy({ status: count === undefined ? undefined : withInProgress(count) }),
@@ -23,7 +23,7 @@ it.each([
 
 it('exports: committed intervals stay', () => {
   expect(renderInterruption([sampleExport()])).toBe(
-    'interrupted; committed intervals stay, and the next start continues from here',
+    'interrupted; complete intervals stay at the destination, and the next start continues from here',
   );
 });
 
