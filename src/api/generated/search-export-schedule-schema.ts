@@ -60,7 +60,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
             },
             {
               "rule": "!self.matches(\"^[0-9]{10}$\") && (!self.matches(\"^[0-9]+$\") || self.endsWith(\"000\"))",
-              "problem": "is no time in whole seconds",
+              "problem": "is not a time in whole seconds",
               "remedy": "write milliseconds that end in 000, as in \"1793491200000\""
             }
           ]
@@ -76,7 +76,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
             },
             {
               "rule": "!self.matches(\"^[0-9]{10}$\") && (!self.matches(\"^[0-9]+$\") || self.endsWith(\"000\"))",
-              "problem": "is no time in whole seconds",
+              "problem": "is not a time in whole seconds",
               "remedy": "write milliseconds that end in 000, as in \"1793491200000\""
             }
           ]
@@ -293,20 +293,20 @@ export const searchExportScheduleSchema: StructuralSchema = {
                     {
                       "rule": "!has(self.compressionLevel) || self.compression != \"None\"",
                       "fieldPath": ".compressionLevel",
-                      "problem": "there is no compression",
+                      "problem": "does not apply to compression None",
                       "remedy": "leave compressionLevel out, or write Gzip or Zstd as compression"
                     },
                     {
                       "rule": "!has(self.compressionLevel) || self.compression != \"Gzip\" || self.compressionLevel <= 9",
                       "fieldPath": ".compressionLevel",
-                      "problem": "gzip has the levels 1 to 9",
-                      "remedy": "write one of them, or Zstd as compression"
+                      "problem": "is above 9, the highest level of Gzip",
+                      "remedy": "write a level from 1 to 9, or Zstd as compression"
                     },
                     {
                       "rule": "!has(self.csv) || self.format == \"CSV\"",
                       "fieldPath": ".csv",
-                      "problem": "csv is for format CSV alone",
-                      "remedy": "leave it out, or write format: CSV"
+                      "problem": "applies only to format CSV",
+                      "remedy": "leave csv out, or write format: CSV"
                     }
                   ]
                 },
@@ -463,8 +463,8 @@ export const searchExportScheduleSchema: StructuralSchema = {
                             {
                               "rule": "!has(self.kmsKeyID) || self.type != \"AES256\"",
                               "fieldPath": ".kmsKeyID",
-                              "problem": "kmsKeyID is for keys of the key management",
-                              "remedy": "leave it out, or write type: aws:kms"
+                              "problem": "does not apply to AES256, which uses keys of the store",
+                              "remedy": "leave kmsKeyID out, or write type: aws:kms"
                             }
                           ]
                         },
@@ -516,8 +516,8 @@ export const searchExportScheduleSchema: StructuralSchema = {
                         {
                           "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
                           "fieldPath": ".endpoint",
-                          "problem": "not encrypted",
-                          "remedy": "write https://, or set insecure if that is meant"
+                          "problem": "is not encrypted",
+                          "remedy": "write https://, or set insecure to allow http://"
                         }
                       ]
                     },
@@ -613,8 +613,8 @@ export const searchExportScheduleSchema: StructuralSchema = {
                         {
                           "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
                           "fieldPath": ".endpoint",
-                          "problem": "not encrypted",
-                          "remedy": "write https://, or set insecure if that is meant"
+                          "problem": "is not encrypted",
+                          "remedy": "write https://, or set insecure to allow http://"
                         }
                       ]
                     },
@@ -895,8 +895,8 @@ export const searchExportScheduleSchema: StructuralSchema = {
                     {
                       "rule": "self.mode == \"Job\" || !has(self.job)",
                       "fieldPath": ".job",
-                      "problem": "job is for mode Job alone",
-                      "remedy": "leave it out, or write mode: Job"
+                      "problem": "applies only to mode Job",
+                      "remedy": "leave job out, or write mode: Job"
                     }
                   ]
                 },

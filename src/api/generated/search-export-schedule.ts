@@ -18,8 +18,8 @@ export interface SearchExportScheduleSpec {
   /**
    * Start of the first run's time range, in whole seconds, as in `2026-10-01T00:00:00`. If the time is in the past,
    * runs for all time since then are created. Defaults to the latest time of the cron schedule before the
-   * SearchExportSchedule was created. logfleet stores this default at the destination, so a SearchExportSchedule that
-   * is deleted and created again keeps it.
+   * SearchExportSchedule was created. logfleet stores this default at the destination. A SearchExportSchedule that is
+   * deleted and created again therefore keeps the default.
    */
   readonly startTime?: string;
   /**

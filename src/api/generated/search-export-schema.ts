@@ -131,8 +131,8 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "has(self.timeZone) || [self.from, self.to].all(text, !text.matches(\"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]+$\"))",
-              "problem": "a local time, and nothing says where",
-              "remedy": "write the zone, as in Europe/Berlin or UTC, or give the times an offset"
+              "problem": "has a local time, but no time zone",
+              "remedy": "write timeZone, as in Europe/Berlin or UTC, or give the times an offset"
             },
             {
               "rule": "self == oldSelf",
@@ -272,20 +272,20 @@ export const searchExportSchema: StructuralSchema = {
             {
               "rule": "!has(self.compressionLevel) || self.compression != \"None\"",
               "fieldPath": ".compressionLevel",
-              "problem": "there is no compression",
+              "problem": "does not apply to compression None",
               "remedy": "leave compressionLevel out, or write Gzip or Zstd as compression"
             },
             {
               "rule": "!has(self.compressionLevel) || self.compression != \"Gzip\" || self.compressionLevel <= 9",
               "fieldPath": ".compressionLevel",
-              "problem": "gzip has the levels 1 to 9",
-              "remedy": "write one of them, or Zstd as compression"
+              "problem": "is above 9, the highest level of Gzip",
+              "remedy": "write a level from 1 to 9, or Zstd as compression"
             },
             {
               "rule": "!has(self.csv) || self.format == \"CSV\"",
               "fieldPath": ".csv",
-              "problem": "csv is for format CSV alone",
-              "remedy": "leave it out, or write format: CSV"
+              "problem": "applies only to format CSV",
+              "remedy": "leave csv out, or write format: CSV"
             },
             {
               "rule": "self == oldSelf",
@@ -447,8 +447,8 @@ export const searchExportSchema: StructuralSchema = {
                     {
                       "rule": "!has(self.kmsKeyID) || self.type != \"AES256\"",
                       "fieldPath": ".kmsKeyID",
-                      "problem": "kmsKeyID is for keys of the key management",
-                      "remedy": "leave it out, or write type: aws:kms"
+                      "problem": "does not apply to AES256, which uses keys of the store",
+                      "remedy": "leave kmsKeyID out, or write type: aws:kms"
                     }
                   ]
                 },
@@ -500,8 +500,8 @@ export const searchExportSchema: StructuralSchema = {
                 {
                   "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
                   "fieldPath": ".endpoint",
-                  "problem": "not encrypted",
-                  "remedy": "write https://, or set insecure if that is meant"
+                  "problem": "is not encrypted",
+                  "remedy": "write https://, or set insecure to allow http://"
                 }
               ]
             },
@@ -597,8 +597,8 @@ export const searchExportSchema: StructuralSchema = {
                 {
                   "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
                   "fieldPath": ".endpoint",
-                  "problem": "not encrypted",
-                  "remedy": "write https://, or set insecure if that is meant"
+                  "problem": "is not encrypted",
+                  "remedy": "write https://, or set insecure to allow http://"
                 }
               ]
             },
@@ -891,8 +891,8 @@ export const searchExportSchema: StructuralSchema = {
             {
               "rule": "self.mode == \"Job\" || !has(self.job)",
               "fieldPath": ".job",
-              "problem": "job is for mode Job alone",
-              "remedy": "leave it out, or write mode: Job"
+              "problem": "applies only to mode Job",
+              "remedy": "leave job out, or write mode: Job"
             }
           ]
         },

@@ -5,18 +5,18 @@ export interface SearchExportSpec {
   /**
    * Secret with the address and the credentials of the log service, in the namespace of the export. The Secret needs
    * the keys `baseURL` (https only), `accessId` and `accessKey`. Optional keys are `ca.crt` (certificate authority of
-   * the service), `allowedHosts` (hosts to which the service may redirect), `user` (the same name in all Secrets of one
-   * user of the service), and the request limits `requestsPerSecond` and `maxConcurrentRequests`.
+   * the service), `allowedHosts` (hosts to which the service may redirect) and `user` (service user to whom the access
+   * id belongs). The optional keys `requestsPerSecond` and `maxConcurrentRequests` lower the request limits.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret with the address and the credentials of the log service. */
     readonly name: string;
   };
   /**
-   * Query in the language of the log service. If every operator of the query works row by row (`where`, `parse`,
-   * `fields`, `json` and similar), logfleet splits the time range into several searches, so the query may find any
-   * number of rows. Any other query, such as an aggregation, runs as one search job. Its result is incomplete if it has
-   * more rows than the service returns for one search.
+   * Query in the language of the log service. If all operators work row by row (`where`, `parse`, `fields`, `json` and
+   * similar), logfleet splits the time range into several searches. The query may then find any number of rows. Any
+   * other query, such as an aggregation, runs as one search job. Its result is incomplete if it has more rows than the
+   * service returns for one search.
    */
   readonly query: string;
   /**
@@ -145,7 +145,7 @@ export interface OutputSpec {
   readonly compression: 'None' | 'Gzip' | 'Zstd';
   /**
    * Level of the compression, from 1 to 9 for `Gzip` (default 6), and from 1 to 19 for `Zstd` (default 3). Higher
-   * levels make smaller files and take more CPU time. Not allowed if `compression` is `None`.
+   * levels make smaller files and take more CPU time. Cannot be combined with the compression `None`.
    */
   readonly compressionLevel?: number;
   /**
@@ -232,8 +232,8 @@ export interface S3Spec {
   /**
    * Secret with the credentials of the store, in the namespace of the export. The Secret needs the keys `accessKeyId`
    * and `secretAccessKey`. The key `sessionToken` is optional. Without a Secret, the export uses the identity of its
-   * pod (if `execution.mode` is `Job`) or the operator's own credentials, which the operator allows only with its
-   * option `--allow-ambient-credentials`.
+   * pod (if `execution.mode` is `Job`) or the operator's own credentials. The operator allows its own credentials only
+   * with the option `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
     /** Name of the Secret with the credentials of the store. */
@@ -305,8 +305,8 @@ export interface AzureBlobSpec {
   /**
    * Secret with the credentials of the storage account, in the namespace of the export. The Secret needs the keys
    * `accountName` and `accountKey`, or `sasToken`, or `connectionString`. Without a Secret, the export uses the
-   * identity of its pod (if `execution.mode` is `Job`) or the operator's own credentials, which the operator allows
-   * only with its option `--allow-ambient-credentials`.
+   * identity of its pod (if `execution.mode` is `Job`) or the operator's own credentials. The operator allows its own
+   * credentials only with the option `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
     /** Name of the Secret with the credentials of the storage account. */

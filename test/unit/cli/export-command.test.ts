@@ -135,7 +135,7 @@ describe('problems name the flag', () => {
     [
       'a store without TLS',
       [...request, '-o', 's3://logs', '--endpoint', 'http://store'],
-      'or set insecure if that is',
+      'or set insecure to allow http',
     ],
     ['an invalid size', [...request, '-o', 'x', '--max-part-size', '3'], '--max-part-size: "3" is not allowed'],
     [
