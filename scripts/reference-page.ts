@@ -10,9 +10,9 @@ export function renderReference(definitions: readonly CustomResourceDefinition[]
   return `${[
     '# Reference',
     '',
-    'All fields of all kinds. This page is generated: change the descriptions in `crds/` and run `make generate`.',
+    'This page lists all fields of all kinds of resources. It is generated: change the descriptions in `crds/` and run `make generate`.',
     '',
-    `The CRDs need Kubernetes ${oldestKubernetes} or newer, which checks their CEL rules.`,
+    `The CRDs need Kubernetes ${oldestKubernetes} or newer, because older versions do not support all of their validation rules (CEL).`,
     '',
     ...[...definitions.filter(isWrittenByPeople), ...definitions.filter((each) => !isWrittenByPeople(each))].flatMap(
       renderKind,

@@ -5,8 +5,8 @@ export interface SearchExportSpec {
   /**
    * Secret with the address and the credentials of the log service, in the namespace of the export. The Secret needs
    * the keys `baseURL` (https only), `accessId` and `accessKey`. Optional keys are `ca.crt` (certificate authority of
-   * the service), `allowedHosts` (hosts to which the service may redirect) and `user` (service user to whom the access
-   * id belongs). The optional keys `requestsPerSecond` and `maxConcurrentRequests` lower the request limits.
+   * the service), `allowedHosts` (hosts to which the service may redirect) and `user` (service user that owns the
+   * access id). The optional keys `requestsPerSecond` and `maxConcurrentRequests` lower the request limits.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret with the address and the credentials of the log service. */
@@ -37,8 +37,8 @@ export interface SearchExportSpec {
    */
   readonly autoParsingMode: 'Manual' | 'AutoParse';
   /**
-   * `Messages` (default) exports the messages that the query finds. `Records` exports the rows of its aggregation
-   * (`count by` and similar).
+   * `Messages` (default) exports the messages that the query finds. `Records` exports the rows of the query's
+   * aggregation (`count by` and similar).
    */
   readonly results: 'Messages' | 'Records';
   /**
@@ -427,8 +427,8 @@ export interface ExportPodSpec {
    */
   readonly tolerations?: readonly ExportPodToleration[];
   /**
-   * Rules about the node of the pod and about pods near it, with the form that they have in a pod. The API server
-   * checks them when the Job is created.
+   * Affinity rules of the export's pods, in the same form as in a pod spec. They decide on which nodes and near which
+   * other pods the pods run. Kubernetes checks the rules when the Job is created.
    */
   readonly affinity?: ExportPodAffinity;
   /**
@@ -464,26 +464,29 @@ export interface ExportPodToleration {
    */
   readonly effect?: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
   /**
-   * Time in seconds for which a running pod tolerates a taint with the effect `NoExecute`. Without it, there is no
-   * limit.
+   * Time in seconds for which a running pod of the export tolerates a node taint with the effect `NoExecute`. Without a
+   * value, the pod tolerates the taint forever.
    */
   readonly tolerationSeconds?: number;
 }
 
 /**
- * Rules about the node of the pod and about pods near it, with the form that they have in a pod. The API server checks
- * them when the Job is created.
+ * Affinity rules of the export's pods, in the same form as in a pod spec. They decide on which nodes and near which
+ * other pods the pods run. Kubernetes checks the rules when the Job is created.
  */
 export interface ExportPodAffinity {
-  /** Nodes on which the pod must or should run. */
+  /** Rules about the nodes on which the export's pods must or should run, as in a pod spec. */
   readonly nodeAffinity?: {
     readonly [k: string]: unknown;
   };
-  /** Pods near which the pod must or should run. */
+  /** Rules about other pods near which the export's pods must or should run, as in a pod spec. */
   readonly podAffinity?: {
     readonly [k: string]: unknown;
   };
-  /** Pods away from which the pod must or should run, such as the other workers of the export. */
+  /**
+   * Rules about other pods away from which the export's pods must or should run, such as the other pods of the same
+   * export. They have the form of a pod spec.
+   */
   readonly podAntiAffinity?: {
     readonly [k: string]: unknown;
   };
