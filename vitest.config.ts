@@ -1,5 +1,5 @@
 /**
- * The tests by folder, as projects of one run. `cluster`, `cluster-wide` and `e2e` need a control plane, and `store` needs an S3 gateway and Azurite.
+ * The tests by folder, as projects of one run. `cluster`, `cluster-wide` and `e2e` need a control plane, and `store` needs emulators of object stores.
  * Each starts only when a file of these projects runs.
  *
  * The projects run in three groups, one after the other. Tests of the first group keep a processor busy. Simulated histories have
@@ -16,6 +16,7 @@ import { LongestFirst } from './scripts/longest-first.ts';
 const controlPlane = './test/support/control-plane-setup.ts';
 const s3Gateway = './test/support/s3-gateway-setup.ts';
 const azurite = './test/support/azurite-setup.ts';
+const fakeGcsServer = './test/support/fake-gcs-server-setup.ts';
 
 const processors = Math.max(2, availableParallelism() - 1);
 
@@ -39,7 +40,7 @@ export default defineConfig({
       project('integration', working),
       project('simulator', working),
       project('contract', working),
-      project('store', working, [s3Gateway, azurite]),
+      project('store', working, [s3Gateway, azurite, fakeGcsServer]),
       project('simulation', threaded),
       project('soak', threaded),
       project('cluster', waiting, [controlPlane]),

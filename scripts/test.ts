@@ -22,7 +22,7 @@ interface Suite {
   readonly projects: readonly string[];
 }
 
-/** Test projects that need the control plane, the S3 gateway or Azurite, which `make tools` installs. */
+/** Test projects that need the control plane or emulators of object stores, which `make tools` installs. */
 const needTools = ['cluster', 'cluster-wide', 'e2e', 'store'];
 
 const suites: Readonly<Record<string, Suite>> = {

@@ -1,17 +1,18 @@
 /**
- * `make tools`: provides etcd, kube-apiserver, kubectl, an S3 gateway and Azurite for the tests. npm installs Azurite. The sources of
- * the others, in this order:
- * - `KUBEBUILDER_ASSETS` (a folder) and `LOGFLEET_S3_GATEWAY` (a program),
+ * `make tools`: provides etcd, kube-apiserver, kubectl, and emulators of object stores for the tests: versitygw (S3), fake-gcs-server
+ * (Google Cloud Storage) and Azurite (Azure). npm installs Azurite. The sources of the others, in this order:
+ * - `KUBEBUILDER_ASSETS` (a folder), `LOGFLEET_S3_GATEWAY` and `LOGFLEET_FAKE_GCS_SERVER` (programs),
  * - the cache outside the checkout,
  * - the release archives of the projects,
  * - a build with Go.
- * Tests call `controlPlaneTools`, `s3GatewayProgram` or `azuriteScript`, which install the programs once per machine.
+ * Tests call `controlPlaneTools`, `s3GatewayProgram`, `fakeGcsServerProgram` or `azuriteScript`, which install the programs once per machine.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { azuriteScript } from '../tools/installer/azurite.ts';
 import { cached } from '../tools/installer/cache.ts';
 import { downloadArchive, goPlatform } from '../tools/installer/envtest-archive.ts';
+import { fakeGcsServerProgram } from '../tools/installer/fake-gcs-server.ts';
 import { buildPrograms, type GoProgram, hasGo } from '../tools/installer/go-build.ts';
 import { say } from '../tools/installer/progress.ts';
 import { s3GatewayProgram } from '../tools/installer/s3-gateway.ts';
@@ -85,6 +86,7 @@ if (import.meta.main) {
   try {
     for (const path of Object.values(await controlPlaneTools())) console.log(path);
     console.log(await s3GatewayProgram());
+    console.log(await fakeGcsServerProgram());
     console.log(await azuriteScript());
   } catch (error) {
     console.error((error as Error).message);

@@ -3,8 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 export const modulesDirectory = join(import.meta.dirname, '..');
-/** Folder with the modules of the S3 gateway, separate from those of Kubernetes. */
-export const gatewayModulesDirectory = join(modulesDirectory, 's3-gateway');
 
 /** Returns the version of a module that the go.mod of a folder requires, such as `v1.36.3`. */
 export function requiredVersion(module: string, directory = modulesDirectory): string {

@@ -1,6 +1,5 @@
 /**
- * Tests how `make tools` installs etcd, kube-apiserver, kubectl and the S3 gateway, which the cluster and store tests
- * run.
+ * Tests how `make tools` installs etcd, kube-apiserver, kubectl and the stores, which the cluster and store tests run.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,8 +14,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { azuriteVersion } from '../../../tools/installer/azurite.ts';
 import { cached } from '../../../tools/installer/cache.ts';
 import { chooseArchive, downloadArchive, goPlatform } from '../../../tools/installer/envtest-archive.ts';
-import { archiveName, downloadGateway } from '../../../tools/installer/s3-gateway.ts';
-import { gatewayModulesDirectory, requiredVersion } from '../../../tools/installer/versions.ts';
+import { fakeGcsServer } from '../../../tools/installer/fake-gcs-server.ts';
+import { archiveName, downloadProgram } from '../../../tools/installer/released-program.ts';
+import { s3Gateway } from '../../../tools/installer/s3-gateway.ts';
+import { requiredVersion } from '../../../tools/installer/versions.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -34,7 +35,9 @@ describe('the versions', () => {
   test('equal those of tools/go.mod', () => {
     expect(requiredVersion('k8s.io/kubernetes')).toMatch(/^v1\.\d+\.\d+$/);
     expect(() => requiredVersion('k8s.io/no-such-module')).toThrow('requires no version of k8s.io/no-such-module');
-    expect(requiredVersion('github.com/versity/versitygw', gatewayModulesDirectory)).toMatch(/^v1\.\d+\.\d+$/);
+    for (const { module, modulesDirectory } of [s3Gateway, fakeGcsServer]) {
+      expect(requiredVersion(module, modulesDirectory)).toMatch(/^v1\.\d+\.\d+$/);
+    }
     expect(azuriteVersion()).toMatch(/^3\.\d+\.\d+$/);
   });
 });
@@ -151,20 +154,24 @@ describe('the download', () => {
   });
 });
 
-describe('the download of the S3 gateway', () => {
+describe.each([
+  [s3Gateway, 'v1.8.0'],
+  [fakeGcsServer, 'v1.56.1'],
+])('the download of the program $name', (program, version) => {
   let server: Server;
   let checksums: string;
 
   beforeEach(async () => {
-    const folder = archiveName('v1.8.0');
+    const name = archiveName(program, version);
+    const folder = program.isInFolder ? name : '.';
     mkdirSync(join(directory, 'content', folder), { recursive: true });
-    writeFileSync(join(directory, 'content', folder, 'versitygw'), 'program');
+    writeFileSync(join(directory, 'content', folder, program.name), 'program');
     execFileSync('tar', ['-czf', join(directory, 'a.tar.gz'), '-C', join(directory, 'content'), folder]);
     const archive = readFileSync(join(directory, 'a.tar.gz'));
-    checksums = `${createHash('sha256').update(archive).digest('hex')}  ${folder}.tar.gz\n`;
+    checksums = `${createHash('sha256').update(archive).digest('hex')}  ${name}.tar.gz\n`;
     server = createServer(({ url }, response) => {
-      if (url === '/v1.8.0/checksums.txt') response.end(checksums);
-      else if (url === `/v1.8.0/${folder}.tar.gz`) response.end(archive);
+      if (url === `/${version}/checksums.txt`) response.end(checksums);
+      else if (url === `/${version}/${name}.tar.gz`) response.end(archive);
       else response.writeHead(404).end();
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -174,20 +181,22 @@ describe('the download of the S3 gateway', () => {
   const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   test('unpacks the program', async () => {
-    await downloadGateway('v1.8.0', directory, address());
-    expect(readFileSync(join(directory, 'versitygw'), 'utf8')).toBe('program');
+    await downloadProgram(program, version, directory, address());
+    expect(readFileSync(join(directory, program.name), 'utf8')).toBe('program');
   });
 
   test('refuses an archive with a wrong checksum', async () => {
     checksums = checksums.replace(/^../, 'zz');
-    await expect(downloadGateway('v1.8.0', directory, address())).rejects.toThrow('the checksum of versitygw_v1.8.0_');
-    expect(readdirSync(directory)).not.toContain('versitygw');
+    const download = downloadProgram(program, version, directory, address());
+    await expect(download).rejects.toThrow(`the checksum of ${program.name}_`);
+    expect(readdirSync(directory)).not.toContain(program.name);
   });
 
   test('reports when there is no archive for this machine, or no such release', async () => {
     checksums = '';
-    await expect(downloadGateway('v1.8.0', directory, address())).rejects.toThrow('there is no archive versitygw_');
-    await expect(downloadGateway('v9.9.9', directory, address())).rejects.toThrow('answers 404');
+    const download = (wanted: string) => downloadProgram(program, wanted, directory, address());
+    await expect(download(version)).rejects.toThrow(`there is no archive ${program.name}_`);
+    await expect(download('v9.9.9')).rejects.toThrow('answers 404');
   });
 });
 
@@ -202,17 +211,18 @@ describe('make tools', () => {
   const named = () => ({
     KUBEBUILDER_ASSETS: directory,
     LOGFLEET_S3_GATEWAY: join(directory, 'versitygw'),
+    LOGFLEET_FAKE_GCS_SERVER: join(directory, 'fake-gcs-server'),
     LOGFLEET_AZURITE: join(directory, 'main.js'),
   });
   const place = (names: readonly string[]) => {
     for (const name of names) writeFileSync(join(directory, name), '');
   };
 
-  test('uses the programs in KUBEBUILDER_ASSETS, LOGFLEET_S3_GATEWAY and LOGFLEET_AZURITE', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw', 'main.js']);
+  test('uses the programs that environment variables name', async () => {
+    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw', 'fake-gcs-server', 'main.js']);
     const { status, stdout } = await tools(named());
     expect(status).toBe(0);
-    expect(stdout.trim().split('\n').map(dirname)).toEqual(Array(5).fill(directory));
+    expect(stdout.trim().split('\n').map(dirname)).toEqual(Array(6).fill(directory));
   });
 
   test('reports that the given S3 gateway does not exist', async () => {
@@ -223,14 +233,14 @@ describe('make tools', () => {
   });
 
   test('reports that the given Azurite does not exist', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw']);
+    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw', 'fake-gcs-server']);
     const { status, stderr } = await tools(named());
     expect(status).toBe(1);
     expect(stderr).toContain(`LOGFLEET_AZURITE names ${directory}/main.js, which cannot be found`);
   });
 
   test('says what to do if npm cannot install Azurite', async () => {
-    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw']);
+    place(['etcd', 'kube-apiserver', 'kubectl', 'versitygw', 'fake-gcs-server']);
     const { LOGFLEET_AZURITE: _, ...others } = named();
     const { status, stderr } = await tools({ ...others, XDG_CACHE_HOME: directory, PATH: join(directory, 'none') });
     expect(status).toBe(1);

@@ -1,0 +1,15 @@
+/** Global vitest setup for the project `store`: starts one fake-gcs-server for all test files. Each test creates its own bucket. */
+import type { TestProject } from 'vitest/node';
+import { FakeGcsServer, type FakeGcsServerAccess } from './fake-gcs-server.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    fakeGcsServer: FakeGcsServerAccess;
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await FakeGcsServer.start();
+  project.provide('fakeGcsServer', server.access);
+  return () => server.stop();
+}

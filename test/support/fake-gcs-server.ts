@@ -1,0 +1,53 @@
+/** Runs fake-gcs-server, an emulator of Google Cloud Storage. It keeps buckets and objects in memory, so a kill removes them. */
+import { generateKeyPairSync } from 'node:crypto';
+import { fakeGcsServerProgram } from '../../tools/installer/fake-gcs-server.ts';
+import { type StoreCommand, StoreProgram } from './store-program.ts';
+
+/** Address and credentials with which a test connects to fake-gcs-server. They are plain data, because they are passed between processes. */
+export interface FakeGcsServerAccess {
+  /** Address of the emulator, such as `http://127.0.0.1:PORT`. */
+  readonly endpoint: string;
+  /** Content of the file of a service account key. The emulator accepts every key. */
+  readonly serviceAccountKey: string;
+}
+
+export class FakeGcsServer extends StoreProgram {
+  readonly access: FakeGcsServerAccess;
+  readonly #program: string;
+
+  static async start(): Promise<FakeGcsServer> {
+    const program = await fakeGcsServerProgram();
+    return StoreProgram.startOn((port) => new FakeGcsServer(program, port));
+  }
+
+  private constructor(program: string, port: number) {
+    super('gcs');
+    this.#program = program;
+    this.access = { endpoint: `http://127.0.0.1:${port}`, serviceAccountKey: newServiceAccountKey() };
+  }
+
+  protected get endpoint(): string {
+    return this.access.endpoint;
+  }
+
+  protected command(): StoreCommand {
+    const { hostname, port } = new URL(this.endpoint);
+    const address = ['-scheme', 'http', '-host', hostname, '-port', port];
+    return { program: this.#program, args: [...address, '-backend', 'memory', '-log-level', 'error'] };
+  }
+}
+
+/** Returns the content of the file of a new service account key. */
+export function newServiceAccountKey(): string {
+  const { privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  return JSON.stringify({
+    type: 'service_account',
+    private_key_id: 'key-1',
+    private_key: privateKey,
+    client_email: 'exporter@example.iam.gserviceaccount.com',
+  });
+}

@@ -1,0 +1,23 @@
+/** Provides fake-gcs-server, an emulator of Google Cloud Storage, for the tests of destinations. */
+import { join } from 'node:path';
+import { type ReleasedProgram, releasedProgram } from './released-program.ts';
+import { modulesDirectory } from './versions.ts';
+
+export const fakeGcsServer: ReleasedProgram = {
+  name: 'fake-gcs-server',
+  purpose: 'an emulator of Google Cloud Storage',
+  variable: 'LOGFLEET_FAKE_GCS_SERVER',
+  cacheName: 'fake-gcs-server',
+  modulesDirectory: join(modulesDirectory, 'fake-gcs-server'),
+  module: 'github.com/fsouza/fake-gcs-server',
+  package: 'github.com/fsouza/fake-gcs-server',
+  releases: 'https://github.com/fsouza/fake-gcs-server/releases/download',
+  archive: (version, system, processor) => `fake-gcs-server_${version.slice(1)}_${system}_${processor}`,
+  isInFolder: false,
+  buildTime: 'about a minute',
+};
+
+/** Returns the absolute path of the program. The message of an error says what to do. */
+export function fakeGcsServerProgram(): Promise<string> {
+  return releasedProgram(fakeGcsServer);
+}
