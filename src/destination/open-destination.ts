@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { AzureSettings } from './azure/azure-settings.ts';
 import type { Destination } from './destination.ts';
+import type { GcsSettings } from './gcs/gcs-settings.ts';
 import type { S3Settings } from './s3/s3-settings.ts';
 import type { Writer } from './writer.ts';
 
@@ -14,7 +15,8 @@ export type DestinationSettings =
       readonly root: string;
     }
   | { readonly kind: 's3'; readonly settings: S3Settings }
-  | { readonly kind: 'azureBlob'; readonly settings: AzureSettings };
+  | { readonly kind: 'azureBlob'; readonly settings: AzureSettings }
+  | { readonly kind: 'gcs'; readonly settings: GcsSettings };
 
 export interface DestinationPorts {
   readonly clock: Clock;
@@ -41,6 +43,10 @@ export async function openDestination(chosen: DestinationSettings, ports: Destin
     case 'azureBlob': {
       const { AzureDestination } = await import('./azure/azure-destination.ts');
       return AzureDestination.open({ ...ports, settings: chosen.settings });
+    }
+    case 'gcs': {
+      const { GcsDestination } = await import('./gcs/gcs-destination.ts');
+      return new GcsDestination({ ...ports, settings: chosen.settings });
     }
   }
 }

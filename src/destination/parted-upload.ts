@@ -28,12 +28,19 @@ export interface UploadRequests {
   readonly maxParts: number;
   /** Creates the object from its whole content, unless an object of this name exists. */
   putWhole(content: Uint8Array): Promise<unknown>;
+  /**
+   * True if the store takes one part after the other, and the last part ends the upload. Other stores take several parts at once.
+   */
+  readonly isSequential: boolean;
   /** Begins an upload in parts. */
   begin(): Promise<void>;
   /** Sends a part. Parts are numbered from 1. */
   sendPart(number: number, content: Uint8Array, stop: AbortSignal): Promise<void>;
-  /** Creates the object from the sent parts, in the order of their numbers, unless an object of this name exists. */
-  complete(): Promise<unknown>;
+  /**
+   * Creates the object from the sent parts, in the order of their numbers, unless an object of this name exists. `last` is the last part if
+   * the store is sequential, and empty otherwise.
+   */
+  complete(last: Uint8Array): Promise<unknown>;
   /** Removes the parts of an upload that has begun and is not complete. */
   removeParts(): Promise<unknown>;
   /** Returns whether the existing object was created by this upload. */
@@ -89,13 +96,12 @@ export class PartedUpload implements FileUpload {
   async finish(): Promise<void> {
     this.#throwFailure();
     if (this.#hasBegun) {
-      if (this.#filledBytes > 0) await this.#sendPart();
+      if (!this.#requests.isSequential) await this.#sendPart();
       await Promise.all(this.#sending);
       this.#throwFailure();
-      await this.#makeVisible(() => this.#requests.complete());
+      await this.#makeVisible(() => this.#requests.complete(this.#filled));
     } else {
-      const content = this.#buffer?.subarray(0, this.#filledBytes) ?? new Uint8Array();
-      await this.#makeVisible(() => this.#requests.putWhole(content));
+      await this.#makeVisible(() => this.#requests.putWhole(this.#filled));
     }
     this.#ended = true;
     this.#releaseBuffer();
@@ -140,12 +146,16 @@ export class PartedUpload implements FileUpload {
     const buffer = this.#buffer;
     if (!buffer) return;
     if (!this.#hasBegun) await this.#begin();
-    const { maxParts, shown } = this.#requests;
+    const { maxParts, shown, isSequential } = this.#requests;
     if (this.#partCount === maxParts) {
       throw destinationError('invalid', `${shown} would have more than ${maxParts} parts: lower maxPartSize`);
     }
+    if (isSequential) {
+      await Promise.all(this.#sending);
+      this.#throwFailure();
+    }
     await this.#buffers.maySend();
-    const content = buffer.subarray(0, this.#filledBytes);
+    const content = this.#filled;
     this.#buffer = undefined;
     this.#filledBytes = 0;
     const sending = this.#upload(++this.#partCount, content).finally(() => {
@@ -161,7 +171,8 @@ export class PartedUpload implements FileUpload {
       await this.#requests.begin();
       this.#hasBegun = true;
     } catch (cause) {
-      throw this.#requests.error(`write ${this.#requests.shown}`, cause);
+      const { shown } = this.#requests;
+      throw this.#requests.isTaken(cause) ? nameTaken(shown) : this.#requests.error(`write ${shown}`, cause);
     }
   }
 
@@ -176,6 +187,11 @@ export class PartedUpload implements FileUpload {
 
   #throwFailure(): void {
     if (this.#failure) throw this.#failure;
+  }
+
+  /** Bytes that are not sent yet. */
+  get #filled(): Uint8Array {
+    return this.#buffer?.subarray(0, this.#filledBytes) ?? new Uint8Array();
   }
 
   #releaseBuffer(): void {

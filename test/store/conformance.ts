@@ -17,6 +17,7 @@ function differentBytes(size: number): Buffer {
 }
 
 export function describeDestination({ make, url, unseenBytes }: StoreKind): void {
+  const listsUploads = Number.isFinite(unseenBytes);
   let place: Place;
   let destination: Destination;
   beforeEach(async () => {
@@ -153,8 +154,11 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
     test.each([1, 11 * mebibyte])('of %d bytes never overwrites', async (size) => {
       await destination.create('data/file', Buffer.from('first'));
       const file = await destination.open('data/file');
-      await file.write(Buffer.alloc(size));
-      await expect(file.finish()).rejects.toMatchObject({ code: 'destination.damaged' });
+      const overwrite = async () => {
+        await file.write(Buffer.alloc(size));
+        await file.finish();
+      };
+      await expect(overwrite()).rejects.toMatchObject({ code: 'destination.damaged' });
       await file.abort();
       expect(await text('data/file')).toBe('first');
       expect(await place.files()).toHaveLength(1);
@@ -197,7 +201,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
     expect(await place.files()).toHaveLength((await listed('')).length);
   });
 
-  test('keeps uploads of running processes, unless they are no longer needed (E15)', async () => {
+  test.runIf(listsUploads)('keeps uploads of running processes, unless they are no longer needed (E15)', async () => {
     const file = await destination.open('data/kept');
     await file.write(Buffer.alloc(12 * mebibyte));
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
@@ -216,7 +220,16 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
     expect(await place.files()).toHaveLength(1);
   });
 
-  test('removes unfinished uploads only below the given folder', async () => {
+  test.skipIf(listsUploads)('leaves unfinished uploads to the store, which does not list them (E15)', async () => {
+    const file = await destination.open('data/file');
+    await file.write(Buffer.alloc(12 * mebibyte));
+    expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(0);
+    expect(await destination.abortLeftovers('data', 'all')).toBe(0);
+    await file.finish();
+    expect(await listed('')).toEqual([['data/file', 12 * mebibyte]]);
+  });
+
+  test.runIf(listsUploads)('removes unfinished uploads only below the given folder', async () => {
     const files = await Promise.all(['a/x', 'ab/x'].map((name) => destination.open(name)));
     for (const file of files) await file.write(Buffer.alloc(6 * mebibyte));
     await stored(2);

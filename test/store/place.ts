@@ -9,6 +9,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { SecretText } from '../../src/base/secret-text.ts';
 import type { Destination } from '../../src/destination/destination.ts';
+import { credentialsOfKeyFile } from '../../src/destination/gcs/gcs-settings.ts';
 import {
   type DestinationPorts,
   type DestinationSettings,
@@ -16,6 +17,7 @@ import {
 } from '../../src/destination/open-destination.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import type { AzuriteAccess } from '../support/azurite.ts';
+import type { FakeGcsServerAccess } from '../support/fake-gcs-server.ts';
 import type { S3GatewayAccess } from '../support/s3-gateway.ts';
 
 /** Address of a destination as plain data, so that another process can open the same destination. */
@@ -29,7 +31,8 @@ export type PlaceData =
       readonly accessKeyId: string;
       readonly secretAccessKey: string;
     }
-  | ({ readonly kind: 'azureBlob'; readonly container: string; readonly root: string } & AzuriteAccess);
+  | ({ readonly kind: 'azureBlob'; readonly container: string; readonly root: string } & AzuriteAccess)
+  | ({ readonly kind: 'gcs'; readonly bucket: string; readonly root: string } & FakeGcsServerAccess);
 
 export interface Place {
   readonly data: PlaceData;
@@ -90,6 +93,26 @@ export async function makeContainer(access: AzuriteAccess): Promise<Place> {
   };
 }
 
+/** Creates a bucket of Google Cloud Storage. Unfinished uploads are not listed. */
+export async function makeGcsBucket(access: FakeGcsServerAccess): Promise<Place> {
+  const bucket = `bucket-${process.pid}-${buckets++}`;
+  const send = async (path: string, options: RequestInit = {}) => {
+    const answer = await fetch(`${access.endpoint}/storage/v1/b${path}`, options);
+    if (!answer.ok) throw new Error(`${path} answers ${answer.status}`);
+    return (await answer.json().catch(() => undefined)) as { readonly items?: readonly { readonly name: string }[] };
+  };
+  const files = async () => ((await send(`/${bucket}/o?maxResults=10000`)).items ?? []).map(({ name }) => name).sort();
+  await send('', { method: 'POST', body: JSON.stringify({ name: bucket }) });
+  return {
+    data: { kind: 'gcs', bucket, root: 'audit/logging', ...access },
+    files,
+    async remove() {
+      for (const name of await files()) await send(`/${bucket}/o/${encodeURIComponent(name)}`, { method: 'DELETE' });
+      await send(`/${bucket}`, { method: 'DELETE' });
+    },
+  };
+}
+
 export async function openPlace(data: PlaceData): Promise<Destination> {
   return openDestination(settingsOf(data), await systemPorts());
 }
@@ -105,6 +128,12 @@ export function settingsOf(data: PlaceData): DestinationSettings {
     const { container, root, endpoint, accountName, accountKey } = data;
     const credentials = { kind: 'key', accountName, accountKey: new SecretText(accountKey) } as const;
     return { kind: 'azureBlob', settings: { endpoint, container, root, credentials, insecure: true } };
+  }
+  if (data.kind === 'gcs') {
+    const { bucket, root, endpoint, serviceAccountKey } = data;
+    const credentials = credentialsOfKeyFile(serviceAccountKey);
+    if (!credentials) throw new Error('the key of the emulator is not valid');
+    return { kind: 'gcs', settings: { bucket, root, endpoint, credentials, insecure: true } };
   }
   const { bucket, root, endpoint, accessKeyId, secretAccessKey } = data;
   const credentials = { accessKeyId, secretAccessKey: new SecretText(secretAccessKey) };

@@ -1,13 +1,16 @@
 /** Kinds of destinations that the suites of this folder test, and what differs between them. A new kind is one more entry. */
 import { inject } from 'vitest';
-import { makeBucket, makeContainer, makeVolume, type Place } from './place.ts';
+import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type Place } from './place.ts';
 
 export interface StoreKind {
   /** Creates a new, empty destination. */
   readonly make: () => Place | Promise<Place>;
   /** Form of the destination's address as shown to users. */
   readonly url: RegExp;
-  /** Size in bytes up to which an upload leaves nothing at the store when its process is killed. */
+  /**
+   * Size in bytes up to which an upload leaves nothing at the store when its process is killed. Infinite for a store that does not list
+   * unfinished uploads and removes them itself.
+   */
   readonly unseenBytes: number;
 }
 
@@ -24,6 +27,11 @@ export const stores = {
     make: () => makeContainer(inject('azurite')),
     url: /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1\/container-\S+\/audit\/logging$/,
     unseenBytes: 5 * 1024 * 1024,
+  },
+  gcs: {
+    make: () => makeGcsBucket(inject('fakeGcsServer')),
+    url: /^gs:\/\/bucket-\S+\/audit\/logging$/,
+    unseenBytes: Number.POSITIVE_INFINITY,
   },
 } satisfies Record<string, StoreKind>;
 

@@ -20,6 +20,7 @@ export interface AzureUploadOptions {
 
 export class AzureUpload implements UploadRequests {
   readonly maxParts = 50_000;
+  readonly isSequential = false;
   readonly isTaken = isTaken;
   readonly error = azureError;
   readonly #blob: BlockBlobClient;

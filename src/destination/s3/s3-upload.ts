@@ -32,6 +32,7 @@ export interface S3UploadOptions {
 
 export class S3Upload implements UploadRequests {
   readonly maxParts = 10_000;
+  readonly isSequential = false;
   readonly isTaken = isTaken;
   readonly error = s3Error;
   readonly #options: S3UploadOptions;

@@ -1,0 +1,137 @@
+/**
+ * Sends requests to the JSON API of Google Cloud Storage, with time limits, retries, proxies from the environment, and tokens.
+ *
+ * Only the library for tokens is Google's. The client library `@google-cloud/storage` (8.4.0) does not fit: its requests have no time limit,
+ * so a store that does not answer blocks an export forever, also with the option `timeout`. Its uploads cannot be cancelled at the store.
+ * They keep chunks in memory after `write` has returned, so buffers could not be reused.
+ */
+import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
+import { unlessAborted } from '../../base/aborted.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { type Environment, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
+import { doubledMs } from '../../base/retry-delay.ts';
+import { destinationError } from '../destination-error.ts';
+import { errorOfAnswer, mayPass, tokenError } from './gcs-error.ts';
+import { defaultEndpoint, type GcsSettings } from './gcs-settings.ts';
+import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
+
+/** Number of attempts per request. */
+const maxTries = 3;
+const firstRetryMs = 500;
+const connectTimeoutMs = 5_000;
+/** Maximum time in ms until an answer of the store begins, including the time to send the request. */
+const answerTimeoutMs = 120_000;
+/** Maximum time in ms between two chunks of an answer. */
+const silenceTimeoutMs = 60_000;
+const tokenTimeoutMs = 30_000;
+/** Maximum number of connections to the store. Chunks of several uploads and requests for small objects share them. */
+const maxConnections = 32;
+
+export interface GcsRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Path and query of the request, without the endpoint. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  readonly stop?: AbortSignal;
+}
+
+export interface GcsAnswer {
+  /** HTTP status below 400. */
+  readonly status: number;
+  readonly headers: Dispatcher.ResponseData['headers'];
+  readonly text: string;
+}
+
+export interface GcsClientOptions {
+  readonly settings: GcsSettings;
+  readonly environment: Environment;
+  readonly clock: Clock;
+}
+
+export class GcsClient {
+  readonly #endpoint: string;
+  readonly #authorization: AuthorizationHeaders;
+  readonly #dispatcher: Dispatcher;
+  readonly #clock: Clock;
+
+  constructor({ settings, environment, clock }: GcsClientOptions) {
+    this.#endpoint = (settings.endpoint ?? defaultEndpoint).replace(/\/+$/, '');
+    this.#authorization = authorizationOf(settings, this.#endpoint);
+    this.#dispatcher = dispatcherFor(new URL(this.#endpoint), environment);
+    this.#clock = clock;
+  }
+
+  /** Sends a request and reads the whole answer. Throws a `GcsError`, or the error of the connection. */
+  send(wanted: GcsRequest): Promise<GcsAnswer> {
+    return this.#retried(wanted, async ({ statusCode: status, headers, body }) => {
+      return { status, headers, text: await body.text() };
+    });
+  }
+
+  /** Sends a request and returns the answer as soon as it begins. The caller must read the body. */
+  begin(wanted: GcsRequest): Promise<Dispatcher.ResponseData> {
+    return this.#retried(wanted, async (answer) => answer);
+  }
+
+  async close(): Promise<void> {
+    await this.#dispatcher.destroy();
+  }
+
+  async #retried<T>(wanted: GcsRequest, read: (answer: Dispatcher.ResponseData) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await read(await this.#sendOnce(wanted));
+      } catch (cause) {
+        if (attempt === maxTries || wanted.stop?.aborted || !mayPass(cause)) throw cause;
+        await sleep(this.#clock, doubledMs(firstRetryMs, attempt - 1), wanted.stop);
+      }
+    }
+  }
+
+  async #sendOnce({ method, path, headers, body, stop }: GcsRequest): Promise<Dispatcher.ResponseData> {
+    const answer = await request(`${this.#endpoint}${path}`, {
+      dispatcher: this.#dispatcher,
+      method,
+      headers: { ...headers, ...(await this.#tokenHeaders()) },
+      body: body ?? null,
+      signal: stop ?? null,
+    });
+    if (answer.statusCode >= 400) throw errorOfAnswer(answer.statusCode, await answer.body.text());
+    return answer;
+  }
+
+  async #tokenHeaders(): Promise<Record<string, string>> {
+    const silence = new AbortController();
+    const timer = this.#clock.after(tokenTimeoutMs, () => {
+      silence.abort(Object.assign(new Error(`no answer within ${tokenTimeoutMs / 1000} s`), { code: 'ETIMEDOUT' }));
+    });
+    try {
+      return Object.fromEntries(await unlessAborted(silence.signal, this.#authorization()));
+    } catch (cause) {
+      throw tokenError(cause);
+    } finally {
+      timer.cancel();
+    }
+  }
+}
+
+function dispatcherFor(origin: URL, environment: Environment): Dispatcher {
+  const options = {
+    connections: maxConnections,
+    connectTimeout: connectTimeoutMs,
+    headersTimeout: answerTimeoutMs,
+    bodyTimeout: silenceTimeoutMs,
+    allowH2: false,
+  };
+  const proxy = origin.protocol === 'https:' ? proxyOf(origin, environment) : undefined;
+  return proxy ? new ProxyAgent({ ...options, uri: proxy.href }) : new Agent(options);
+}
+
+function proxyOf(origin: URL, environment: Environment): URL | undefined {
+  try {
+    return proxyFor(origin, environment);
+  } catch (cause) {
+    throw destinationError('invalid', proxyProblem, cause);
+  }
+}

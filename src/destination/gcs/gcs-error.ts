@@ -1,0 +1,136 @@
+/**
+ * Classifies errors of Google Cloud Storage and of connections to it by their codes, and adds a remedy for users. No other module knows
+ * these codes.
+ */
+import { LogfleetError } from '../../base/errors.ts';
+import { isRecord } from '../../base/record.ts';
+import { type DestinationFailure, destinationError } from '../destination-error.ts';
+import { failuresByCode, firstCode, isConnectionLost, storeReason, untrustedForm } from '../store-error.ts';
+
+const noToken = 'TokenError';
+const sessionEnded = 'UploadSessionEnded';
+
+const failureByCode = failuresByCode({
+  lost: [sessionEnded],
+  denied: ['retentionPolicyNotMet', 'objectUnderActiveHold', 'accountDisabled'],
+  credentials: [noToken, 'authError', 'required'],
+  away: ['rateLimitExceeded', 'userRateLimitExceeded', 'backendError', 'internalError', 'AbortError'],
+  unsupported: ['notImplemented'],
+  full: ['quotaExceeded'],
+});
+
+const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
+  full: 'free some space or raise the quota to continue the export',
+  away: 'logfleet tries again',
+  missing: 'create the bucket, or correct its name and the endpoint',
+  denied:
+    'grant this account the role Storage Object User on the bucket (storage.objects.create, .get, .list and .delete), and check retention and holds of the bucket',
+  credentials:
+    'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as GOOGLE_APPLICATION_CREDENTIALS)',
+  lost: 'the store has ended the upload; the file is written again',
+  invalid: 'correct the settings of the store',
+  unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
+};
+
+/** Codes of connections that fail, also because of a certificate. */
+const connectionForm = new RegExp(
+  `^(?:ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|UND_ERR_)|${untrustedForm.source}`,
+);
+
+/** Answer of the store that reports a failure, or a failure to get a token. It contains no token. */
+export class GcsError extends Error {
+  readonly code: string;
+  /** HTTP status of the store's answer. Undefined if no request was sent. */
+  readonly status: number | undefined;
+
+  constructor(code: string, message: string, status?: number, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** Reads an answer with an HTTP status from 400. The body is JSON, except for downloads, whose errors are plain text. */
+export function errorOfAnswer(status: number, body: string): GcsError {
+  const { error } = (parsed(body) ?? {}) as { error?: unknown };
+  if (!isRecord(error)) return new GcsError(`HTTP status ${status}`, body.startsWith('<') ? '' : body, status);
+  const [first] = Array.isArray(error['errors']) ? error['errors'] : [];
+  const reason: unknown = isRecord(first) ? first['reason'] : undefined;
+  const code = typeof reason === 'string' && reason !== '' ? reason : `HTTP status ${status}`;
+  return new GcsError(code, String(error['message'] ?? ''), status);
+}
+
+/** Error for credentials of which no token could be made. A missing connection or an unavailable token service keeps its own code. */
+export function tokenError(cause: unknown): GcsError {
+  const { code, status, message } = cause as { code?: unknown; status?: unknown; message?: unknown };
+  const text = `no token for the store: ${typeof message === 'string' ? message : String(cause)}`;
+  if (typeof status === 'number' && (status === 429 || status >= 500)) {
+    return new GcsError(`HTTP status ${status}`, text, status);
+  }
+  const isConnection = status === undefined && typeof code === 'string' && connectionForm.test(code);
+  return new GcsError(isConnection ? code : noToken, text);
+}
+
+/** Error for an upload session that the store does not know any more. */
+export function sessionError({ message, status }: GcsError): GcsError {
+  return new GcsError(sessionEnded, message, status);
+}
+
+/** Converts an error of the store, unless it is already converted. `act` is the action that failed, as in `write a/b`. */
+export function gcsError(act: string, cause: unknown): LogfleetError {
+  if (cause instanceof LogfleetError) return cause;
+  const failure = failureOf(cause);
+  const hint = advice[failure];
+  const reason = storeReason(errorCode(cause), cause instanceof Error ? cause.message : '');
+  return destinationError(failure, `cannot ${act}: ${reason}${hint === undefined ? '' : `; ${hint}`}`, cause);
+}
+
+/** Returns the HTTP status of the store's answer, or undefined if there was no answer. */
+export function httpStatus(cause: unknown): number | undefined {
+  return cause instanceof GcsError ? cause.status : undefined;
+}
+
+/** Returns whether the error means that an object with this name exists (`ifGenerationMatch=0` is not met). */
+export function isTaken(cause: unknown): boolean {
+  return httpStatus(cause) === 412;
+}
+
+/** Returns whether the error means that the connection ended before the store answered. */
+export function isBrokenOff(cause: unknown): boolean {
+  return isConnectionLost(errorCode(cause), httpStatus(cause)) || errorCode(cause) === 'UND_ERR_SOCKET';
+}
+
+/** Returns whether the same request may succeed soon. */
+export function mayPass(cause: unknown): boolean {
+  const status = httpStatus(cause);
+  if (status !== undefined) return status === 408 || status === 429 || status >= 500;
+  return failureOf(cause) === 'away' && errorCode(cause) !== 'AbortError';
+}
+
+function errorCode(cause: unknown): string {
+  const { name, code } = (cause ?? {}) as { name?: unknown; code?: unknown };
+  return firstCode(code, name);
+}
+
+function failureOf(cause: unknown): DestinationFailure {
+  const code = errorCode(cause);
+  const status = httpStatus(cause);
+  const known = failureByCode.get(code);
+  if (known) return known;
+  if (untrustedForm.test(code)) return 'invalid';
+  if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
+  if (status === 401) return 'credentials';
+  if (status === 403) return 'denied';
+  if (status === 404) return 'missing';
+  if (status === 501) return 'unsupported';
+  if (status === 507) return 'full';
+  return status >= 300 && status < 500 ? 'invalid' : 'away';
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,67 @@
+/** Settings of a bucket of Google Cloud Storage. They are validated before any request. */
+import { isRecord } from '../../base/record.ts';
+import { SecretText } from '../../base/secret-text.ts';
+import { destinationError } from '../destination-error.ts';
+import { folderSegments } from '../object-name.ts';
+import { checkEndpoint } from '../store-endpoint.ts';
+
+/** Key of a service account. */
+export interface GcsCredentials {
+  readonly clientEmail: string;
+  /** Private key in PEM format. */
+  readonly privateKey: SecretText;
+  readonly keyId?: string;
+}
+
+export interface GcsSettings {
+  readonly bucket: string;
+  /** Name of the destination's root in the bucket. If it is empty, the root is the bucket itself. */
+  readonly root: string;
+  /** Address of the JSON API, such as `https://storage-logs.p.googleapis.com`. The default is `https://storage.googleapis.com`. */
+  readonly endpoint?: string;
+  /**
+   * Credentials for the bucket. `ambient` means Application Default Credentials (variables, files, workload identity), which the caller
+   * must allow.
+   */
+  readonly credentials: GcsCredentials | 'ambient';
+  /** True if the address of the store may begin with `http://`. */
+  readonly insecure?: boolean;
+}
+
+export const defaultEndpoint = 'https://storage.googleapis.com';
+
+const bucketForm = /^(?=.{3,222}$)[a-z0-9][a-z0-9._-]*[a-z0-9]$/;
+
+/** Checks the settings. Throws `destination.invalid` or `destination.name`; the message says what to write. */
+export function checkSettings({ bucket, root, endpoint, insecure }: GcsSettings): void {
+  if (!bucketForm.test(bucket)) {
+    const advice = 'write 3 to 63 lower-case letters, digits, dots, underscores and hyphens';
+    throw destinationError('invalid', `the bucket name ${JSON.stringify(bucket)} is not valid: ${advice}`);
+  }
+  folderSegments(root);
+  if (endpoint !== undefined) checkEndpoint(endpoint, insecure === true);
+}
+
+/**
+ * Reads the JSON file of a service account key. Undefined if the text is something else. Files of other types, such as `external_account`,
+ * are refused, because they name addresses and programs that the operator would use.
+ */
+export function credentialsOfKeyFile(text: string): GcsCredentials | undefined {
+  const file = parsed(text);
+  if (!isRecord(file) || file['type'] !== 'service_account') return undefined;
+  const { client_email: clientEmail, private_key: privateKey, private_key_id: keyId } = file;
+  if (typeof clientEmail !== 'string' || typeof privateKey !== 'string') return undefined;
+  return {
+    clientEmail,
+    privateKey: new SecretText(privateKey),
+    ...(typeof keyId === 'string' ? { keyId } : {}),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,38 @@
+/** Authorization of requests to Google Cloud Storage by Google's library. */
+import { createPrivateKey } from 'node:crypto';
+import { GoogleAuth, JWT } from 'google-auth-library';
+import { destinationError } from '../destination-error.ts';
+import { defaultEndpoint, type GcsCredentials, type GcsSettings } from './gcs-settings.ts';
+
+/** Right that a token gives: to read, write and remove objects. */
+const scope = 'https://www.googleapis.com/auth/devstorage.read_write';
+/** Service for which a token is made. It does not depend on the address of the service, so private endpoints accept the token. */
+const audience = `${defaultEndpoint}/`;
+
+/** Returns the headers that authorize a request. They have a valid token, which the library renews. */
+export type AuthorizationHeaders = () => Promise<Headers>;
+
+/** Prepares the authorization without sending a request. Throws `destination.invalid` or `destination.credentials`. */
+export function authorizationOf({ credentials }: GcsSettings, endpoint: string): AuthorizationHeaders {
+  if (credentials !== 'ambient') return authorizationOfKey(credentials);
+  if (endpoint.startsWith('http://')) {
+    const advice = 'write https://, or credentials into a Secret';
+    throw destinationError('invalid', `tokens are not sent to ${endpoint}, which is not encrypted: ${advice}`);
+  }
+  // The library reads GOOGLE_APPLICATION_CREDENTIALS, the file of gcloud, or the metadata server (workload identity).
+  const auth = new GoogleAuth({ scopes: scope });
+  return () => auth.getRequestHeaders(audience);
+}
+
+/** The key signs the tokens itself. No request to a token service is needed, so a bucket in a closed network needs only one address. */
+function authorizationOfKey({ clientEmail, privateKey, keyId }: GcsCredentials): AuthorizationHeaders {
+  const key = privateKey.reveal();
+  try {
+    createPrivateKey(key);
+  } catch {
+    const advice = 'write the whole file of the key into the Secret';
+    throw destinationError('credentials', `the private key of ${clientEmail} cannot be read: ${advice}`);
+  }
+  const client = new JWT({ email: clientEmail, key, ...(keyId === undefined ? {} : { keyId }) });
+  return () => client.getRequestHeaders(audience);
+}

@@ -1,0 +1,168 @@
+/**
+ * Requests of an upload to Google Cloud Storage: one request, or a resumable session. The content of a session is not visible until the last
+ * chunk has arrived. Nobody can list sessions; the store removes a session a week after its start.
+ */
+import { markName, type UploadRequests } from '../parted-upload.ts';
+import type { GcsAnswer, GcsClient } from './gcs-client.ts';
+import { GcsError, gcsError, httpStatus, isTaken, sessionError } from './gcs-error.ts';
+
+/** Query of requests that never overwrite an object: the current object must not exist. */
+export const unlessTaken = 'ifGenerationMatch=0';
+
+const contentType = 'application/octet-stream';
+const sessionIncomplete = 308;
+/** Status of the answer to a request that cancels a session. */
+const sessionCancelled = 499;
+
+export interface GcsUploadOptions {
+  readonly client: GcsClient;
+  readonly bucket: string;
+  readonly key: string;
+  /** Unique value in the object's metadata that identifies this upload. */
+  readonly mark: string;
+}
+
+export class GcsUpload implements UploadRequests {
+  readonly maxParts = Number.POSITIVE_INFINITY;
+  readonly isSequential = true;
+  readonly isTaken = isTaken;
+  readonly error = gcsError;
+  readonly key: string;
+  readonly #client: GcsClient;
+  readonly #bucket: string;
+  readonly #mark: string;
+  /** Path and query of the session. */
+  #session = '';
+  #storedBytes = 0;
+
+  constructor({ client, bucket, key, mark }: GcsUploadOptions) {
+    this.#client = client;
+    this.#bucket = bucket;
+    this.key = key;
+    this.#mark = mark;
+  }
+
+  get shown(): string {
+    return `${this.key} in the bucket ${this.#bucket}`;
+  }
+
+  putWhole(content: Uint8Array): Promise<GcsAnswer> {
+    // The mark is unique, so the content cannot contain it.
+    const boundary = this.#mark;
+    const parts = [
+      `--${boundary}\r\ncontent-type: application/json; charset=UTF-8\r\n\r\n${this.#metadata}\r\n`,
+      `--${boundary}\r\ncontent-type: ${contentType}\r\n\r\n`,
+      content,
+      `\r\n--${boundary}--\r\n`,
+    ];
+    return this.#client.send({
+      method: 'POST',
+      path: `${insertPath(this.#bucket)}?uploadType=multipart&${unlessTaken}`,
+      headers: { 'content-type': `multipart/related; boundary=${boundary}` },
+      body: Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))),
+    });
+  }
+
+  async begin(): Promise<void> {
+    const { headers } = await this.#client.send({
+      method: 'POST',
+      path: `${insertPath(this.#bucket)}?uploadType=resumable&${unlessTaken}`,
+      headers: { 'content-type': 'application/json; charset=UTF-8', 'x-upload-content-type': contentType },
+      body: Buffer.from(this.#metadata),
+    });
+    const { pathname, search } = new URL(String(headers['location']));
+    this.#session = `${pathname}${search}`;
+  }
+
+  async sendPart(_: number, content: Uint8Array, stop: AbortSignal): Promise<void> {
+    await this.#send(content, '*', stop);
+  }
+
+  async complete(last: Uint8Array): Promise<void> {
+    await this.#send(last, this.#storedBytes + last.length);
+  }
+
+  async removeParts(): Promise<void> {
+    try {
+      await this.#client.send({ method: 'DELETE', path: this.#session });
+    } catch (cause) {
+      if (httpStatus(cause) !== sessionCancelled && !isGone(cause)) throw cause;
+    }
+  }
+
+  async hasMark(): Promise<boolean> {
+    try {
+      const path = `${objectPath(this.#bucket, this.key)}?fields=metadata`;
+      const { text } = await this.#client.send({ method: 'GET', path });
+      const { metadata } = JSON.parse(text) as { readonly metadata?: Readonly<Record<string, unknown>> };
+      return metadata?.[markName] === this.#mark;
+    } catch (cause) {
+      if (httpStatus(cause) === 404) return false;
+      throw cause;
+    }
+  }
+
+  removeObject(): Promise<GcsAnswer> {
+    return this.#client.send({ method: 'DELETE', path: objectPath(this.#bucket, this.key) });
+  }
+
+  mayExist(cause: unknown): boolean {
+    const status = httpStatus(cause);
+    return isTaken(cause) || isGone(cause) || status === undefined || status >= 500;
+  }
+
+  /**
+   * Sends the next bytes of the file. The store may keep only some of them, and reports their number. When a request is repeated, the store
+   * ignores the bytes that it already has.
+   */
+  async #send(content: Uint8Array, totalBytes: number | '*', stop?: AbortSignal): Promise<void> {
+    const start = this.#storedBytes;
+    const end = start + content.length;
+    while (this.#storedBytes < end) {
+      const { status, headers } = await this.#client
+        .send({
+          method: 'PUT',
+          path: this.#session,
+          headers: { 'content-range': `bytes ${this.#storedBytes}-${end - 1}/${totalBytes}` },
+          body: content.subarray(this.#storedBytes - start),
+          ...(stop && { stop }),
+        })
+        .catch((cause: unknown) => {
+          throw cause instanceof GcsError && isGone(cause) ? sessionError(cause) : cause;
+        });
+      const storedBytes = status === sessionIncomplete ? storedBytesOf(headers['range']) : end;
+      if (storedBytes <= this.#storedBytes || storedBytes > end) throw unexpected(storedBytes);
+      this.#storedBytes = storedBytes;
+      if (storedBytes === end && totalBytes !== '*' && status === sessionIncomplete) throw unexpected(storedBytes);
+    }
+  }
+
+  get #metadata(): string {
+    return JSON.stringify({ name: this.key, contentType, metadata: { [markName]: this.#mark } });
+  }
+}
+
+/** Path of requests that create objects in a bucket. */
+export function insertPath(bucket: string): string {
+  return `/upload/storage/v1/b/${encodeURIComponent(bucket)}/o`;
+}
+
+/** Path of requests about an object. */
+export function objectPath(bucket: string, key: string): string {
+  return `/storage/v1/b/${encodeURIComponent(bucket)}/o/${encodeURIComponent(key)}`;
+}
+
+/** Returns the number of bytes in a `Range` header such as `bytes=0-1023`. Without a header the store has no bytes. */
+function storedBytesOf(range: unknown): number {
+  const [, last] = /^bytes=0-(\d+)$/.exec(String(range ?? '')) ?? [];
+  return last === undefined ? 0 : Number(last) + 1;
+}
+
+function isGone(cause: unknown): boolean {
+  return httpStatus(cause) === 404 || httpStatus(cause) === 410;
+}
+
+/** Error for a session that lost bytes, or that does not end with the last byte. The status lets the upload be repeated. */
+function unexpected(storedBytes: number): GcsError {
+  return new GcsError('UploadIncomplete', `the store reports ${storedBytes} bytes of the upload`, 503);
+}
