@@ -227,25 +227,28 @@ function hindrancesOf(
   { pausedBy, clock }: Pick<ExportPlanningOptions, 'pausedBy' | 'clock'>,
 ): readonly string[] {
   const sentences: string[] = [];
-  if (pausedBy !== undefined) sentences.push(`Paused by ${pausedBy}: nothing is searched until it is resumed.`);
+  if (pausedBy !== undefined) sentences.push(`Paused by ${pausedBy}: no search starts until this pause ends.`);
   if (!areKnown && !isSplittable) {
-    const why = `The query runs as one search (${unsplittableReason})`;
-    const rowsOfLimit = limit === undefined ? '' : ` of ${limit} rows`;
-    sentences.push(`${why}, which ends at the limit of the service${rowsOfLimit}: the export would be incomplete.`);
+    const maximum = limit === undefined ? 'the maximum number of rows' : `${limit} rows`;
+    sentences.push(
+      `The query cannot be split into several searches (${unsplittableReason}), and the service ends a search after ${maximum}: the export would be incomplete.`,
+    );
   } else if (!areKnown) {
-    sentences.push('The service cannot count the rows in advance: there may be more rows and more searches.');
+    sentences.push(
+      'The service cannot count the rows of this query in advance, so there may be more rows and searches than in this plan.',
+    );
   }
   const isOneSearch = areKnown && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
     // A running search is read to its end, so the last search can exceed the maximum number of rows.
     const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
-    sentences.push(`limits.maxMessages of ${maxMessages} ${stops} the export before its end.`);
+    sentences.push(`limits.maxMessages of ${maxMessages} rows ${stops} the export before its end.`);
   }
   if (maxBytesScanned !== undefined && (bytesToScan ?? 0) >= maxBytesScanned) {
     sentences.push(`limits.maxBytesScanned of ${maxBytesScanned} bytes stops the export before its end.`);
   }
   if (deadlineMs !== undefined && clock.now() + durationMs > deadlineMs) {
-    sentences.push('activeDeadlineSeconds ends before the export does.');
+    sentences.push('The export needs more time than activeDeadlineSeconds allows, and fails at this deadline.');
   }
   return sentences;
 }

@@ -43,7 +43,7 @@ export const openPlace: OpenPlace = async (options, context) => {
   const namesCluster = [namespace, kubeconfig, contextName].some((flag) => flag !== undefined) || allNamespaces;
   if (!namesCluster) return nowhere;
   const { openCluster } = await import('../resources/cluster-access.ts');
-  const instead = 'name a directory of manifests with --dir DIR, or plan the manifests alone with neither flag';
+  const instead = 'name a directory of manifests with --dir DIR, or plan without the flags that select a cluster';
   return placeInCluster(await openCluster(options, context, instead), options, context);
 };
 
@@ -87,12 +87,12 @@ function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: C
   const ifAllowed = <T>(read: Promise<T>, warning: string, instead: () => T | Promise<T>): Promise<T> =>
     read.catch((error: unknown) => {
       if (!hasCode(error, 'host.forbidden')) throw error;
-      context.stderr.write(`warning: you may not ${warning}\n`);
+      context.stderr.write(`warning: ${warning}\n`);
       return instead();
     });
   const list = async (scope?: string) =>
     (await reader.list('CollectorVersionPolicy', scope)) as readonly CollectorVersionPolicy[];
-  const onlyHere = `list the policies of all namespaces: only the policies of ${namespace} count for overlap`;
+  const onlyHere = `you may not list the policies of all namespaces, so the plan ignores policies outside namespace ${namespace} that select the same collectors`;
   return {
     ...nowhere,
     namespace,
@@ -100,12 +100,12 @@ function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: C
     policies: () => (options.allNamespaces ? list() : ifAllowed(list(), onlyHere, () => list(namespace))),
     find: async <K extends PlannedKind>(kind: K, key: ResourceKey) => {
       const noun = nouns[kind];
-      const warning = `read the ${noun} ${key.namespace}/${key.name}: it is planned like a new ${noun}`;
+      const warning = `you may not read the ${noun} ${key.namespace}/${key.name}, so the plan treats it as a new ${noun}`;
       return (await ifAllowed(reader.get(kind, key), warning, () => undefined)) as ResourceOf<K> | undefined;
     },
     ledgers: {
       read: (owner, shard) => {
-        const warning = `read the ledger of ${owner.namespace}/${owner.name}: the policy is planned without a ledger`;
+        const warning = `you may not read the ledger of the policy ${owner.namespace}/${owner.name}, so the policy is planned without its ledger`;
         return ifAllowed(ledgers.read(owner, shard), warning, () => undefined);
       },
     },

@@ -6,7 +6,7 @@
 import type { DestinationSpec, SearchExportSpec } from '../../api/generated/search-export.ts';
 import { renderDuration } from '../../base/duration.ts';
 import { keyText } from '../../base/key-text.ts';
-import { counted, groupedText } from '../../base/number-text.ts';
+import { counted, groupedText, wordFor } from '../../base/number-text.ts';
 import { serviceAddress } from '../../destination/azure/azure-settings.ts';
 import type { LeftOut, LeftOutReason, PlannedCollector } from '../../policy/plan/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
@@ -57,7 +57,8 @@ export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], opti
 function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly [string, readonly string[]] {
   const renderAll = (facts: readonly Fact[]) => renderFacts(facts, { ...factsLayout, width: options.width, paint });
   if (outlook.kind === 'complete') return [': nothing to do, it is complete', []];
-  if ('untilMs' in outlook) return [`: nothing to search before ${renderMinute(outlook.untilMs)}`, []];
+  if ('untilMs' in outlook)
+    return [`: the data is too new, so no search starts before ${renderMinute(outlook.untilMs)}`, []];
   if (outlook.kind === 'waiting') {
     const lines = wrap(printable(outlook.message), Math.max(20, options.width - 2));
     return [': nothing to do yet', lines.map((line) => `  ${line}`)];
@@ -84,34 +85,46 @@ function factsOf(plan: RolloutPlan): readonly Fact[] {
   const needed = plan.stages.filter(({ approval, upgrades }) => approval === 'needed' && upgrades.length > 0);
   const approvals = needed.map(({ name }) => name).join(', ');
   const { posts = 0, looks = 0, sweeps = 0, counts = 0 } = forecast?.requests ?? {};
-  const counting = counts > 0 ? `, ${counts} to count messages` : '';
-  const each = `${posts} to start upgrades, ${looks} to see them end, ${sweeps} to list the fleet${counting}`;
+  const uses = [
+    ...[`${posts} to start upgrades`, `${looks} to follow upgrades`, `${sweeps} to list collectors`],
+    ...(counts > 0 ? [`${counts} to count messages`] : []),
+  ].join(', ');
   const total = posts + looks + sweeps + counts;
   const isIdle = countUpgrades(plan) === 0;
+  const phase = begins ? 'starts' : isComplete && isIdle ? 'is complete' : 'continues';
   return [
     ['Upgrades', describeCounts(plan)],
-    ['Rollout', `${rolloutId}, which ${begins ? 'starts' : isComplete && isIdle ? 'is complete' : 'continues'}`],
+    ['Rollout', `${rolloutId}, which ${phase}`],
     ...plan.hindrances.map((hindrance): Fact => ['But', hindrance]),
     ['Takes', isIdle && forecast?.waitsForEver === undefined ? undefined : describeTime(plan)],
-    ['Requests', isIdle || !forecast ? undefined : `${total} at up to ${requestsPerSecond} a second: ${each}`],
+    ['Requests', isIdle || !forecast ? undefined : `${total} requests at up to ${requestsPerSecond} a second: ${uses}`],
     ['Windows', describeWindows(plan)],
-    ['Approvals', approvals === '' ? undefined : `of ${approvals}; times assume that they are given at once`],
-    ['Later', plan.nextBuild && `${plan.nextBuild.version} becomes the target at ${renderMinute(plan.nextBuild.atMs)}`],
+    [
+      'Approvals',
+      approvals === ''
+        ? undefined
+        : `needed for ${wordFor(needed.length, 'stage', 'stages')} ${approvals}; planned times assume immediate approval`,
+    ],
+    [
+      'Later',
+      plan.nextBuild && `build ${plan.nextBuild.version} becomes the target at ${renderMinute(plan.nextBuild.atMs)}`,
+    ],
   ];
 }
 
 function describeCounts(plan: RolloutPlan): string {
   const { matched, target, stages, leftOut } = plan;
   const sum = (of: (stage: PlannedStage) => number) => stages.reduce((total, stage) => total + of(stage), 0);
-  const there = sum(({ counts }) => counts.updated);
-  const busy = sum(({ counts }) => counts.inProgress);
+  const updated = sum(({ counts }) => counts.updated);
+  const upgrading = sum(({ counts }) => counts.inProgress);
   const left = leftOut.reduce((total, { collectors }) => total + collectors.length, 0);
   const rest = [
-    there > 0 ? `${there} already ${there === 1 ? 'runs' : 'run'} ${target}` : '',
-    busy > 0 ? `${busy} ${busy === 1 ? 'is' : 'are'} being upgraded` : '',
-    left > 0 ? `${left} ${left === 1 ? 'is' : 'are'} left out` : '',
+    updated > 0 ? `${updated} already ${wordFor(updated, 'runs', 'run')} ${target}` : '',
+    upgrading > 0 ? `${upgrading} ${wordFor(upgrading, 'is', 'are')} being upgraded` : '',
+    left > 0 ? `${left} ${wordFor(left, 'is', 'are')} left out` : '',
   ].filter((text) => text !== '');
-  return `${countUpgrades(plan)} of ${counted(matched, 'collector')}${rest.length > 0 ? `; ${rest.join(', ')}` : ''}`;
+  const others = rest.length > 0 ? `; ${rest.join(', ')}` : '';
+  return `${countUpgrades(plan)} of ${counted(matched, 'collector')}${others}`;
 }
 
 function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
@@ -123,8 +136,9 @@ function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
     measured: ', as measured',
     assumed: ' (an assumption, set it with --assume-upgrade)',
   };
-  const one = `if an upgrade takes ${renderDuration(Math.round(upgrade.ms / 1_000) * 1_000)}${sources[upgrade.source]}`;
-  return `about ${renderAge(totalMs)}, until ${renderMinute(startMs + totalMs)}, ${one}`;
+  const [duration, end] = [renderAge(totalMs), renderMinute(startMs + totalMs)];
+  const upgradeTime = renderDuration(Math.round(upgrade.ms / 1_000) * 1_000);
+  return `about ${duration}, until ${end}, if an upgrade takes ${upgradeTime}${sources[upgrade.source]}`;
 }
 
 function describeWindows({ forecast }: RolloutPlan): string | undefined {
@@ -247,18 +261,20 @@ function destinationText({ volume, s3, azureBlob, persistentVolumeClaim: claim }
 function exportFacts(plan: PlannedSearches, { destination, output }: SearchExportSpec): readonly Fact[] {
   const { segments, jobs, parallelism, requests, requestsPerSecond, bytesToScan, durationMs, areKnown } = plan;
   const from = segments[0]?.fromMs ?? 0;
-  const rest = plan.settledMs < plan.toMs ? `; the rest, until ${renderMinute(plan.toMs)}, later` : '';
+  const rest =
+    plan.settledMs < plan.toMs
+      ? `; later data, until ${renderMinute(plan.toMs)}, is too new and is searched later`
+      : '';
   const sideBySide = Math.min(parallelism, jobs);
+  const order = jobs === 1 ? '' : sideBySide === 1 ? ', one by one' : `, ${sideBySide} at once`;
+  const atLeast = areKnown ? '' : 'at least ';
   const where = destinationText(destination);
   const packed = output.compression === 'None' ? '' : ` with ${output.compression}`;
   return [
     ['Range', `${renderMinute(from)} to ${renderMinute(plan.settledMs)}${rest}`],
-    ['Rows', `${groupedText(plan.rows)}${areKnown ? '' : ' or more'}, in ${renderCount(segments.length, 'interval')}`],
-    [
-      'Searches',
-      `${renderCount(jobs, 'job')}${jobs === 1 ? '' : sideBySide === 1 ? ', one by one' : `, ${sideBySide} at once`}`,
-    ],
-    ['Requests', `about ${groupedText(requests)} at up to ${requestsPerSecond} a second`],
+    ['Rows', `${atLeast}${renderCount(plan.rows, 'row')} in ${renderCount(segments.length, 'interval')}`],
+    ['Searches', `${renderCount(jobs, 'search job')}${order}`],
+    ['Requests', `about ${renderCount(requests, 'request')} at up to ${requestsPerSecond} a second`],
     ['Scans', bytesToScan === undefined ? undefined : `about ${renderBytes(bytesToScan)}`],
     ['Proof', proofText(plan)],
     ['Takes', `about ${renderAge(durationMs)}`],
@@ -269,8 +285,8 @@ function exportFacts(plan: PlannedSearches, { destination, output }: SearchExpor
 
 function proofText({ digest }: PlannedSearches): string {
   if (!digest) return 'by the counts of its searches';
-  const bytes = digest.bytes === undefined ? '' : `, and scans about ${renderBytes(digest.bytes)} of these`;
-  return `by a digest, which takes ${renderCount(digest.requests, 'request')} of these${bytes}`;
+  const scans = digest.bytes === undefined ? '' : ` and scans about ${renderBytes(digest.bytes)}`;
+  return `by a digest, which sends ${renderCount(digest.requests, 'request')}${scans} (included above)`;
 }
 
 function whereRowsAre({ segments, rows }: PlannedSearches, { width, wide, colour }: ViewOptions): readonly string[] {

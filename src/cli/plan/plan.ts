@@ -176,7 +176,9 @@ function show(
   { stdout, stderr }: CommandContext,
 ): void {
   for (const { resource, message } of others) {
-    stderr.write(`warning: policy ${keyText(resource.metadata)} is left out: ${message}\n`);
+    stderr.write(
+      `warning: the plan ignores the existing policy ${keyText(resource.metadata)}, which may select the same collectors: ${message}\n`,
+    );
   }
   const document = {
     ...planDocument(outlooks, exports),

@@ -197,7 +197,7 @@ export function problemOf<R>(resource: R, { reason, message }: Pick<LogfleetErro
 }
 
 export function timedOut<R>(resource: R, timeoutMs: number): Problem<R> {
-  const message = `The service did not answer completely within ${timeoutMs / 1_000} s. Allow more time with --timeout.`;
+  const message = `The log service did not answer all requests of the plan within ${timeoutMs / 1_000} s. Allow more time with --timeout.`;
   return problemOf(resource, { reason: 'TimedOut', message });
 }
 

@@ -70,12 +70,12 @@ describe('the plan of an export', () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/^logging\/errors: 5,000 rows$/m);
     expect(stdout).toMatch(/^ {2}Range: {5}2026-10-31 00:00 UTC to 2026-10-31 12:00 UTC$/m);
-    expect(stdout).toMatch(/^ {2}Rows: {6}5,000, in 6 intervals$/m);
-    expect(stdout).toMatch(/^ {2}Searches: {2}8 jobs, 4 at once$/m);
+    expect(stdout).toMatch(/^ {2}Rows: {6}5,000 rows in 6 intervals$/m);
+    expect(stdout).toMatch(/^ {2}Searches: {2}8 search jobs, 4 at once$/m);
     expect(stdout).toMatch(
-      /^ {2}Proof: {5}by a digest, which takes 4 requests of these, and scans about \S+ \S+ of these$/m,
+      /^ {2}Proof: {5}by a digest, which sends 4 requests and scans about \S+ \S+ \(included above\)$/m,
     );
-    expect(stdout).toMatch(/^ {2}Requests: {2}about [23]\d at up to 4 a second$/m);
+    expect(stdout).toMatch(/^ {2}Requests: {2}about [23]\d requests at up to 4 a second$/m);
     expect(stdout).toMatch(/^ {2}Writes: {4}NDJSON with Gzip to volume exports$/m);
     expect(stdout).toContain('and 1 more; -o wide lists them');
     expect(jobs.filter(({ state }) => state === 'GATHERING RESULTS' || state === 'FORCE PAUSED')).toEqual([]);
@@ -116,11 +116,11 @@ describe('the plan of an export', () => {
 
   test('of a small range is one search', async () => {
     const { stdout } = await plan(searchExport('  proof: Count'), { scenario: { ...scenario, search: {} } });
-    expect(stdout).toMatch(/^ {2}Rows: {6}5,000, in 1 interval$/m);
+    expect(stdout).toMatch(/^ {2}Rows: {6}5,000 rows in 1 interval$/m);
     expect(stdout).toMatch(/^ {2}Proof: {5}by the counts of its searches$/m);
-    expect(stdout).toMatch(/^ {2}Searches: {2}1 job$/m);
+    expect(stdout).toMatch(/^ {2}Searches: {2}1 search job$/m);
     // A search job takes four requests: a creation, a status, a page and a deletion.
-    expect(stdout).toMatch(/^ {2}Requests: {2}about 4 at up to 4 a second$/m);
+    expect(stdout).toMatch(/^ {2}Requests: {2}about 4 requests at up to 4 a second$/m);
     expect(stdout).not.toContain('Intervals');
   });
 
@@ -160,28 +160,38 @@ describe('the plan of an export', () => {
   test('leaves unsettled data for later, without waiting', async () => {
     const late = searchExport('', { to: '2026-11-02T00:00:00Z' });
     const { stdout } = await plan(late);
-    expect(stdout).toMatch(/Range: .* to 2026-10-31 23:5\d UTC; the rest, until 2026-11-02 00:00 UTC, later$/m);
+    expect(stdout).toMatch(
+      /Range: .* to 2026-10-31 23:5\d UTC; later data, until 2026-11-02 00:00 UTC, is too new and is searched later$/m,
+    );
     const future = late.replace('from: "2026-10-31', 'from: "2026-11-01');
     const waiting = await plan(future);
-    expect(waiting.stdout).toBe('logging/errors: nothing to search before 2026-11-01 00:03 UTC\n');
+    expect(waiting.stdout).toBe(
+      'logging/errors: the data is too new, so no search starts before 2026-11-01 00:03 UTC\n',
+    );
     expect(waiting.journal).toEqual([]);
   });
 
   test.each([
-    [searchExport('', { query: '* | limit 3000' }), 'The query runs as one search (the operator limit'],
+    [
+      searchExport('', { query: '* | limit 3000' }),
+      'The query cannot be split into several searches (the operator limit',
+    ],
     [
       searchExport('  limits: {maxMessages: 4000}'),
-      'But:       limits.maxMessages of 4000 stops the export before its end.',
+      'But:       limits.maxMessages of 4000 rows stops the export before its end.',
     ],
     [
       searchExport('  limits: {maxMessages: 4500}'),
-      'But:       limits.maxMessages of 4500 may stop the export before its end.',
+      'But:       limits.maxMessages of 4500 rows may stop the export before its end.',
     ],
-    [searchExport('  activeDeadlineSeconds: 1'), 'But:       activeDeadlineSeconds ends before the export does.'],
-    [searchExport('  paused: true'), 'But:       Paused by spec.paused: nothing is searched until it is resumed.'],
+    [
+      searchExport('  activeDeadlineSeconds: 1'),
+      'But:       The export needs more time than activeDeadlineSeconds allows, and fails at this deadline.',
+    ],
+    [searchExport('  paused: true'), 'But:       Paused by spec.paused: no search starts until this pause ends.'],
     [
       searchExport().replace('{name: errors, ', '{annotations: {logfleet.dev/paused: "true"}, name: errors, '),
-      'But:       Paused by the annotation logfleet.dev/paused: nothing is searched until it is resumed.',
+      'But:       Paused by the annotation logfleet.dev/paused: no search starts until this pause ends.',
     ],
   ])('reports obstacles: %#', async (text, expected) => {
     expect((await plan(text)).stdout).toContain(expected);
@@ -232,7 +242,9 @@ describe('the plan of an export', () => {
       };
       await writeFile(kubeconfig, JSON.stringify(config));
       const { status, stdout, stderr } = await plan(searchExport(), { flags: { kubeconfig }, open: openPlace });
-      expect(stderr).toBe('warning: you may not read the export logging/errors: it is planned like a new export\n');
+      expect(stderr).toBe(
+        'warning: you may not read the export logging/errors, so the plan treats it as a new export\n',
+      );
       expect([status, stdout]).toEqual([0, expect.stringContaining('logging/errors: 5,000 rows')]);
     } finally {
       server.close();
