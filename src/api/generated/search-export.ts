@@ -32,8 +32,8 @@ export interface SearchExportSpec {
    */
   readonly byReceiptTime: boolean;
   /**
-   * `AutoParse` extracts the fields of JSON messages during the search, so that the query can use them. `Manual`
-   * (default) does not.
+   * Treatment of JSON messages during the search. `AutoParse` extracts their fields, so that the query can use the
+   * fields. `Manual` (default) extracts no fields.
    */
   readonly autoParsingMode: 'Manual' | 'AutoParse';
   /**
@@ -133,29 +133,29 @@ export interface TimeRangeSpec {
 /** Format, compression and folders of the exported files. */
 export interface OutputSpec {
   /**
-   * Format of the files. `NDJSON` (default) has one JSON object in each line, exactly as the log service sent it unless
-   * `fields` is set. `CSV` has a header line and suits spreadsheets. `Parquet` has typed columns and suits DuckDB,
-   * Spark or pandas.
+   * Format of the exported files. `NDJSON` (default) has one JSON object in each line, exactly as the log service sent
+   * it unless `fields` is set. `CSV` has a header line and suits spreadsheets. `Parquet` has typed columns and suits
+   * DuckDB, Spark or pandas.
    */
   readonly format: 'NDJSON' | 'CSV' | 'Parquet';
   /**
-   * Compression of the files. `Gzip` (default) is supported everywhere, and `Zstd` is faster. `None` writes
+   * Compression of the exported files. `Gzip` (default) is supported everywhere, and `Zstd` is faster. `None` writes
    * uncompressed files. With Parquet, the pages inside the file are compressed.
    */
   readonly compression: 'None' | 'Gzip' | 'Zstd';
   /**
-   * Level of the compression, from 1 to 9 for `Gzip` (default 6), and from 1 to 19 for `Zstd` (default 3). Higher
-   * levels make smaller files and take more CPU time. Cannot be combined with the compression `None`.
+   * Compression level of the exported files, from 1 to 9 for `Gzip` (default 6), and from 1 to 19 for `Zstd` (default
+   * 3). Higher levels make smaller files and take more CPU time. Cannot be combined with the compression `None`.
    */
   readonly compressionLevel?: number;
   /**
-   * Fields of the rows to write, in this order. They are fields of the log service (`_messagetime`, `_raw`) or fields
-   * that the query creates. If the list is empty (default), all fields are written.
+   * Names of the fields that are written for each row, in this order. A name is a field of the log service
+   * (`_messagetime`, `_raw`) or a field that the query creates. If the list is empty (default), all fields are written.
    */
   readonly fields: readonly string[];
   /**
-   * Maximum size of a file after compression, in bytes, from `1Mi` to `32Gi` (default `256Mi`). When a file reaches
-   * this size, another file begins. A file can be slightly larger, since rows are not split.
+   * Maximum size of an exported file after compression, in bytes, from `1Mi` to `32Gi` (default `256Mi`). When a file
+   * reaches this size, another file begins. A file can be slightly larger, since rows are not split.
    */
   readonly maxPartSize: string;
   /**
@@ -186,23 +186,26 @@ export interface CsvSpec {
 export interface DestinationSpec {
   /**
    * Directory that the operator's option `--volume NAME=DIR` offers to exports, usually a mounted
-   * PersistentVolumeClaim. Not allowed if `execution.mode` is `Job`.
+   * PersistentVolumeClaim. Cannot be combined with the execution mode `Job`.
    */
   readonly volume?: VolumeSpec;
-  /** Bucket of Amazon S3 or of an S3-compatible store. */
+  /** Bucket of Amazon S3 or of an S3-compatible store, to which the export writes its files. */
   readonly s3?: S3Spec;
-  /** Container of Azure Blob Storage. Set exactly one of `account` and `endpoint`. */
+  /**
+   * Container of Azure Blob Storage to which the export writes its files. Set exactly one of `account` (name of the
+   * storage account) and `endpoint` (its address).
+   */
   readonly azureBlob?: AzureBlobSpec;
   /**
-   * PersistentVolumeClaim in the namespace of the export, which the pod of the export mounts. Allowed only if
-   * `execution.mode` is `Job`.
+   * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Needs the execution
+   * mode `Job`, because the pods of the Kubernetes Job mount the PersistentVolumeClaim.
    */
   readonly persistentVolumeClaim?: ClaimSpec;
 }
 
 /**
  * Directory that the operator's option `--volume NAME=DIR` offers to exports, usually a mounted PersistentVolumeClaim.
- * Not allowed if `execution.mode` is `Job`.
+ * Cannot be combined with the execution mode `Job`.
  */
 export interface VolumeSpec {
   /** Name of the volume, the `NAME` in the operator's option `--volume NAME=DIR`. */
@@ -214,7 +217,7 @@ export interface VolumeSpec {
   readonly path?: string;
 }
 
-/** Bucket of Amazon S3 or of an S3-compatible store. */
+/** Bucket of Amazon S3 or of an S3-compatible store, to which the export writes its files. */
 export interface S3Spec {
   /** Name of the S3 bucket. The bucket must exist. */
   readonly bucket: string;
@@ -223,11 +226,14 @@ export interface S3Spec {
    * `audit/2026/<namespace>/`, and without `prefix` below `<namespace>/`.
    */
   readonly prefix?: string;
-  /** Region of the bucket. Defaults to `us-east-1`, which stores without regions accept. */
+  /** Region of the S3 bucket. Defaults to `us-east-1`, which S3-compatible stores without regions accept. */
   readonly region?: string;
-  /** Address of the store, as in `https://store.example.com`. Defaults to Amazon S3. */
+  /** Address of the S3-compatible store, as in `https://store.example.com`. Defaults to Amazon S3. */
   readonly endpoint?: string;
-  /** Whether the bucket name is part of the URL path instead of the host name. Many S3-compatible stores need this. */
+  /**
+   * Whether the name of the S3 bucket is in the path of the URL instead of the host name. Many S3-compatible stores
+   * need this. Defaults to false.
+   */
   readonly forcePathStyle: boolean;
   /**
    * Secret with the credentials of the store, in the namespace of the export. The Secret needs the keys `accessKeyId`
@@ -239,10 +245,10 @@ export interface S3Spec {
     /** Name of the Secret with the credentials of the store. */
     readonly name: string;
   };
-  /** Server-side encryption of the objects. Defaults to the setting of the bucket. */
+  /** Server-side encryption of the exported objects in S3. Defaults to the setting of the bucket. */
   readonly serverSideEncryption?: ServerSideEncryptionSpec;
   /**
-   * Storage class of the data files, as in `STANDARD_IA`. Defaults to the setting of the bucket. The export manifest
+   * S3 storage class of the data files, as in `STANDARD_IA`. Defaults to the setting of the bucket. The export manifest
    * and other small objects always use the bucket's setting, because logfleet must be able to read them immediately.
    */
   readonly storageClass?: string;
@@ -258,16 +264,16 @@ export interface S3Spec {
   readonly insecure: boolean;
 }
 
-/** Server-side encryption of the objects. Defaults to the setting of the bucket. */
+/** Server-side encryption of the exported objects in S3. Defaults to the setting of the bucket. */
 export interface ServerSideEncryptionSpec {
   /**
-   * Encryption algorithm. `AES256` uses keys of the store, `aws:kms` uses a key of the key management service, and
-   * `aws:kms:dsse` encrypts twice with such a key.
+   * Algorithm of the server-side encryption in S3. `AES256` uses keys of the store, `aws:kms` uses a key of the key
+   * management service (KMS), and `aws:kms:dsse` encrypts twice with a key of the KMS.
    */
   readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse';
   /**
-   * Id, alias or ARN of the encryption key in the key management service. Defaults to the default key of the account.
-   * Not allowed if `type` is `AES256`.
+   * Id, alias or ARN of the encryption key in the key management service (KMS). Defaults to the default key of the
+   * account. Cannot be combined with the encryption `AES256`.
    */
   readonly kmsKeyID?: string;
 }
@@ -286,13 +292,19 @@ export interface ObjectLockSpec {
   readonly retainUntilDays: number;
 }
 
-/** Container of Azure Blob Storage. Set exactly one of `account` and `endpoint`. */
+/**
+ * Container of Azure Blob Storage to which the export writes its files. Set exactly one of `account` (name of the
+ * storage account) and `endpoint` (its address).
+ */
 export interface AzureBlobSpec {
-  /** Name of the storage account. Its address is `https://ACCOUNT.blob.core.windows.net`. */
+  /**
+   * Name of the Azure storage account whose address is `https://ACCOUNT.blob.core.windows.net`. For another address,
+   * set `endpoint` instead.
+   */
   readonly account?: string;
   /**
-   * Address of the blob service of the storage account, as in `https://examplelogs.blob.core.usgovcloudapi.net`. Set
-   * `endpoint` instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`.
+   * Address of the Azure storage account, as in `https://examplelogs.blob.core.usgovcloudapi.net`. Set `endpoint`
+   * instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`.
    */
   readonly endpoint?: string;
   /** Name of the Azure Blob Storage container. The container must exist. */
@@ -320,11 +332,11 @@ export interface AzureBlobSpec {
 }
 
 /**
- * PersistentVolumeClaim in the namespace of the export, which the pod of the export mounts. Allowed only if
- * `execution.mode` is `Job`.
+ * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Needs the execution mode
+ * `Job`, because the pods of the Kubernetes Job mount the PersistentVolumeClaim.
  */
 export interface ClaimSpec {
-  /** Name of the PersistentVolumeClaim. */
+  /** Name of the PersistentVolumeClaim to which the export writes its files. */
   readonly claimName: string;
   /**
    * Folder in the PersistentVolumeClaim, as in `logs`. The export then writes below `<namespace>/logs/`, and without
@@ -639,7 +651,7 @@ export interface SummaryStatus {
   readonly state?: string;
   /** Part of the time range that is exported and proven complete, as in `42%`. */
   readonly progress?: string;
-  /** Number of rows in the files, as in `1.2M`. */
+  /** Number of rows in the exported files, as in `1.2M`. */
   readonly rows?: string;
 }
 
@@ -671,9 +683,9 @@ export interface ProgressStatus {
    * (`spec.incompletePolicy` is `Keep`). Absent if there are none.
    */
   readonly intervalsIncomplete?: number;
-  /** Number of rows in the files. */
+  /** Number of rows that the export has written to files. */
   readonly rowsWritten: number;
-  /** Total size of the files after compression, in bytes. */
+  /** Total size of the exported files after compression, in bytes. */
   readonly bytesWritten: number;
   /**
    * Number of bytes that the log service has scanned for this export. Absent if the service does not report scanned
