@@ -15,7 +15,6 @@ import { Writer } from '../destination/writer.ts';
 import { ExportReconciler, type ExportReconcilerOptions } from '../export/export-reconciler.ts';
 import { noPlaces } from '../export/export-settings.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
-import type { WorkerJobs } from '../host/worker-jobs.ts';
 import { PolicyReconciler } from '../policy/policy-reconciler.ts';
 import type { PolicySettings } from '../policy/settings.ts';
 import { ScheduleReconciler } from '../schedule/schedule-reconciler.ts';
@@ -96,19 +95,7 @@ export class Operator {
 
   start(): void {
     const { signal } = this.#stop;
-    this.#running = this.#jobsKnown(signal).then(() =>
-      Promise.all(this.#controllers.map((controller) => controller.run(signal))),
-    );
-  }
-
-  /**
-   * Resolves when the Kubernetes Jobs of exports are known, so that their shares of the request budget are not used (B8). An operator
-   * without the right to list Jobs cannot have created any.
-   */
-  async #jobsKnown(signal: AbortSignal): Promise<void> {
-    const { host, clock } = this.#options;
-    const isKnown = (jobs: WorkerJobs) => jobs.synced() || jobs.problem()?.code === 'host.forbidden';
-    while (host.workerJobs && !isKnown(host.workerJobs) && !signal.aborted) await sleep(clock, drainPollMs);
+    this.#running = Promise.all(this.#controllers.map((controller) => controller.run(signal)));
   }
 
   /** Resolves when every resource is settled. */

@@ -204,7 +204,7 @@ export class JobRuntime {
     store: WorkerJobs,
     shares: JobShares,
   ): Promise<Found> {
-    const { accounts, log } = this.#options;
+    const { accounts, host, log } = this.#options;
     const { name, manifest } = buildJob(input);
     const job = { namespace: this.key.namespace, name };
     await this.#checkServiceAccount(resource, store);
@@ -221,6 +221,8 @@ export class JobRuntime {
       const message = 'Requests of the operator are ending, so that the Kubernetes Job can use their share.';
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
+    // Reading the ServiceAccount or the claim can outlast the leadership of this process.
+    if (!host.leadership.isLeader()) return { health: waiting(reasons.jobPending, 'Another operator leads.') };
     try {
       const result = await store.create(job, manifest);
       if (result === 'created') log.info('a Kubernetes Job is created', { job: name });

@@ -19,6 +19,7 @@ import type { KubeApi } from './kube-api.ts';
 import { LeaseElection, soleLeadership } from './lease.ts';
 import { KubernetesLedgerStore, LedgerStartList } from './ledger-store.ts';
 import { OperatorEntries } from './operator-entries.ts';
+import { PreparedLeadership } from './prepared-leadership.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { decodeResource } from './resource-decoding.ts';
@@ -96,7 +97,12 @@ export class KubernetesHost implements Host {
     this.#election = options.leaderElection
       ? new LeaseElection({ ...options, client, namespace, name: operatorLeaseName, identity })
       : undefined;
-    this.leadership = this.#election ?? soleLeadership();
+    const { workerImage: image } = options;
+    const jobs =
+      image === undefined ? undefined : new KubernetesWorkerJobs({ ...options, client, image, scopes: this.#scopes() });
+    if (jobs) this.workerJobs = jobs;
+    const elected = this.#election ?? soleLeadership();
+    this.leadership = jobs ? new PreparedLeadership(elected, () => jobs.relist()) : elected;
     this.#entries = new OperatorEntries({
       ...options,
       ...{ self: namespace, events: this.events, leadership: this.leadership },
@@ -108,10 +114,6 @@ export class KubernetesHost implements Host {
       ...{ client, clock, leadership: this.leadership },
       allNamespaces: options.namespaces === 'all',
     });
-    const { workerImage: image } = options;
-    if (image !== undefined) {
-      this.workerJobs = new KubernetesWorkerJobs({ ...options, client, image, scopes: this.#scopes() });
-    }
     const resourceOf = (owner: OwnerRef) => this.#follow(owner.kind).cache.get(owner);
     this.ledgers = new KubernetesLedgerStore({ client, startList, resourceOf });
   }

@@ -1,8 +1,8 @@
 /**
  * Keeps a cache equal to the resources of an API server: lists them, then watches for changes until its signal is aborted.
  *
- * It lists again after ten minutes, when the API server no longer knows the last version (410), after three failures in a row, and when
- * a refused write shows that a watch event was lost. It waits longer after each failure in a row.
+ * It lists again after ten minutes, when the API server no longer knows the last version (410), after three failures in a row, when a
+ * refused write shows that a watch event was lost, and on request. It waits longer after each failure in a row.
  *
  * Invariants:
  * - A reflector never stops by itself: each failure is followed by another list or watch.
@@ -38,7 +38,7 @@ const shortestGoodWatchMs = 5_000;
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
-type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict';
+type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' | 'request';
 
 /** List of all resources that is being read. */
 interface Listing {
@@ -90,6 +90,10 @@ export class Reflector<R extends CachedResource> {
   #relistAtMs = 0;
   #failures = 0;
   #steppedAtMs: number;
+  /** Ends the current step, so that a requested list begins at once. */
+  #step = new AbortController();
+  /** Called when the next list is complete. */
+  #listed: (() => void)[] = [];
 
   constructor(options: ReflectorOptions<R>) {
     this.#options = options;
@@ -117,15 +121,25 @@ export class Reflector<R extends CachedResource> {
     this.#refusedVersions.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
   }
 
+  /** Lists all resources again at once. Resolves when the cache has taken over a list that the API server began after this call. */
+  relist(): Promise<void> {
+    const listed = new Promise<void>((resolve) => this.#listed.push(resolve));
+    this.#listing = startListing('request');
+    this.#step.abort(new Error('another list was requested'));
+    return listed;
+  }
+
   /** Lists and watches resources until the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#steppedAtMs = this.#options.clock.monotonic();
+      this.#step = new AbortController();
+      const step = AbortSignal.any([signal, this.#step.signal]);
       try {
-        if (this.#listing) await this.#readNextPage(this.#listing, signal);
-        else await this.#watch(signal);
+        if (this.#listing) await this.#readNextPage(this.#listing, step);
+        else await this.#watch(step);
       } catch (error) {
-        if (!signal.aborted) await this.#recover(error, signal);
+        if (!step.aborted) await this.#recover(error, step);
       }
     }
   }
@@ -138,6 +152,7 @@ export class Reflector<R extends CachedResource> {
       ...(listing.continueToken !== undefined && { continue: listing.continueToken }),
     };
     const page = readPage(await client.call({ method: 'GET', path, query, signal, deadlineMs: pageDeadlineMs }), path);
+    if (signal.aborted) return;
     const decoded = page.items.map(decode).filter((resource) => resource !== undefined);
     const resources = [...(listing.resources as readonly R[]), ...decoded];
     if (page.continueToken !== undefined) {
@@ -147,6 +162,7 @@ export class Reflector<R extends CachedResource> {
     this.#relists.add({ reason: listing.reason });
     cache.replace(scope, resources);
     this.#options.onList?.();
+    for (const resolve of this.#listed.splice(0)) resolve();
     // The number of failures is not reset yet, because a watch that fails after each list must also be retried with
     // growing delays.
     if (this.#failures > 0) this.#options.onRecovery?.();

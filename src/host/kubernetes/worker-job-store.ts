@@ -14,9 +14,16 @@ import { exportLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '..
 import type { ApiClient } from './api-client.ts';
 import { hasCode } from './api-error.ts';
 import { claimPath, jobPath, podPath, serviceAccountPath } from './api-paths.ts';
+import { leaseDurationMs, renewDeadlineMs } from './lease.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { fieldManager } from './status-writer.ts';
+
+/**
+ * Maximum duration in ms of the creation of a Job. Leadership ends this time before another process may lead, so the next leader's first
+ * list contains the Job.
+ */
+const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 
 interface WorkerJobStoreOptions {
   readonly client: ApiClient;
@@ -54,6 +61,14 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     await Promise.all([this.#jobs.run(signal), this.#pods.run(signal)]);
   }
 
+  /**
+   * Lists Jobs and pods again. Resolves when both lists, which the API server began after this call, are in the cache. Also resolves if the
+   * operator has no right to list them, because it then cannot have created any Jobs.
+   */
+  async relist(): Promise<void> {
+    await Promise.all([this.#jobs.relist(), this.#pods.relist()]);
+  }
+
   synced(): boolean {
     return this.#jobs.cache.synced() && this.#pods.cache.synced();
   }
@@ -83,6 +98,8 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.call({
         ...{ method: 'POST', path: jobPath(namespace), query: { fieldManager }, body: manifest },
+        // A Job must not be created after the leadership of this process has ended.
+        deadlineMs: createDeadlineMs,
       });
       return 'created';
     } catch (error) {
@@ -121,6 +138,8 @@ class Followed<R extends WorkerJob | WorkerPod> {
   /** Error of the last failed list or watch; undefined after a success. */
   problem: LogfleetError | undefined;
   readonly #reflectors: readonly Reflector<R>[];
+  /** Called when the API server refuses a list or watch for lack of rights. */
+  #forbidden: () => void = () => undefined;
   /** Uid of the export of each object, also of an object that was just removed from the cache. */
   readonly #uids = new Map<string, string>();
 
@@ -142,6 +161,7 @@ class Followed<R extends WorkerJob | WorkerPod> {
           },
           onFailure: (error) => {
             this.problem = asLogfleetError(error);
+            if (hasCode(error, 'host.forbidden')) this.#forbidden();
           },
           onRecovery: () => {
             this.problem = undefined;
@@ -159,6 +179,14 @@ class Followed<R extends WorkerJob | WorkerPod> {
 
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
+  }
+
+  /** Resolves when all objects were listed again, or when the operator has no right to list them. */
+  relist(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#forbidden = resolve;
+      void Promise.all(this.#reflectors.map((reflector) => reflector.relist())).then(() => resolve());
+    });
   }
 }
 

@@ -189,6 +189,27 @@ describe('an export in a Kubernetes Job', () => {
     expect(jobs()).toHaveLength(5);
   });
 
+  test('B8: a new leader whose watch is late knows all Jobs before its first request', async () => {
+    const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
+    const { api } = world.world;
+    api.onWatchEvent = ({ client, event: { collection } }) =>
+      client === 'replica-2' && ['batch/v1/jobs', 'v1/pods'].includes(collection) ? { kind: 'drop' } : undefined;
+    const names = ['a', 'b', 'c', 'd'];
+    for (const name of names) world.world.addExport(name, { ...inHour, ...inJob });
+    const first = world.start({ leaderElection: true });
+    await world.world.until(() => first.host.leadership.isLeader(), minuteMs);
+    world.start({ leaderElection: true });
+    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
+    first.kill();
+    // Only the Jobs themselves show that their pods still run.
+    for (const name of names) api.remove(`${exportsPath}/${name}`);
+    world.add(inJob);
+    expect(await world.untilReason('WaitingForShare', minuteMs)).toBe(true);
+    // The operator may not give the new Job a share until one of the four pods has ended.
+    const isOverspent = () => jobs().length === 5 && controller.running.length === 4;
+    expect(await world.world.until(isOverspent, 10_000)).toBe(false);
+  });
+
   test('another leader shows the end of a Job that ended while no operator ran', async () => {
     const { world, jobs, pods } = jobWorld();
     world.add(inJob);
