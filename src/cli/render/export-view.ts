@@ -53,7 +53,8 @@ export const exportView: KindView<SearchExport> = {
   },
   reasonOf: (status) => {
     const found = (status.jobs ?? []).reduce((sum, { messageCount = 0 }) => sum + messageCount, 0);
-    const jobs = found === 0 ? '' : ` The running searches have found ${renderCount(found, 'message')} so far.`;
+    const messages = renderCount(found, 'message');
+    const jobs = found === 0 ? '' : ` The running searches have found ${messages} so far.`;
     return `${conditionOf(status, 'Ready')?.message}${jobs}`;
   },
   inFlight: ({ jobs = [] }) => {
@@ -128,8 +129,9 @@ function renderDone({ progress }: SearchExportStatus): string | undefined {
   if (!progress) return undefined;
   const { rowsWritten, bytesWritten, intervalsDone, intervalsPlanned, duplicatesDropped } = progress;
   const dropped = duplicatesDropped === 0 ? '' : `; ${renderCount(duplicatesDropped, 'duplicate')} dropped`;
-  const of = `${groupedText(intervalsDone)} of ${renderCount(intervalsPlanned, 'interval')}`;
-  return `${renderCount(rowsWritten, 'row')}, ${renderBytes(bytesWritten)} of files, in ${of}${dropped}`;
+  const [rows, size] = [renderCount(rowsWritten, 'row'), renderBytes(bytesWritten)];
+  const intervals = `${groupedText(intervalsDone)} of ${renderCount(intervalsPlanned, 'interval')}`;
+  return `${rows}, ${size} of files, in ${intervals}${dropped}`;
 }
 
 /**
@@ -202,12 +204,13 @@ function outputOf({ output, results }: SearchExportSpec): string {
   const { format, compression, fields } = output;
   const packed = compression === 'None' ? '' : ` with ${compression}`;
   const of = results === 'Records' ? ' of records' : '';
-  return `${format}${packed}${of}${fields.length === 0 ? '' : `: ${fields.join(', ')}`}`;
+  const names = fields.length === 0 ? '' : `: ${fields.join(', ')}`;
+  return `${format}${packed}${of}${names}`;
 }
 
 function manifestOf({ manifest }: SearchExportStatus): string | undefined {
   if (!manifest) return undefined;
   const { url, rows, files, bytes, complete } = manifest;
-  const flag = complete ? '' : ', with intervals that are incomplete';
-  return `${url}: ${renderCount(rows, 'row')} in ${renderCount(files, 'file')}, ${renderBytes(bytes)}${flag}`;
+  const warning = complete ? '' : ', with intervals that are incomplete';
+  return `${url}: ${renderCount(rows, 'row')} in ${renderCount(files, 'file')}, ${renderBytes(bytes)}${warning}`;
 }

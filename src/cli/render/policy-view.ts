@@ -148,10 +148,10 @@ function pace(
 function rolloutAndWindow(status: CollectorVersionPolicyStatus, nowMs: number, width: number): readonly string[] {
   const { rollout } = status;
   const window = renderWindow(status, nowMs);
-  const stop = rollout?.stopped ? `, stopped ${renderAgeSince(rollout.stopped.time, nowMs)} ago` : '';
+  const stopped = rollout?.stopped ? `, stopped ${renderAgeSince(rollout.stopped.time, nowMs)} ago` : '';
   const parts = [
-    ...(rollout ? [`rollout ${rollout.id}, started ${renderAgeSince(rollout.startTime, nowMs)} ago${stop}`] : []),
-    ...(window === undefined ? [] : [`maintenance window ${window}`]),
+    ...(rollout ? [`rollout ${rollout.id}, started ${renderAgeSince(rollout.startTime, nowMs)} ago${stopped}`] : []),
+    ...(window === undefined ? [] : [window]),
   ];
   const line = parts.join('; ');
   const lines = line !== '' && widthOf(line) <= width ? [line] : parts;
@@ -230,7 +230,8 @@ function history({ history: records = [] }: CollectorVersionPolicyStatus, nowMs:
   return records.flatMap(({ id, outcome, updated, failed, startTime, completionTime, actions = [] }) => {
     const took = renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime)));
     const figures = `${updated} updated, ${failed} failed in ${took}`;
-    const line = `${id}  ${outcome} ${renderAgeSince(completionTime, nowMs)} ago: ${figures}`;
+    const ended = `${outcome} ${renderAgeSince(completionTime, nowMs)} ago`;
+    const line = `${id}  ${ended}: ${figures}`;
     return [line, ...renderActions(actions, nowMs).map((action) => `  ${action}`)];
   });
 }

@@ -104,7 +104,10 @@ const step = /\.([A-Za-z_][\w-]*)|\[\?\(@\.(\w+)\s*==\s*["']([^"']*)["']\)\]/g;
 function valueAt(path: string, resource: unknown): unknown {
   const steps = [...path.matchAll(step)];
   const isKnown = steps.map(([text]) => text).join('') === path;
-  assert(isKnown, `crds/ has a printer column with the path ${path}, which is not understood here`);
+  assert(
+    isKnown,
+    `a printer column in crds/ has the JSON path ${path}, but only paths of names and filters by one value are supported`,
+  );
   return steps.reduce<unknown>((value, [, member, filterMember = '', wanted = '']) => {
     if (member !== undefined) return memberOf(value, member);
     return Array.isArray(value) ? value.find((element) => memberOf(element, filterMember) === wanted) : undefined;

@@ -34,7 +34,8 @@ export function renderLine(resource: AnyResource): StateLine | undefined {
   const view = viewOf(resource);
   const state = status.summary?.state ?? 'Unknown';
   const figures = view.figuresOf(status);
-  const line = printable(`${keyText(metadata)}: ${state}${figures === '' ? '' : `; ${figures}`}`);
+  const details = figures === '' ? '' : `; ${figures}`;
+  const line = printable(`${keyText(metadata)}: ${state}${details}`);
   const reason = view.waitOf(status);
   const wait = reason === undefined ? undefined : printable(reason);
   const key = `${state} ${view.keyOf?.(status) ?? figures}`;

@@ -106,21 +106,21 @@ const noReason = 'no reason is known';
 function renderAnalysis({ analysis }: StageStatus): readonly string[] {
   if (!analysis) return [];
   const { state, judged = 0, quiet = 0, unjudged = 0, quietest = [], message = noReason, recovery } = analysis;
-  const left = unjudged === 0 ? '' : `, ${unjudged} not judged`;
+  const others = unjudged === 0 ? '' : `, ${unjudged} not compared`;
   switch (state) {
     case 'Pending':
       return [];
     case 'Running':
-      return ['messages are being counted'];
+      return ['message analysis: messages are being counted'];
     case 'Unavailable':
-      return [`messages could not be counted: ${message}`];
+      return [`message analysis: messages could not be counted: ${message}`];
     case 'Passed':
-      return [`messages: ${counted(judged, 'member')} judged, none went quiet${left}`];
+      return [`message analysis: ${counted(judged, 'collector')} compared, none sends too few messages${others}`];
     case 'Inconclusive':
-      return [`messages: no member sent enough before to be judged${left}`];
+      return [`message analysis: no collector sent enough messages before its upgrade to be compared${others}`];
     case 'Failed':
       return [
-        `messages: ${quiet} of ${counted(judged, 'judged member')} went quiet${left}`,
+        `message analysis: ${quiet} of ${counted(judged, 'compared collector')} ${wordFor(quiet, 'sends', 'send')} too few messages${others}`,
         ...quietest
           .slice(0, maxQuiet)
           .map(
@@ -138,12 +138,12 @@ function renderRecovery({ state, recovered = 0, message = noReason }: RecoverySt
   switch (state) {
     case 'Pending':
     case 'Running':
-      return 'after the rollback: messages are being counted';
+      return 'message analysis after the rollback: messages are being counted';
     case 'Unavailable':
-      return `after the rollback: messages could not be counted: ${message}`;
+      return `message analysis after the rollback: messages could not be counted: ${message}`;
     case 'Recovered':
     case 'StillQuiet':
-      return `after the rollback: ${recovered} of ${counted(listed, 'listed member')} ${wordFor(recovered, 'sends', 'send')} messages again`;
+      return `message analysis after the rollback: ${recovered} of ${counted(listed, 'collector')} ${wordFor(recovered, 'sends', 'send')} enough messages again`;
   }
 }
 
@@ -152,14 +152,19 @@ function renderStageState({ state, soakedUntil, analysis }: StageStatus, nowMs: 
   if (state !== 'Soaking' || soakedUntil === undefined) return state;
   const leftMs = Date.parse(soakedUntil) - nowMs;
   if (leftMs > 0) return `${state}, ${renderAge(leftMs)} left`;
-  return `${state}, ${analysis ? 'message analysis' : 'a last listing'}`;
+  const lastCheck = analysis ? 'message analysis' : 'a last listing';
+  return `${state}, ${lastCheck}`;
 }
 
 function renderCounts(stage: StageStatus): string {
   const { members, updated, failed, state } = stage;
   const failures = renderFailures(stage);
   const left = overStates.includes(state) ? members - updated - failed : 0;
-  return `${updated}/${members}${failures === undefined ? '' : `, ${failures}`}${left > 0 ? `, ${left} left out` : ''}`;
+  return [
+    `${updated}/${members}`,
+    ...(failures === undefined ? [] : [failures]),
+    ...(left > 0 ? [`${left} left out`] : []),
+  ].join(', ');
 }
 
 /**
@@ -192,7 +197,8 @@ export function renderStageBar(
   const [done = 0, lost = 0, rest = 0] = apportion([updated, failed, Math.max(0, members - updated - failed)], room);
   const mark = overStates.includes(state) ? '·' : '░';
   const inside = paint('green', '█'.repeat(done)) + paint('red', '×'.repeat(lost)) + paint('dim', mark.repeat(rest));
-  return `[${inside}${' '.repeat(room - done - lost - rest)}]`;
+  const empty = ' '.repeat(room - done - lost - rest);
+  return `[${inside}${empty}]`;
 }
 
 /** Returns what the rollout waits for, such as `the end of the soak of stage canary, 12m left`. Undefined if it waits for nothing. */
@@ -214,7 +220,7 @@ function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersion
 }
 
 /**
- * Renders the maintenance window, such as `open for another 3h, until …` or `opens in 5h, …`. If the windows depend on the collectors' time
+ * Renders the maintenance window, such as `maintenance window open for another 3h, until …`. If the windows depend on the collectors' time
  * zones, the text says so. It also says when an open window is too short to start an upgrade. Undefined without a window.
  */
 export function renderWindow(
@@ -225,12 +231,12 @@ export function renderWindow(
   const { startTime, endTime, timeZone } = nextWindow;
   const [startMs, endMs] = [Date.parse(startTime), Date.parse(endTime)];
   const where = timeZone === undefined ? '' : ` for collectors in ${timeZone}`;
-  if (nowMs < startMs) return `opens in ${renderAge(startMs - nowMs)}${where}, ${startTime}`;
+  if (nowMs < startMs) return `maintenance window opens in ${renderAge(startMs - nowMs)}${where}, ${startTime}`;
   if (nowMs >= endMs) return undefined;
   const isPastCutoff =
     timeZone === undefined && conditionOf({ conditions }, 'Ready')?.reason === reasons.waitingForWindow;
   const late = isPastCutoff ? ', but too short to start an upgrade' : '';
-  return `open for another ${renderAge(endMs - nowMs)}${where}, until ${endTime}${late}`;
+  return `maintenance window open for another ${renderAge(endMs - nowMs)}${where}, until ${endTime}${late}`;
 }
 
 const done: Readonly<Record<PersonAction['action'], string>> = {

@@ -52,5 +52,6 @@ export class Screen {
 function fitHeight(lines: readonly string[], height: number): readonly string[] {
   if (lines.length <= height) return lines;
   const shown = Math.max(0, height - 1);
-  return [...lines.slice(0, shown), `… ${lines.length - shown} more lines: enlarge the window`];
+  const hidden = lines.length - shown;
+  return [...lines.slice(0, shown), `… ${hidden} more lines: enlarge the window`];
 }

@@ -102,7 +102,8 @@ function inTwo(large: number, largeUnit: string, small: number, smallUnit: strin
 /** Renders the first of many names as examples in brackets: ` (web-1, web-2, …)`. */
 export function renderExamples(examples: readonly string[], count: number): string {
   if (examples.length === 0) return '';
-  return ` (${examples.join(', ')}${count > examples.length ? ', …' : ''})`;
+  const more = count > examples.length ? ', …' : '';
+  return ` (${examples.join(', ')}${more})`;
 }
 
 /** Renders a wall time with seconds, such as `2026-11-21T22:00:00Z`. */
@@ -112,7 +113,8 @@ export function renderMoment(wallMs: number): string {
 
 /** Renders an approximate wall time, without seconds, such as `2026-11-21 22:00 UTC`. */
 export function renderMinute(wallMs: number): string {
-  return `${new Date(wallMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const minute = new Date(wallMs).toISOString().slice(0, 16).replace('T', ' ');
+  return `${minute} UTC`;
 }
 
 const byteUnits = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
@@ -132,5 +134,6 @@ export function renderBytes(bytes: number): string {
     size /= 1_024;
     unit++;
   }
-  return `${size < 100 ? size.toFixed(1) : groupedText(size)} ${byteUnits[unit]}`;
+  const figure = size < 100 ? size.toFixed(1) : groupedText(size);
+  return `${figure} ${byteUnits[unit]}`;
 }

@@ -98,7 +98,8 @@ export function renderView<D extends { readonly events: number }>(
   let lines: readonly string[] = [];
   for (const level of height === undefined ? [all] : fitting) {
     const parts = partsOf(level, paint);
-    const left = `${paint('bold', keyText(metadata))}${printable(parts.detail ?? '')}   ${paint(stateColour(resource), printable(state))}`;
+    const name = paint('bold', keyText(metadata)) + printable(parts.detail ?? '');
+    const left = `${name}   ${paint(stateColour(resource), printable(state))}`;
     const elapsed = elapsedMs === undefined ? undefined : renderAge(elapsedMs);
     const right = [parts.figure, elapsed].filter((part) => part !== undefined).join('   ');
     const gap = height === undefined ? 3 : Math.max(3, width - widthOf(left) - widthOf(right));
@@ -163,7 +164,8 @@ function eventLines(all: readonly LiveEvent[], most: number, width: number, pain
     const [head, text] = [printable(name), printable(message)];
     const room = Math.max(20, width - timeWidth);
     const [first = '', ...rest] = wrap(`${head}  ${text}`, room);
-    const lines = [`${at}  ${paint(type === 'Warning' ? 'yellow' : 'bold', head)}${first.slice(head.length)}`];
+    const reason = paint(type === 'Warning' ? 'yellow' : 'bold', head);
+    const lines = [`${at}  ${reason}${first.slice(head.length)}`];
     if (rest.length > 0) lines.push(' '.repeat(timeWidth) + clip(rest.join(' '), room));
     return lines;
   });

@@ -39,13 +39,15 @@ export function placeOfSchedule(
 ): SchedulePlace {
   if (text.startsWith('s3://')) {
     const [, parent = '', schedule = ''] = /^(s3:\/\/.+)\/([^/]+)\/?$/.exec(text) ?? [];
-    if (schedule === '') throw new UsageError(`'${text}' names no schedule; write s3://BUCKET/FOLDER/SCHEDULE`);
+    if (schedule === '')
+      throw new UsageError(`'${text}' is not the folder of a schedule; write s3://BUCKET/FOLDER/SCHEDULE`);
     return { settings: storePlace(parent, options, env), schedule };
   }
   if (isContainerAddress(text)) {
     const { folder, ...address } = readContainerAddress(text, options.endpoint);
     const [, root = '', schedule = ''] = /^(?:(.*)\/)?([^/]+)$/.exec(folder) ?? [];
-    if (schedule === '') throw new UsageError(`'${text}' names no schedule; write its folder, and SCHEDULE at the end`);
+    if (schedule === '')
+      throw new UsageError(`'${text}' is not the folder of a schedule; write https://HOST/CONTAINER/FOLDER/SCHEDULE`);
     return { settings: containerSettings(address, root, options), schedule };
   }
   const path = text.startsWith('file://') ? fileURLToPath(text) : resolve(cwd, text);
@@ -59,7 +61,8 @@ function storePlace(
   env: CommandContext['env'],
 ): DestinationSettings {
   const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)(?:\/(.*))?$/.exec(text) ?? [];
-  if (bucket === '') throw new UsageError(`'${text}' has no bucket; write s3://BUCKET/FOLDER/${manifestFile}`);
+  if (bucket === '')
+    throw new UsageError(`the address '${text}' names no bucket; write s3://BUCKET/FOLDER/${manifestFile}`);
   const ownRegion = regionOf(region, env);
   const settings = {
     bucket,
@@ -104,11 +107,15 @@ function foldersOf(text: string, cwd: string): readonly string[] {
   if (!stats) throw new UsageError(`${text} does not exist`);
   if (!stats.isDirectory()) {
     if (path.endsWith(`/${manifestFile}`)) return [dirname(path)];
-    throw new UsageError(`${text} is not a manifest: name ${manifestFile}, or its folder`);
+    throw new UsageError(
+      `${text} is not the manifest of an export: name the file ${manifestFile}, or the folder that contains it`,
+    );
   }
   const { folders, unread } = findExports(path, { folders: [], unread: [] });
   if (folders.length > 0) return folders;
-  throw new UsageError(`neither ${text} nor a folder below it has a ${manifestFile}${unreadText(unread)}`);
+  throw new UsageError(
+    `${text} and the folders below it contain no manifest of an export (${manifestFile})${unreadText(unread)}`,
+  );
 }
 
 /** Returns a text about folders that cannot be read, such as lost+found. It is shown only if no export was found. */

@@ -1,5 +1,5 @@
 /** Renders the result of `logfleet verify`: for people a table of checks and a list of differences, for programs a document. */
-import { groupedText } from '../../base/number-text.ts';
+import { groupedText, wordFor } from '../../base/number-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
 import type { ComparableFigure } from '../../destination/digest-verdict.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
@@ -64,12 +64,14 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
   const has = (...checks: readonly Check['name'][]) => differences.some(({ kind }) => checks.includes(against[kind]));
   const named = new Set(differences.map(({ where }) => where));
   const damaged = new Set(intervals.filter(({ files }) => files.some(({ name }) => named.has(name))));
-  const anew = () => searchAgainAdvice(layout, intervals, damaged, layout.manifest);
+  const searchAgain = () => searchAgainAdvice(layout, intervals, damaged, layout.manifest);
   return [
     ...(has('files', 'checksums') && damaged.size > 0
-      ? [`Remedy: restore these files, or ${anew()} when the export runs again.`]
+      ? [`Remedy: restore the missing or changed files, or ${searchAgain()} when the export runs again.`]
       : []),
-    ...(has('range', 'proof', 'manifest') ? [`Remedy: ${manifestAdvice} when the export runs again.`] : []),
+    ...(has('range', 'proof', 'manifest')
+      ? [`Remedy for the manifest: ${manifestAdvice} when the export runs again.`]
+      : []),
   ];
 }
 
@@ -114,20 +116,29 @@ function checksOf(verification: Verification): readonly Check[] {
       what: differs ? 'see the differences below' : proven,
     };
   };
-  const range = `${renderMoment(identity.fromMs)} to ${renderMoment(identity.toMs)}${identity.byReceiptTime ? ' by receipt time' : ''}`;
+  const basis = identity.byReceiptTime ? ' by receipt time' : '';
+  const range = `${renderMoment(identity.fromMs)} to ${renderMoment(identity.toMs)}${basis}`;
   const searched = check('range', 'no gap, no overlap');
   const named = intervals.reduce((sum, interval) => sum + interval.files.length, 0);
   const read = files < named ? `${groupedText(files)} of ${renderCount(named, 'file')}` : 'each file';
-  const counts = `as the service counts them (${renderSources(intervals)})${renderDropped(manifest)}${renderLeft(intervals)}`;
+  const received = renderCount(totals.received, 'row');
+  const notWritten = renderDropped(manifest) + renderLeft(intervals);
   const isUnproven = manifest.proof.some(({ level }) => level === 'None');
   const proof = check('proof', renderLevels(manifest.proof), isUnproven);
   return [
     { ...searched, what: `${range}: ${renderCount(intervals.length, 'interval')}, ${searched.what}` },
     isUnproven ? { ...proof, result: 'incomplete' } : proof,
     check('figures', renderRecomputed(verification)),
-    check('counts', `${renderCount(totals.received, 'row')} received, ${counts}`, incomplete > 0),
+    check(
+      'counts',
+      `${received} received, compared with the counts of the service (${renderSources(intervals)})${notWritten}`,
+      incomplete > 0,
+    ),
     { ...check('files', ''), what: `${renderCount(files, 'file')} read, ${renderCount(rows, 'row')} in them` },
-    { ...check('checksums', '', files < named), what: `size and SHA-256 of ${read}, ${renderBytes(bytes)}` },
+    {
+      ...check('checksums', '', files < named),
+      what: `size and SHA-256 of ${read} compared with the manifest, ${renderBytes(bytes)}`,
+    },
     check('manifest', 'fingerprint and sums are correct'),
     check('folder', 'no other files, all records agree'),
   ];
@@ -140,9 +151,9 @@ const sourceNames: { readonly [S in CountSource]: string } = {
 };
 
 const levelTexts: { readonly [L in ProofLevel]: string } = {
-  Digest: 'by number, bytes and times that the service adds up (Digest)',
-  Count: 'by their number in an aggregation (Count)',
-  Search: 'by the count of their own search (Search)',
+  Digest: 'proven by number, sizes and times that the service sums up (Digest)',
+  Count: 'proven by their number in an aggregation (Count)',
+  Search: 'proven by the count of their own search (Search)',
   None: 'incomplete (None)',
 };
 const mostRanges = 5;
@@ -158,14 +169,14 @@ function renderLevels(proof: readonly ProofRange[]): string {
     .filter(({ own }) => own.length > 0)
     .map(({ level, own }) => {
       const rows = own.reduce((sum, { figures }) => sum + figures.rows, 0);
-      return `${renderCount(rows, 'row')} in ${renderCount(own.length, 'range')} ${levelTexts[level]}`;
+      return `${renderCount(rows, 'row')} in ${renderCount(own.length, 'time range')} ${levelTexts[level]}`;
     })
     .join('; ');
 }
 
 function renderRange({ fromMs, toMs, level, figures, repeated, wholeIntervals }: ProofRange, isOnly: boolean): string {
   const range = isOnly ? '' : `${renderMoment(fromMs)} to ${renderMoment(toMs)}: `;
-  const twice = repeated ? `; the service has ${groupedText(repeated.rows)} of them twice` : '';
+  const twice = repeated ? `; the service stores ${groupedText(repeated.rows)} of these rows twice` : '';
   const coarse = wholeIntervals ? ', for whole intervals only' : '';
   return `${range}${renderCount(figures.rows, 'row')} ${levelTexts[level]}${coarse}${twice}`;
 }
@@ -188,10 +199,10 @@ function renderSources(intervals: readonly CommitRecord[]): string {
   const counts = new Map<CountSource, number>();
   for (const { count } of intervals) counts.set(count.source, (counts.get(count.source) ?? 0) + 1);
   return [...counts]
-    .map(
-      ([source, count], index) =>
-        `${index === 0 ? renderCount(count, 'interval') : groupedText(count)} ${sourceNames[source]}`,
-    )
+    .map(([source, count], index) => {
+      const intervalCount = index === 0 ? renderCount(count, 'interval') : groupedText(count);
+      return `${intervalCount} ${sourceNames[source]}`;
+    })
     .join(', ');
 }
 
@@ -208,7 +219,7 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
  */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
-  return left === 0 ? '' : `; ${groupedText(left)} of them belong to another interval, which contains them`;
+  return left === 0 ? '' : `; ${groupedText(left)} rows belong to the files of another interval`;
 }
 
 function incompleteOf({ intervals }: Manifest): readonly CommitRecord[] {
@@ -217,30 +228,42 @@ function incompleteOf({ intervals }: Manifest): readonly CommitRecord[] {
 
 function renderIncomplete({ fromMs, toMs, received, count, incomplete }: CommitRecord): string {
   const moment = (timeMs: number) => new Date(timeMs).toISOString();
-  const figures = `${groupedText(received)} received, ${groupedText(count.rows)} counted`;
-  return `incomplete: ${moment(fromMs)} to ${moment(toMs)}: ${incomplete?.reason} (${figures})`;
+  const numbers = `${renderCount(received, 'row')} received, ${groupedText(count.rows)} counted`;
+  return `incomplete interval: ${moment(fromMs)} to ${moment(toMs)}: ${incomplete?.reason} (${numbers})`;
 }
 
 const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference) => string } = {
-  fingerprint: ({ expected, found }) => `the manifest has the fingerprint ${found}, but its export has ${expected}`,
-  gap: ({ where, expected, found }) => `no interval covers the time from ${expected} to ${found} (${where})`,
-  overlap: ({ where, expected, found }) => `intervals overlap ${where}: ${found} comes before ${expected}`,
-  total: ({ where, expected, found }) => `the manifest has ${where} = ${found}, but its intervals have ${expected}`,
-  completeness: ({ expected, found }) => `the manifest has complete = ${found}, but its intervals have ${expected}`,
+  fingerprint: ({ expected, found }) =>
+    `the manifest has the fingerprint ${found}, but the fingerprint of the export settings in it is ${expected}`,
+  gap: (difference) => `no interval of the manifest covers ${spanOf(difference)}`,
+  overlap: (difference) =>
+    `intervals of the manifest cover ${spanOf(difference)}, which is covered already or outside the time range`,
+  total: ({ where, expected, found }) =>
+    `the manifest has ${where} = ${found}, but the sum over its intervals is ${expected}`,
+  completeness: ({ expected, found }) =>
+    `the manifest has complete = ${found}, but its proof means complete = ${expected}`,
   record: ({ where }) => `${where} contradicts the manifest`,
   missingFile: ({ where }) => `${where} is missing`,
-  bytes: ({ where, expected, found }) => `${where} has ${found} bytes instead of ${expected}`,
-  sha256: ({ where, expected, found }) => `${where} has the SHA-256 ${found} instead of ${expected}`,
+  bytes: ({ where: file, expected, found }) => `file ${file} has ${found} bytes instead of ${expected}`,
+  sha256: ({ where: file, expected, found }) => `file ${file} has the SHA-256 ${found} instead of ${expected}`,
   rows: ({ where, expected, found }) => `${where} has ${found} rows instead of ${expected}`,
   unreadable: ({ where, found }) => `${where} cannot be read: ${found}`,
   partition: ({ where, expected }) =>
     `${where} has messages of ${expected ? `the partition ${expected}` : 'no partition'}`,
   strayFile: ({ where }) => `${where} is not in the manifest`,
   figures: ({ where, expected, found }) =>
-    `the messages in the files have ${where} = ${found}, but their record has ${expected}`,
-  proof: () => 'the proof in the manifest contradicts its intervals and the digest verdicts',
+    found === undefined
+      ? `the messages in the files have other ${where} than the commit record`
+      : `the messages in the files have ${where} = ${found}, but the commit record has ${expected}`,
+  proof: () =>
+    'the proof in the manifest contradicts the intervals in the manifest, or the stored results of digest comparisons',
   sharedFile: ({ where }) => `${where} belongs to more than one interval`,
 };
+
+/** Time range between the expected and the found end of an interval. */
+function spanOf({ expected, found }: Difference): string {
+  return [`${expected}`, `${found}`].sort().join(' to ');
+}
 
 function listed(texts: readonly string[], width: number, colour: 'red' | 'yellow', paint: Paint): readonly string[] {
   const lines = texts
@@ -257,7 +280,7 @@ function verdictOf({ manifest, differences, incomplete }: Verification, paint: P
   if (manifest.complete) return paint('green', `Proven: ${rows}, each of them once.`);
   const differing = manifest.proof.filter(({ counted }) => counted !== undefined).length;
   const ranges = incomplete + differing;
-  const flagged = `${renderCount(ranges, 'interval')} ${ranges === 1 ? 'is' : 'are'} flagged as incomplete`;
+  const flagged = `${renderCount(ranges, 'interval')} ${wordFor(ranges, 'is', 'are')} marked as incomplete`;
   return paint('yellow', `Incomplete: ${rows}, and ${flagged}.`);
 }
 

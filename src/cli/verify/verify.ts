@@ -32,15 +32,20 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
     results.push(result);
     if (options.output === 'json') continue;
     if (result.problem !== undefined) stderr.write(`logfleet verify: ${result.problem}\n`);
-    else stdout.write([...(index > 0 ? [''] : []), ...result.lines].map((line) => `${line}\n`).join(''));
+    else {
+      const lines = index > 0 ? ['', ...result.lines] : result.lines;
+      stdout.write(lines.map((line) => `${line}\n`).join(''));
+    }
   }
   const notProven = results.filter(({ isProven }) => !isProven).map(({ url }) => url);
   const isProven = notProven.length === 0;
   if (options.output === 'json') {
     const documents = results.map(({ document }) => document);
-    stdout.write(`${JSON.stringify(isOne ? documents[0] : { proven: isProven, exports: documents }, undefined, 2)}\n`);
+    const document = isOne ? documents[0] : { proven: isProven, exports: documents };
+    stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
   } else if (!isOne) {
-    const counts = `${counted(places.length, 'export')}: ${places.length - notProven.length} proven`;
+    const proven = places.length - notProven.length;
+    const counts = `${counted(places.length, 'export')}: ${proven} proven`;
     // The reports of several exports are long, so the summary names the failed exports again.
     const which = isProven ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
     stdout.write(`\n${counts}${which}\n`);

@@ -63,7 +63,7 @@ describe('logfleet verify', () => {
     expect(said).toContain('Proven: 1,000 rows, each of them once.');
     expect(said).toMatch(/^range +ok +2026-11-01T00:00:00Z to 2026-11-01T04:00:00Z: 2 intervals, no gap, no overlap$/m);
     expect(said).toMatch(
-      /^counts +ok +1,006 rows received, .*2 intervals by the search job.*4 of them twice.*; 2 of them belong to another interval, which contains them$/m,
+      /^counts +ok +1,006 rows received, .*2 intervals by the search job.*4 of them twice.*; 2 rows belong to the files of another interval$/m,
     );
     expect(said).toMatch(/^files +ok +1 file read, 1,000 rows in them$/m);
   });
@@ -107,9 +107,9 @@ describe('logfleet verify', () => {
     expect(status).toBe(1);
     expect(said).toMatch(/^counts +incomplete/m);
     expect(said).toContain(
-      'incomplete: 2026-11-01T00:00:00.000Z to 2026-11-01T02:00:00.000Z: CountDiffers (1,003 received, 2,000 counted)',
+      'incomplete interval: 2026-11-01T00:00:00.000Z to 2026-11-01T02:00:00.000Z: CountDiffers (1,003 rows received, 2,000 counted)',
     );
-    expect(said).toContain('Incomplete: 1,000 rows, and 1 interval is flagged as incomplete.');
+    expect(said).toContain('Incomplete: 1,000 rows, and 1 interval is marked as incomplete.');
   });
 
   test('distinguishes an export without a manifest from a folder without exports', async () => {
@@ -120,7 +120,7 @@ describe('logfleet verify', () => {
     const absent = await verify('.');
     expect([absent.status, absent.told]).toEqual([
       2,
-      expect.stringContaining('neither . nor a folder below it has a manifest.json'),
+      expect.stringContaining('contain no manifest of an export (manifest.json)'),
     ]);
   });
 
@@ -140,12 +140,14 @@ describe('logfleet verify', () => {
   test('shows the remedy, and the number of correct files', async () => {
     unlinkSync(firstFile());
     const { said } = await verify('.');
-    expect(said).toMatch(/^checksums +incomplete +size and SHA-256 of 0 of 1 file, 0 B$/m);
+    expect(said).toMatch(/^checksums +incomplete +size and SHA-256 of 0 of 1 file compared with the manifest, 0 B$/m);
     const records =
       'remove manifest\\.json, commits/000000-20261101T020000000Z\\.json to search the missing intervals again';
-    expect(said).toMatch(new RegExp(`^Remedy: restore these files, or ${records} when`, 'm'));
+    expect(said).toMatch(new RegExp(`^Remedy: restore the missing or changed files, or ${records} when`, 'm'));
     write(layout.manifest, manifestKind.encode({ ...manifest, totals: { ...manifest.totals, rows: 7 } }));
-    expect((await verify('.')).said).toMatch(/^Remedy: restore the original manifest, or remove it to have it/m);
+    expect((await verify('.')).said).toMatch(
+      /^Remedy for the manifest: restore the original manifest, or remove it to have it/m,
+    );
   });
 
   test('verifies all exports below a folder', async () => {
@@ -190,7 +192,7 @@ describe('logfleet verify', () => {
       expect(await verify('.')).toMatchObject({
         status: 2,
         told: expect.stringMatching(
-          /neither \. nor a folder below it has a manifest\.json; these could not be read: .*\(ENAMETOOLONG\)$/m,
+          /contain no manifest of an export \(manifest\.json\); these could not be read: .*\(ENAMETOOLONG\)$/m,
         ),
       });
     } finally {
@@ -200,9 +202,9 @@ describe('logfleet verify', () => {
 
   test.each([
     ['a path that does not exist', ['nowhere'], 'nowhere does not exist'],
-    ['a file that is not a manifest', [layout.plan], 'is not a manifest'],
+    ['a file that is not a manifest', [layout.plan], 'is not the manifest of an export'],
     ['a flag for stores with a path', ['.', '--region', 'eu-central-1'], '--region has no effect'],
-    ['an address without a bucket', ['s3:///x'], 'has no bucket'],
+    ['an address without a bucket', ['s3:///x'], 'names no bucket'],
     ['an address without a container', ['https://a.blob.core.windows.net/'], 'names no container'],
     ['an address with a signature', ['https://a.blob.core.windows.net/b?sig=c'], 'without user name'],
     ['a region for a container', ['https://a.blob.core.windows.net/b', '--region', 'x'], '--region has no effect'],
@@ -222,7 +224,7 @@ describe('logfleet verify', () => {
     expect(await runProgram(['verify', '.'], context)).toBe(0);
     const lines = context.stdout.text.split('\n').slice(1);
     expect(lines.filter((line) => line.length > 60)).toEqual([]);
-    expect(lines).toContain('counts      ok       1,006 rows received, as the service');
+    expect(lines).toContain('counts      ok       1,006 rows received, compared with the');
   });
 
   test('ends with 130 after an interrupt', async () => {

@@ -28,8 +28,8 @@ describe('renderWait', () => {
 
 describe('renderWindow', () => {
   it.each([
-    [later, `opens in 5h, ${later.startTime}`],
-    [{ startTime: ago(60), endTime: ago(-60) }, `open for another 60s, until ${ago(-60)}`],
+    [later, `maintenance window opens in 5h, ${later.startTime}`],
+    [{ startTime: ago(60), endTime: ago(-60) }, `maintenance window open for another 60s, until ${ago(-60)}`],
     [{ startTime: ago(120), endTime: ago(60) }, undefined],
   ])('of %j is %s', (nextWindow, text) => {
     expect(renderWindow({ nextWindow }, nowMs)).toBe(text);
@@ -38,20 +38,20 @@ describe('renderWindow', () => {
   it('names the time zone of the window', () => {
     const inZone = (nextWindow: typeof later) =>
       renderWindow({ nextWindow: { ...nextWindow, timeZone: 'Asia/Tokyo' } }, nowMs);
-    expect(inZone(later)).toBe(`opens in 5h for collectors in Asia/Tokyo, ${later.startTime}`);
+    expect(inZone(later)).toBe(`maintenance window opens in 5h for collectors in Asia/Tokyo, ${later.startTime}`);
     const status = {
       ...withReason('WaitingForWindow'),
       nextWindow: { startTime: ago(60), endTime: ago(-9_120), timeZone: 'Asia/Tokyo' },
     };
     expect(renderWindow(status, nowMs)).toBe(
-      `open for another 152m for collectors in Asia/Tokyo, until ${ago(-9_120)}`,
+      `maintenance window open for another 152m for collectors in Asia/Tokyo, until ${ago(-9_120)}`,
     );
   });
 
   it('shows when the window is past its cutoff', () => {
     const status = { ...withReason('WaitingForWindow'), nextWindow: { startTime: ago(60), endTime: ago(-60) } };
     expect(renderWindow(status, nowMs)).toBe(
-      `open for another 60s, until ${ago(-60)}, but too short to start an upgrade`,
+      `maintenance window open for another 60s, until ${ago(-60)}, but too short to start an upgrade`,
     );
   });
 

@@ -43,18 +43,18 @@ describe('renderStages', () => {
     const lines = (analysis: StageAnalysisStatus) =>
       shown([stage('canary', 'Stopped', { analysis }), stage('rest', 'Pending')]).slice(1, -1);
     expect(lines({ state: 'Pending' })).toEqual([]);
-    expect(lines({ state: 'Running' })).toEqual(['  messages are being counted']);
+    expect(lines({ state: 'Running' })).toEqual(['  message analysis: messages are being counted']);
     expect(lines({ state: 'Unavailable', message: 'the service does not answer' })).toEqual([
-      '  messages could not be counted: the service does not answer',
+      '  message analysis: messages could not be counted: the service does not answer',
     ]);
     expect(lines({ state: 'Passed', judged: 1, quiet: 0, unjudged: 3 })).toEqual([
-      '  messages: 1 member judged, none went quiet, 3 not judged',
+      '  message analysis: 1 collector compared, none sends too few messages, 3 not compared',
     ]);
     expect(lines({ state: 'Inconclusive', judged: 0, quiet: 0, unjudged: 4 })).toEqual([
-      '  messages: no member sent enough before to be judged, 4 not judged',
+      '  message analysis: no collector sent enough messages before its upgrade to be compared, 4 not compared',
     ]);
     expect(lines({ state: 'Failed', judged: 20, quiet: 4, unjudged: 0, quietest })).toEqual([
-      '  messages: 4 of 20 judged members went quiet',
+      '  message analysis: 4 of 20 compared collectors send too few messages',
       '  web-a: 12 messages, 4,310 before',
       '  web-b: 12 messages, 4,310 before',
       '  web-c: 12 messages, 4,310 before',
@@ -63,15 +63,17 @@ describe('renderStages', () => {
     const period = { startTime: ago(0), endTime: ago(0) };
     const lastLine = (recovery: NonNullable<StageAnalysisStatus['recovery']>) =>
       lines({ state: 'Failed', judged: 20, quiet: 4, unjudged: 0, quietest, recovery }).at(-1);
-    expect(lastLine({ state: 'Pending', period })).toBe('  after the rollback: messages are being counted');
+    expect(lastLine({ state: 'Pending', period })).toBe(
+      '  message analysis after the rollback: messages are being counted',
+    );
     expect(lastLine({ state: 'Unavailable', message: 'no answer', period })).toBe(
-      '  after the rollback: messages could not be counted: no answer',
+      '  message analysis after the rollback: messages could not be counted: no answer',
     );
     expect(lastLine({ state: 'Recovered', recovered: 4, period })).toBe(
-      '  after the rollback: 4 of 4 listed members send messages again',
+      '  message analysis after the rollback: 4 of 4 collectors send enough messages again',
     );
     expect(lastLine({ state: 'StillQuiet', recovered: 1, period })).toBe(
-      '  after the rollback: 1 of 4 listed members sends messages again',
+      '  message analysis after the rollback: 1 of 4 collectors sends enough messages again',
     );
     expect(shown([stage('canary', 'Soaking', { soakedUntil: ago(0), analysis: { state: 'Running' } })])[0]).toContain(
       'Soaking, message analysis',
