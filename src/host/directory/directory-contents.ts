@@ -246,11 +246,19 @@ export class DirectoryContents {
   async #loadRecords(): Promise<void> {
     const { directories } = this.#options;
     const problems: PlacedFinding[] = [];
+    const stored = new Set<string>();
     this.#retained.clear();
     for (const directory of directories) {
       const loaded = await this.#records.load(directory);
       problems.push(...loaded.problems);
-      for (const record of loaded.records) await this.#addRecord(record);
+      for (const record of loaded.records) {
+        stored.add(identifyRecord(record));
+        await this.#addRecord(record);
+      }
+    }
+    // An operator has deleted the record of a resource that it had created.
+    for (const record of this.cache.all()) {
+      if (isOwned(record) && !stored.has(identifyRecord(record))) this.cache.remove(record);
     }
     this.#recordProblems = problems;
   }
