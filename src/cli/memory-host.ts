@@ -40,6 +40,7 @@ export class MemoryHost implements Host {
   readonly ledgers: LedgerStore;
   readonly events: EventSink = { publish() {} };
   readonly leadership = alwaysLeading;
+  readonly isCluster = false;
   readonly #resources: Map<string, AnyResource>;
   readonly #listeners = new Set<(kind: KindName, key: ResourceKey) => void>();
   readonly #settings: OperatorSettings;
@@ -92,6 +93,10 @@ export class MemoryHost implements Host {
 
   remove(): never {
     return unexpected('remove a resource');
+  }
+
+  commandFlags(): string {
+    return '';
   }
 
   settings(): OperatorSettings {

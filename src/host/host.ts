@@ -215,10 +215,14 @@ export interface Host {
    * Calls `listener` after each change of the operator settings. Returns the function that unsubscribes the listener.
    */
   subscribeSettings(listener: () => void): () => void;
+  /** Returns the flags with which other logfleet commands find a resource, each with a space before it, as in ` -n logging`. */
+  commandFlags(resource: OwnerRef): string;
   readonly ledgers: LedgerStore;
   readonly events: EventSink;
   readonly secrets: SecretReader;
   readonly leadership: Leadership;
-  /** Kubernetes Jobs of exports. Absent if exports cannot run in Jobs, for example in a directory. */
+  /** Kubernetes Jobs of exports. Absent if exports cannot run in Jobs. */
   readonly workerJobs?: WorkerJobs;
+  /** True if the resources are in an API server, and false for a directory, where no Kubernetes Job can run. */
+  readonly isCluster: boolean;
 }

@@ -51,7 +51,9 @@ export interface ScheduleSnapshot<R extends Run = Run> {
   readonly nowMs: number;
   readonly settings: ScheduleSettings;
   readonly isPaused: boolean;
-  /** Time of the runs that are recorded as complete; a result of `union`. */
+  /** Time that counts as exported: that of the records, and that of status; a result of `union`. */
+  readonly covered: readonly TimeSpan[];
+  /** Time of the runs with a record at the destination, as far as the records are known; a result of `union`. */
   readonly recorded: readonly TimeSpan[];
   /** Gaps that status contains. */
   readonly gaps: readonly Gap[];
@@ -59,14 +61,14 @@ export interface ScheduleSnapshot<R extends Run = Run> {
   readonly runs: readonly R[];
   /** Returns whether the namespace has a SearchExport of this name that the schedule does not own. */
   readonly isTaken: (name: string) => boolean;
-  /** True if a person has requested that failed runs are repeated. */
+  /** True if a person has requested that failed and stalled runs are repeated. */
   readonly isRetryRequested: boolean;
 }
 
 export interface ScheduleDecision<R extends Run = Run> {
   /** Complete runs without a record. Their time counts as covered when the record is written. */
   readonly record: readonly R[];
-  /** Failed runs to delete before the status is written, since a person has requested that they are repeated. */
+  /** Failed and stalled runs to delete before the status is written, since a person has requested that they are repeated. */
   readonly repeat: readonly R[];
   /** Ended runs to delete after the status is written, which then contains their gaps. */
   readonly remove: readonly R[];
@@ -82,6 +84,8 @@ export interface ScheduleDecision<R extends Run = Run> {
   readonly active: number;
   /** Time up to which everything since the start is covered. */
   readonly coveredUntilMs: number;
+  /** True if everything until the end of the schedule is covered. */
+  readonly isComplete: boolean;
   /** Last tick until now; undefined if there was none. */
   readonly lastTickMs: number | undefined;
   /** Time at which the next run becomes due; undefined if the schedule has ended. */
@@ -94,15 +98,16 @@ export const mostGaps = 100;
 export const mostCounted = 1_000;
 
 export function decideSchedule<R extends Run>(snapshot: ScheduleSnapshot<R>): ScheduleDecision<R> {
-  const { nowMs, settings, recorded, runs, isTaken } = snapshot;
+  const { nowMs, settings, covered, recorded, runs, isTaken } = snapshot;
   const { name, calendar, startMs, maxActive } = settings;
-  const repeat = snapshot.isRetryRequested ? runs.filter(hasFailed) : [];
+  const repeat = snapshot.isRetryRequested ? runs.filter(({ state }) => state === 'Failed' || state === 'Stalled') : [];
   const present = runs.filter((run) => !repeat.includes(run));
   const gaps = gapsOf(snapshot, present);
-  const taken = union([...recorded, ...[...gaps, ...present].map(({ span }) => span)]);
+  const taken = union([...covered, ...[...gaps, ...present].map(({ span }) => span)]);
   const dueTime = dueTimeOf(settings, nowMs, taken);
   const due = [...first(dueRuns(dueTime, settings), mostCounted)];
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
+  const coveredUntilMs = coveredUntil(covered, startMs);
   const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
   // Each active run can become a gap.
   const free = snapshot.isPaused ? 0 : Math.min(maxActive, mostGaps - gaps.length) - active;
@@ -112,7 +117,8 @@ export function decideSchedule<R extends Run>(snapshot: ScheduleSnapshot<R>): Sc
     create: creatable.slice(0, Math.max(0, free)),
     taken: due.filter((span) => !creatable.includes(span)).map((span) => runName(name, span)),
     pending: due.length,
-    coveredUntilMs: coveredUntil(recorded, startMs),
+    coveredUntilMs,
+    isComplete: coveredUntilMs >= settings.endMs,
     nextDueMs: nextDue(settings, nowMs),
     lastTickMs: calendar.lastUntil(nowMs),
     ...{ repeat, active, gaps },
@@ -163,11 +169,11 @@ export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
 }
 
 /** Gaps in ascending order: those of failed runs that exist, and stored gaps whose time is neither recorded nor exported now. */
-function gapsOf({ gaps, recorded, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
-  const failed = present.filter((run) => hasFailed(run) && !contains(recorded, run.span));
+function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
+  const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));
   const found = failed.map(({ span, name: run, reason }) => ({ span, run, reason }));
   const existing = present.filter(({ state }) => state !== 'Deleting');
-  const replaced = union([...recorded, ...existing.map(({ span }) => span)]);
+  const replaced = union([...covered, ...existing.map(({ span }) => span)]);
   const stored = isRetryRequested ? [] : gaps.filter(({ span }) => without(span, replaced).length > 0);
   return [...stored, ...found].sort((a, b) => a.span.fromMs - b.span.fromMs);
 }

@@ -7,8 +7,10 @@ import { isoTime } from '../controller/status-text.ts';
 import { mostCounted, mostGaps, type Run, type ScheduleDecision } from './schedule-decision.ts';
 
 export interface ScheduleHealthInput {
-  /** Kind and name of the schedule for commands, as in `sxs/errors -n logging`. */
-  readonly target: string;
+  /** Name of the schedule. */
+  readonly name: string;
+  /** Flags of commands about the schedule and its runs, each with a space before it, as in ` -n logging`. */
+  readonly flags: string;
   /** Setting or annotation that pauses the schedule; undefined if it is not paused. */
   readonly pausedBy: string | undefined;
   /** Error that prevents all work on the schedule; undefined if there is none. */
@@ -23,11 +25,12 @@ const stalled = { ready: 'False', reconciling: false, stalled: true } as const;
 const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
 
 export function scheduleHealth(input: ScheduleHealthInput): Health {
-  const { problem, decision, pausedBy, runs, target } = input;
+  const { problem, decision, pausedBy, runs, name: schedule, flags } = input;
   if (problem) return healthOfProblem(problem);
   if (!decision)
     return { ...atWork, reason: reasons.progressing, message: 'The destination is read for the first time.' };
   const { gaps, taken, pending, active, create, coveredUntilMs, lastTickMs, nextDueMs } = decision;
+  const retry = `logfleet retry sxs/${schedule}${flags}`;
   const covered = `Everything until ${isoTime(coveredUntilMs)} is exported.`;
   if (pausedBy !== undefined) {
     const message = `${covered} Paused by ${pausedBy}: no run is created.`;
@@ -38,12 +41,12 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     const stop = gaps.length >= mostGaps ? ` No further run is created while there are ${mostGaps} gaps.` : '';
     const failed =
       gaps.length === 1 ? `Run ${gap.run} failed` : `${gaps.length} runs failed, the first one is ${gap.run}`;
-    const message = `${failed}: ${gap.reason}. ${gaps.length === 1 ? 'Its time is' : 'Their time is'} not exported.${stop} To retry: logfleet retry ${target}`;
+    const message = `${failed}: ${gap.reason}. ${gaps.length === 1 ? 'Its time is' : 'Their time is'} not exported.${stop} Correct the cause, then run: ${retry}`;
     return { ...stalled, reason: reasons.runsFailed, message };
   }
   const waiting = runs.find(({ state }) => state === 'Stalled');
   if (waiting) {
-    const message = `Run ${waiting.name} needs help: ${waiting.reason}. To see why: logfleet get sx/${waiting.name}`;
+    const message = `Run ${waiting.name} needs help: ${waiting.reason}. To see why: logfleet get sx/${waiting.name}${flags}. After a change of spec.template, run: ${retry}`;
     return { ...stalled, reason: reasons.runStalled, message };
   }
   const [name] = taken;

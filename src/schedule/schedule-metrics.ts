@@ -8,8 +8,8 @@ export type ScheduleMetrics = StatusMetrics<SearchExportScheduleStatus>;
 const figures: readonly StatusFigure<SearchExportScheduleStatus>[] = [
   [
     'logfleet_schedule_covered_timestamp_seconds',
-    'Time up to which a schedule has exported everything since its start, in seconds since 1970.',
-    ({ coveredUntil }) => (coveredUntil === undefined ? undefined : Date.parse(coveredUntil) / 1_000),
+    'Time up to which a schedule has exported everything since its start, in seconds since 1970. Absent once everything until endTime is exported.',
+    ({ summary }) => (summary?.lagSince === undefined ? undefined : Date.parse(summary.lagSince) / 1_000),
   ],
   ['logfleet_schedule_gaps', 'Runs of a schedule that failed and were not exported again.', ({ gaps }) => gaps?.length],
   [

@@ -25,6 +25,7 @@ import type { DestinationSettings } from '../destination/open-destination.ts';
 import { listRecordedRuns, recordRun, ScheduleLayout, settleStart } from '../destination/schedule-records.ts';
 import type { DestinationChoice } from '../export/chosen-destination.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
+import { restoreRecord } from './lost-records.ts';
 import { runStateOf } from './run-index.ts';
 import { readRunTimes, runName, runTimes } from './run-name.ts';
 import { decideSchedule, isUnfinished, type ScheduleDecision, type ScheduleSettings } from './schedule-decision.ts';
@@ -32,9 +33,11 @@ import { scheduleHealth } from './schedule-health.ts';
 import {
   announcedRun,
   defaultStart,
+  mostCovered,
   type ObservedRun,
   readCovered,
   readGaps,
+  readSpan,
   scheduleStatus,
   scheduleTimes,
 } from './schedule-status.ts';
@@ -103,31 +106,42 @@ export class ScheduleRuntime {
 
   async #proceed(resource: SearchExportSchedule): Promise<Result> {
     const { host, clock } = this.#options;
-    const settings = await this.#settings(resource);
-    const wanted = echoOfRequest(resource).lastHandledReconcileAt;
-    const isRetryRequested = wanted !== undefined && wanted !== resource.status?.lastHandledReconcileAt;
+    const calendar = this.#calendarOf(resource);
+    const isRetryRequested = isRetryNew(resource);
+    if (isRetryRequested || this.#isReadFirst(resource)) this.#stored = await this.#read(resource, calendar);
     const pausedBy = pausedForAll(host) ?? pausedByOf(resource);
-    const runs = this.#runs(resource, settings);
-    const decide = () =>
-      decideSchedule({
+    const decide = (): Found => {
+      const settings = this.#settings(resource, calendar);
+      const runs = this.#runs(resource, settings);
+      const covered = this.#covered(resource);
+      const decision = decideSchedule({
         nowMs: clock.now(),
-        ...{ settings, runs, isRetryRequested },
+        ...{ settings, runs, isRetryRequested, covered },
         isPaused: pausedBy !== undefined,
-        recorded: this.#covered(resource),
+        recorded: this.#stored?.recorded ?? covered,
         gaps: readGaps(resource.status),
         isTaken: (name) => this.#isTaken(name),
       });
-    let decision = decide();
-    if (decision.record.length > 0) {
-      await this.#record(resource, decision.record);
-      decision = decide();
+      const absent = pausedBy === undefined ? this.#absent(runs) : [];
+      return { settings, runs, decision, pausedBy, create: [...absent, ...decision.create] };
+    };
+    let found = decide();
+    if (!this.#stored && (found.create.length > 0 || found.decision.record.length > 0)) {
+      this.#stored = await this.#read(resource, calendar);
+      found = decide();
     }
-    for (const run of decision.repeat) await this.#remove(run);
-    const absent = pausedBy === undefined ? this.#absent(runs) : [];
-    const create = [...absent, ...decision.create];
+    if (found.decision.record.length > 0) {
+      await this.#record(resource, found.decision.record);
+      found = decide();
+    }
+    const { runs, decision, create } = found;
+    const { repeat } = decision;
+    for (const run of repeat) await this.#remove(run);
+    // The status shows a deleted run no more, unless a new run with its name is announced.
+    const left = runs.filter((run) => !repeat.includes(run));
     this.#assertLeading();
     const refusal = create.length > 0 ? this.#refusal : undefined;
-    const delayMs = await this.#publish(resource, refusal, { settings, runs, decision, pausedBy });
+    const delayMs = await this.#publish(resource, refusal, { ...found, runs: left });
     if (this.#publisher.isOutdated) return requeue(outdatedDelayMs, false);
     for (const run of decision.remove) await this.#remove(run);
     for (const span of create) await this.#create(resource, span);
@@ -161,17 +175,24 @@ export class ScheduleRuntime {
     if (!this.#options.isLeading()) throw failure('backoff', 'schedule.leadership', 'Another process leads.');
   }
 
-  /** Settings of the spec. Reads the records of the destination on the first call. Throws `InvalidSpec` and errors of the destination. */
-  async #settings(resource: SearchExportSchedule): Promise<ScheduleSettings> {
+  /**
+   * Returns whether the records at the destination must be read before any decision (S7): if status does not show all covered time, or the
+   * spec has changed. Otherwise they are read before this process creates or records its first run.
+   */
+  #isReadFirst({ spec, status, metadata }: SearchExportSchedule): boolean {
+    if (this.#stored) return spec.startTime === undefined && this.#stored.startMs === undefined;
+    const { startTime, covered = [], observedGeneration } = status ?? {};
+    return startTime === undefined || covered.length >= mostCovered || observedGeneration !== metadata.generation;
+  }
+
+  /** Settings of the spec. Throws `InvalidSpec`. */
+  #settings(resource: SearchExportSchedule, calendar: TickCalendar): ScheduleSettings {
     const { spec, metadata } = resource;
-    const calendar = this.#calendarOf(resource);
     const range = scheduleRange(spec);
     if ('problem' in range) throw invalid(range.path.join('.'), range);
-    const isStartMissing = spec.startTime === undefined && this.#stored?.startMs === undefined;
-    if (!this.#stored || isStartMissing) this.#stored = await this.#read(resource, calendar);
     const { maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit } = spec;
     return {
-      ...scheduleTimes(resource, range, calendar, this.#stored.startMs),
+      ...scheduleTimes(resource, range, calendar, this.#stored?.startMs),
       name: metadata.name,
       ...{ maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit },
     };
@@ -189,7 +210,7 @@ export class ScheduleRuntime {
     });
   }
 
-  /** Reads the start and the recorded runs of the schedule from its destination. */
+  /** Reads the start and the recorded runs of the schedule from its destination. Writes lost records again. */
   #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<Stored> {
     const fallbackMs = defaultStart(resource, calendar);
     return this.#withDestination(resource, async (destination, layout) => {
@@ -199,6 +220,13 @@ export class ScheduleRuntime {
       for await (const times of listRecordedRuns(destination, layout)) {
         const span = readRunTimes(times);
         if (span) spans.push(span);
+      }
+      const recorded = union(spans);
+      for (const run of resource.status?.runs ?? []) {
+        const span = readSpan(run);
+        if (run.state !== 'Complete' || contains(recorded, span)) continue;
+        this.#assertLeading();
+        if (await restoreRecord(destination, layout, run, span)) spans.push(span);
       }
       return { startMs, recorded: union(spans) };
     });
@@ -296,15 +324,14 @@ export class ScheduleRuntime {
   }
 
   async #publish(resource: SearchExportSchedule, problem: LogfleetError | undefined, found?: Found): Promise<number> {
-    const { namespace, name } = this.#owner;
     const { runs = [], decision, pausedBy } = found ?? {};
-    const target = `sxs/${name} -n ${namespace}`;
-    const health = scheduleHealth({ target, pausedBy, problem, decision, runs });
+    const flags = this.#options.host.commandFlags(this.#owner);
+    const health = scheduleHealth({ name: this.#owner.name, flags, pausedBy, problem, decision, runs });
     const status = scheduleStatus({
       ...{ resource, health },
       before: this.#publisher.known(resource),
       nowMs: this.#options.clock.now(),
-      found: found && { ...found, startMs: found.settings.startMs, recorded: this.#covered(resource) },
+      found: found && { ...found, startMs: found.settings.startMs, covered: this.#covered(resource) },
     });
     return this.#publisher.publish(resource, status, () => ({}), health);
   }
@@ -317,11 +344,24 @@ interface Stored {
   readonly recorded: readonly TimeSpan[];
 }
 
+/** Result of a decision. */
 interface Found {
   readonly settings: ScheduleSettings;
   readonly runs: readonly ObservedRun[];
   readonly decision: ScheduleDecision<ObservedRun>;
   readonly pausedBy: string | undefined;
+  /** Time ranges of the runs to create: those of the decision, and announced runs that do not exist. */
+  readonly create: readonly TimeSpan[];
+}
+
+/**
+ * Returns whether a person has requested a retry that was not handled yet. A schedule without a status, for example because it was lost,
+ * handles no retry, so that a former request has no effect again (S5).
+ */
+function isRetryNew(resource: SearchExportSchedule): boolean {
+  const { lastHandledReconcileAt, startTime } = resource.status ?? {};
+  const wanted = echoOfRequest(resource).lastHandledReconcileAt;
+  return startTime !== undefined && wanted !== undefined && wanted !== lastHandledReconcileAt;
 }
 
 /** Reads a run from its resource; undefined if the resource does not have the name of a run. */

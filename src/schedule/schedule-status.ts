@@ -12,7 +12,7 @@ import type { TickCalendar } from './tick-calendar.ts';
 import type { TimeSpan } from './time-spans.ts';
 
 /** Maximum numbers of items in lists of the status, as in the CRD. */
-const mostCovered = 100;
+export const mostCovered = 100;
 const mostRuns = 50;
 
 /** Run with its resource, which is undefined if status announces the run and the cache does not show it yet. */
@@ -29,7 +29,7 @@ export interface ScheduleStatusInput {
   readonly found:
     | {
         readonly startMs: number;
-        readonly recorded: readonly TimeSpan[];
+        readonly covered: readonly TimeSpan[];
         readonly runs: readonly ObservedRun[];
         readonly decision: ScheduleDecision;
       }
@@ -47,6 +47,7 @@ export function scheduleStatus({
   const { conditions, outageStartTime, ...figures } = before ?? {};
   const kept = { ...(conditions && { conditions }), ...(outageStartTime && { outageStartTime }) };
   const announced = found ? announcedRuns(resource, found.decision) : [];
+  const lagSince = found && !found.decision.isComplete ? isoTime(found.decision.coveredUntilMs) : undefined;
   return {
     ...figures,
     ...(found ? describe(resource, before, { ...found, runs: [...found.runs, ...announced] }) : {}),
@@ -54,6 +55,8 @@ export function scheduleStatus({
     summary: {
       ...before?.summary,
       ...(found && { active: found.decision.active + announced.length, failedRuns: found.decision.gaps.length }),
+      // An absent time replaces the time of a former status.
+      ...(found && ({ lagSince } as object)),
       state: health.reason,
     },
     ...describeHealth(kept, health, generation, isoTime(nowMs)),
@@ -63,7 +66,7 @@ export function scheduleStatus({
 function describe(
   resource: SearchExportSchedule,
   before: SearchExportScheduleStatus | undefined,
-  { startMs, recorded, runs, decision }: NonNullable<ScheduleStatusInput['found']>,
+  { startMs, covered, runs, decision }: NonNullable<ScheduleStatusInput['found']>,
 ): SearchExportScheduleStatus {
   const { lastTickMs, nextDueMs, coveredUntilMs, pending, gaps } = decision;
   return {
@@ -74,7 +77,7 @@ function describe(
     // An absent time replaces the time of a former status.
     ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
-    covered: recorded.slice(-mostCovered).map(renderSpan),
+    covered: covered.slice(-mostCovered).map(renderSpan),
     gaps: gaps.map(({ span, run, reason }) => ({ ...renderSpan(span), run, reason })),
     runs: latestRuns(before?.runs ?? [], runs),
   };
@@ -125,7 +128,8 @@ export function readGaps(status: SearchExportScheduleStatus | undefined): readon
   return (status?.gaps ?? []).map(({ run, reason, ...span }) => ({ span: readSpan(span), run, reason }));
 }
 
-function readSpan({ from, to }: { readonly from: string; readonly to: string }): TimeSpan {
+/** Reads the time range of a part of status. */
+export function readSpan({ from, to }: { readonly from: string; readonly to: string }): TimeSpan {
   return { fromMs: Date.parse(from), toMs: Date.parse(to) };
 }
 

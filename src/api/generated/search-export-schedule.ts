@@ -178,6 +178,11 @@ export interface ScheduleSummary {
   readonly active?: number;
   /** Number of runs (SearchExports) that failed, and whose time range is still not exported. */
   readonly failedRuns?: number;
+  /**
+   * Time up to which everything is exported, equal to `status.coveredUntil`. Absent once everything until
+   * `spec.endTime` is exported.
+   */
+  readonly lagSince?: string;
 }
 
 /** One time range that is exported completely. */

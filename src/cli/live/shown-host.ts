@@ -48,6 +48,8 @@ export function showHost(view: LiveView, host: Host): ShownHost {
       create: (resource) => host.create(resource),
       canRemove: (resource) => host.canRemove(resource),
       remove: (resource) => host.remove(resource),
+      commandFlags: (resource) => host.commandFlags(resource),
+      isCluster: host.isCluster,
       settings: () => host.settings(),
       subscribeSettings: (listener) => host.subscribeSettings(listener),
       ledgers: host.ledgers,

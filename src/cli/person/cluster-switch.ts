@@ -10,6 +10,7 @@ import { pausedMember, readPause, settingsName } from '../../api/operator-settin
 import { systemClock } from '../../base/clock.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import { isRecord } from '../../base/record.ts';
+import { shellWord } from '../../base/shell-word.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { configMapPath, leasePath, operatorLeaseName } from '../../host/kubernetes/api-paths.ts';
@@ -17,7 +18,7 @@ import { readPage } from '../../host/kubernetes/reflector.ts';
 import { decodeMetadata } from '../../host/kubernetes/resource-decoding.ts';
 import type { CommandContext } from '../context.ts';
 import type { PauseOptions } from '../options.ts';
-import { shellWord, targetFlags } from '../render/next-steps.ts';
+import { targetFlags } from '../render/next-steps.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
 import { UsageError } from '../usage-error.ts';
 

@@ -5,13 +5,13 @@
 import { referenceOf } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
+import { shellWord } from '../../base/shell-word.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
 import { writeForgetRequest } from '../../host/directory/requests.ts';
 import { type ResourceRecord, retentionDays } from '../../host/directory/resource-records.ts';
 import { StateDirectory } from '../../host/directory/state-directory.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
 import type { ForgetOptions } from '../options.ts';
-import { shellWord } from '../render/next-steps.ts';
 import { currentUser, openView } from '../resources/directory-access.ts';
 import { parseReference } from '../resources/resource-access.ts';
 import { UsageError } from '../usage-error.ts';

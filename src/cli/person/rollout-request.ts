@@ -48,12 +48,15 @@ export const abortCommand = personCommand(
 );
 
 function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock: Clock): PersonAction {
-  const failed = schedule.status?.gaps?.length ?? 0;
-  if (failed === 0) throw nothingToDo(schedule, 'no run has failed');
-  const again = `the schedule exports ${counted(failed, 'failed run')} again.`;
+  const { gaps = [], runs = [] } = schedule.status ?? {};
+  const stalled = runs.filter(({ state }) => state === 'Stalled').length;
+  const noun = stalled === 0 ? 'failed run' : 'failed or stalled run';
+  const count = gaps.length + stalled;
+  const again = count === 0 ? 'no run has failed.' : `the schedule exports ${counted(count, noun)} again.`;
+  const records = 'It also writes lost records of complete runs again.';
   return {
     annotation: { name: annotations.requestedAt, value: new Date(clock.now()).toISOString() },
-    report: `${again}${renderPaused(schedule, options)}`,
+    report: `${again} ${records}${renderPaused(schedule, options)}`,
   };
 }
 

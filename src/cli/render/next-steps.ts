@@ -8,6 +8,7 @@ import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, referenceOf } from '../../api/kinds.ts';
 import { settingsName } from '../../api/operator-settings.ts';
+import { shellWord } from '../../base/shell-word.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 
@@ -125,11 +126,6 @@ export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptio
   return Object.entries(flags)
     .map(([flag, value]) => (value === undefined ? '' : ` ${flag} ${shellWord(value)}`))
     .join('');
-}
-
-/** Quotes a word for a shell, if it needs quotes. */
-export function shellWord(text: string): string {
-  return /^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Returns another logfleet command about the same resource, ready to be pasted into a shell. */

@@ -1,10 +1,15 @@
 /** Renders a schedule: up to which time everything is exported, its gaps and latest runs, its template and its times. All functions are pure. */
-import type { RunStatus, SearchExportScheduleStatus } from '../../api/generated/search-export-schedule.ts';
+import { scheduleRange } from '../../api/export-schedule-check.ts';
+import type {
+  RunStatus,
+  SearchExportScheduleSpec,
+  SearchExportScheduleStatus,
+} from '../../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../api/kinds.ts';
 import { wordFor } from '../../base/number-text.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
-import { paintWith, printable, renderAgeSince, renderBytes, renderCount } from './text.ts';
+import { paintWith, printable, renderAgeSince, renderBytes, renderCount, renderMoment } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
 /** Maximum numbers of lines that the view of a schedule shows for each kind of detail. */
@@ -36,7 +41,7 @@ function renderSchedule(resource: SearchExportSchedule, moment: Moment, options:
   const { status = {} } = resource;
   const { width, colour } = options;
   return renderView(resource, moment, options, { all: everything, fitting: details }, ({ runs, gaps }, paint) => ({
-    figure: status.coveredUntil && `lag ${renderAgeSince(status.coveredUntil, moment.nowMs)}`,
+    figure: status.summary?.lagSince && `lag ${renderAgeSince(status.summary.lagSince, moment.nowMs)}`,
     figures: [figures(status)].filter((line) => line !== ''),
     wait: holds(status, 'Reconciling') ? conditionOf(status, 'Ready')?.message : undefined,
     blocks: [
@@ -79,10 +84,17 @@ function renderRuns(runs: readonly RunStatus[], most: number): readonly string[]
   return rows.map((row) => renderRow(row, widths, 2));
 }
 
+/** End of the schedule in UTC; undefined if it has none. */
+function endOf(spec: SearchExportScheduleSpec): string | undefined {
+  const range = scheduleRange(spec);
+  return spec.endTime === undefined || 'problem' in range ? spec.endTime : renderMoment(range.toMs);
+}
+
 function facts({ spec, status = {} }: SearchExportSchedule): readonly Fact[] {
   return [
     ['Schedule', `${spec.schedule} in ${spec.timeZone}`],
     ['Start', status.startTime],
+    ['End', endOf(spec)],
     ['Last', status.lastScheduleTime],
     ['Next', status.nextScheduleTime],
     ['Query', spec.template.spec.query],

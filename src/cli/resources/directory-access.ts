@@ -11,13 +11,13 @@ import type { AnyResource } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
+import { shellWord } from '../../base/shell-word.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
 import { writeRequest } from '../../host/directory/requests.ts';
 import { retainedUntil } from '../../host/directory/resource-records.ts';
 import { StateDirectory } from '../../host/directory/state-directory.ts';
 import type { CommandContext } from '../context.ts';
-import { shellWord } from '../render/next-steps.ts';
 import { UsageError } from '../usage-error.ts';
 import { byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 

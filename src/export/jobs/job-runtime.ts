@@ -53,6 +53,8 @@ const quotaRetryMs = 30_000;
 /** Label that a ServiceAccount needs so that exports may use it. */
 const workerLabel = 'logfleet.dev/export-worker';
 const component = 'apply the component manifests/export-jobs of the operator';
+const noCluster =
+  'Kubernetes Jobs need a cluster, but this export is in a directory: remove execution from its manifest, and logfleet exports in its own process';
 
 const quiet = { reconciling: false, stalled: false, isComplete: false, isFailed: false } as const;
 const atWork = { ...quiet, ready: 'False', reconciling: true } as const;
@@ -134,6 +136,7 @@ export class JobRuntime {
     const { changes } = accounts.secrets;
     let problem: LogfleetError | undefined;
     try {
+      if (!host.isCluster) throw noJobs(noCluster);
       if (!store || !shares) throw noJobs(`this operator cannot create Kubernetes Jobs: ${component}`);
       if (!store.synced()) throw listProblem(store);
       const pausedBy = pausedForAll(host) ?? pausedByOf(resource);

@@ -16,6 +16,7 @@ import { failure } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
+import { shellWord } from '../../base/shell-word.ts';
 import type { EventSink, Host, OwnerRef, SecretReader } from '../host.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
@@ -58,6 +59,7 @@ export async function createDirectoryHost(options: DirectoryHostOptions): Promis
 }
 
 export class DirectoryHost extends DirectoryContents implements Host {
+  readonly isCluster = false;
   readonly ledgers: LedgerFiles;
   readonly leadership: DirectoryLeadership;
   readonly secrets: SecretReader;
@@ -92,6 +94,10 @@ export class DirectoryHost extends DirectoryContents implements Host {
   /** Messages about resources whose manifest was deleted, or returned, since this host was opened. */
   notices(): readonly string[] {
     return this.#notices;
+  }
+
+  commandFlags(resource: OwnerRef): string {
+    return flagsIn(resource.namespace, this.directoryOf(resource));
   }
 
   override async open(): Promise<void> {
@@ -129,7 +135,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   protected override onNotice(notice: Notice): void {
     const { kind, metadata } = notice.record.resource;
     const { namespace, name, uid } = metadata;
-    const target = `${referenceOf(kind, metadata)} -n ${namespace} --dir ${notice.record.directory}`;
+    const target = `${referenceOf(kind, metadata)}${flagsIn(namespace, notice.record.directory)}`;
     const message = renderNotice(notice, `logfleet forget ${target}`);
     this.#notices.push(message);
     this.#log.warn(message);
@@ -205,4 +211,9 @@ async function prepareState(state: StateDirectory): Promise<void> {
   for (const folder of state.ownFolders) await removeLeftovers(folder);
   await makeFolder(state.requestFolder);
   await writeFile(join(state.folder, '.gitignore'), '*\n');
+}
+
+/** Returns the flags with which other logfleet commands find a resource of a namespace in a directory. */
+function flagsIn(namespace: string, directory: string | undefined): string {
+  return ` -n ${namespace}${directory === undefined ? '' : ` --dir ${shellWord(directory)}`}`;
 }

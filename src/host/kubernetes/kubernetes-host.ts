@@ -68,6 +68,7 @@ interface Followed<K extends KindName> {
 }
 
 export class KubernetesHost implements Host {
+  readonly isCluster = true;
   readonly ledgers: KubernetesLedgerStore;
   readonly events: EventRecorder;
   readonly secrets: KubernetesSecretReader;
@@ -148,6 +149,10 @@ export class KubernetesHost implements Host {
 
   remove(resource: AnyResource): Promise<void> {
     return removeResource(this.#client, resource);
+  }
+
+  commandFlags({ namespace }: OwnerRef): string {
+    return ` -n ${namespace}`;
   }
 
   settings(): OperatorSettings {

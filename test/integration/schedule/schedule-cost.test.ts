@@ -44,6 +44,22 @@ test('a schedule takes at most 50 KB of memory', async () => {
   expect((heapKilobytes() - before) / count).toBeLessThanOrEqual(50);
 });
 
+test('a restart opens no destination of schedules that are at rest, and each opens its own when a run is due', async () => {
+  const count = 100;
+  const world = new ScheduleWorld();
+  for (let index = 0; index < count; index++) world.add({ schedule: '0 5 * * *' }, {}, `daily-${index}`);
+  const first = world.start();
+  await world.world.clock.advance(hourMs);
+  expect(world.opened).toBeGreaterThanOrEqual(count);
+  world.kill(first);
+  const before = world.opened;
+  world.start();
+  await world.world.clock.advance(10 * hourMs);
+  expect(world.opened).toBe(before);
+  await world.world.clock.advance(14 * hourMs);
+  expect(world.opened).toBeGreaterThanOrEqual(before + count);
+});
+
 test('a hundred schedules at rest send nothing but watches', async () => {
   const world = new ScheduleWorld();
   for (let index = 0; index < 100; index++) world.add({ schedule: '0 5 * * *' }, {}, `daily-${index}`);

@@ -107,16 +107,130 @@ describe('a schedule with faults', () => {
     expect(await world.until(() => world.records().length === 1, 10 * minuteMs)).toBe(true);
   });
 
-  test('counts time that status shows as covered although its records are lost', async () => {
+  test('counts time that status shows as covered although its records and files are lost', async () => {
     const world = new ScheduleWorld();
     world.add();
     const first = world.start();
     await world.world.clock.advance(3.5 * hourMs);
     world.kill(first);
+    for (const { metadata } of world.runs()) world.world.api.remove(`${exportsPath}/${metadata.name}`);
     for (const name of [...world.store.objects.keys()]) world.store.objects.delete(name);
     world.start();
     await world.world.clock.advance(hourMs);
     expect(world.records()).toEqual([{ fromMs: startMs + 3 * hourMs, toMs: startMs + 4 * hourMs }]);
+  });
+
+  describe('writes a lost record of a complete run again', () => {
+    const lost = (world: ScheduleWorld) => {
+      const records = new Map([...world.store.objects].filter(([name]) => name.startsWith('hourly/schedule/runs/')));
+      for (const name of records.keys()) world.store.objects.delete(name);
+      return records;
+    };
+    const recordsOf = (world: ScheduleWorld, names: Iterable<string>) =>
+      [...names].map((name) => [name, world.store.objects.get(name)]);
+
+    test('from its manifest, after a restart', async () => {
+      const world = new ScheduleWorld();
+      world.add({ successfulRunsHistoryLimit: 0 });
+      const first = world.start();
+      await world.world.clock.advance(3.5 * hourMs);
+      expect(world.runs()).toEqual([]);
+      world.kill(first);
+      const records = lost(world);
+      expect(records.size).toBe(3);
+      const { length } = world.world.journal;
+      world.start();
+      await world.world.clock.advance(40 * minuteMs);
+      expect(recordsOf(world, records.keys())).toEqual([...records]);
+      const jobs = world.world.journal.slice(length).filter(({ operation }) => operation === 'createSearchJob');
+      expect(jobs.length).toBeLessThanOrEqual(2);
+      expect((await world.verify())?.gaps).toEqual([]);
+    });
+
+    test('from its manifest, when a person requests a retry', async () => {
+      const world = new ScheduleWorld();
+      world.add({ successfulRunsHistoryLimit: 0 });
+      world.start();
+      await world.world.clock.advance(3.5 * hourMs);
+      const records = lost(world);
+      world.retry();
+      await world.world.clock.advance(minuteMs);
+      expect(recordsOf(world, records.keys())).toEqual([...records]);
+    });
+
+    test('from the status of its export, if the manifest is lost as well', async () => {
+      const world = new ScheduleWorld();
+      world.add();
+      world.start();
+      await world.world.clock.advance(3.5 * hourMs);
+      const records = lost(world);
+      for (const name of [...world.store.objects.keys()])
+        if (name.endsWith('/manifest.json')) world.store.objects.delete(name);
+      world.retry();
+      await world.world.clock.advance(minuteMs);
+      expect(recordsOf(world, records.keys())).toEqual([...records]);
+    });
+
+    test('but not for a manifest that has another time than the run', async () => {
+      const world = new ScheduleWorld();
+      world.add({ successfulRunsHistoryLimit: 0 });
+      world.start();
+      await world.world.clock.advance(2.5 * hourMs);
+      const records = lost(world);
+      const manifests = [...world.store.objects].filter(([name]) => name.endsWith('/manifest.json'));
+      const [[first = ''] = [], [, other = new Uint8Array()] = []] = manifests;
+      world.store.objects.set(first, other);
+      world.retry();
+      await world.world.clock.advance(minuteMs);
+      expect(world.records()).toHaveLength(records.size - 1);
+    });
+  });
+
+  test('repeats no failed run for a former request after its status was lost', async () => {
+    const messages = [
+      { at: startMs, raw: 'a' },
+      { at: startMs + 1, raw: 'b' },
+    ];
+    const world = new ScheduleWorld({ messages });
+    world.add({}, { limits: { maxMessages: 1 } });
+    const first = world.start();
+    expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
+    world.retry();
+    await world.world.clock.advance(5 * minuteMs);
+    const uid = world.run(runName)?.metadata.uid;
+    expect(uid).toBeDefined();
+    world.kill(first);
+    world.world.api.patch(`${schedulesPath}/hourly/status`, { status: null });
+    world.start();
+    await world.world.clock.advance(5 * minuteMs);
+    expect(world.run(runName)?.metadata.uid).toBe(uid);
+    expect(world.status?.gaps).toHaveLength(1);
+    const { annotations = {} } = world.schedule.metadata;
+    expect(world.status?.lastHandledReconcileAt).toBe(annotations['logfleet.dev/requestedAt']);
+  });
+
+  test('exports no time twice if more ranges are covered than status can show', async () => {
+    const count = 120;
+    const world = new ScheduleWorld();
+    world.add({ startTime: new Date(startMs - 2 * count * hourMs).toISOString().replace('.000', ''), paused: true });
+    // Every second hour is recorded.
+    for (let index = 0; index < count; index++) world.addRecord(startMs - (2 * index + 1) * hourMs);
+    const first = world.start();
+    await world.world.clock.advance(minuteMs);
+    expect(world.status?.covered).toHaveLength(100);
+    world.kill(first);
+    world.patch({ spec: { paused: false } });
+    const second = world.start();
+    expect(await world.until(() => world.records().length > count + 10)).toBe(true);
+    world.kill(second);
+    expect(world.status?.covered).toHaveLength(100);
+    world.start();
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
+    const manifests = [...world.store.objects.keys()].filter((name) => name.endsWith('/manifest.json'));
+    const made = manifests.map((name) => name.split('/')[0]);
+    expect(new Set(made).size).toBe(made.length);
+    expect(made.length).toBe(world.records().length - count);
+    expect(world.status?.covered).toHaveLength(1);
   });
 
   test('ignores a run whose status claims to be complete without a manifest', async () => {

@@ -6,7 +6,7 @@ import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.
 import { seededRandom } from '../../../src/base/random.ts';
 import { ScheduleLayout } from '../../../src/destination/schedule-records.ts';
 import { Writer } from '../../../src/destination/writer.ts';
-import { readRunTimes } from '../../../src/schedule/run-name.ts';
+import { readRunTimes, runName, runTimes } from '../../../src/schedule/run-name.ts';
 import { type ScheduleVerification, verifySchedule } from '../../../src/schedule/schedule-verification.ts';
 import type { TimeSpan } from '../../../src/schedule/time-spans.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
@@ -62,6 +62,8 @@ export class ScheduleWorld {
   /** Destinations of processes that were not killed. */
   readonly #destinations = new Set<MemoryDestination>();
   #processes = 0;
+  /** Number of destinations that all processes have opened. */
+  opened = 0;
   /** Called for each call to the destination. Returns the fault of the call. */
   strike: MemoryDestination['strike'] = () => undefined;
 
@@ -78,6 +80,7 @@ export class ScheduleWorld {
         places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
         writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
         openDestination: async () => {
+          this.opened++;
           const destination = new MemoryDestination(this.store);
           destination.strike = (call, name) => this.strike(call, name);
           this.#destinations.add(destination);
@@ -150,6 +153,17 @@ export class ScheduleWorld {
     return names
       .flatMap((name) => readRunTimes(name.slice('hourly/schedule/runs/'.length, -'.json'.length)) ?? [])
       .sort((a, b) => a.fromMs - b.fromMs);
+  }
+
+  /** Writes the record of a run of one hour, as an earlier process would have done. The run has no files. */
+  addRecord(fromMs: number): void {
+    const toMs = fromMs + hourMs;
+    const run = runName('hourly', { fromMs, toMs });
+    const sha256 = '0'.repeat(64);
+    const figures = { fingerprint: sha256, manifestSha256: sha256, rows: 0, bytes: 0, complete: true };
+    const content = { kind: 'logfleet.dev/schedule-run', version: 1, run, fromMs, toMs, ...figures };
+    const name = ScheduleLayout.of('hourly').run(runTimes({ fromMs, toMs }));
+    this.store.objects.set(name, Buffer.from(JSON.stringify(content)));
   }
 
   /** Verifies the schedule from its files, as `logfleet verify --schedule` does. */

@@ -45,8 +45,8 @@ class History {
   readonly #doomed = new Set<Replica>();
   /** Whether records are removed, as by a lifecycle rule of a bucket. The other histories remove statuses and schedules instead. */
   readonly #losesRecords: boolean;
-  /** Time ranges of records that were removed. */
-  readonly #removed: TimeSpan[] = [];
+  /** Contents of records that were removed, by name. The operator may write them again. */
+  readonly #removed = new Map<string, Uint8Array>();
   /** Status of the schedule before the latest change. */
   #before: SearchExportSchedule['status'];
   /** Monotonic time in ms until which watches are late, after the answer to the creation of a run was lost. */
@@ -124,7 +124,7 @@ class History {
     const taken = {
       S1: [
         ...this.#world.records(),
-        ...this.#removed,
+        ...this.#timeOfRemoved(),
         ...read(status?.covered),
         ...others.filter((each) => each !== name).map(spanOf),
       ],
@@ -162,25 +162,46 @@ class History {
   #loseRecord(): void {
     const names = [...this.#world.store.objects.keys()].filter((name) => name.startsWith('hourly/schedule/runs/'));
     const name = names[this.#whole(names.length)];
-    const span = name && readRunTimes(name.slice('hourly/schedule/runs/'.length, -'.json'.length));
+    const span = name && spanOfRecord(name);
     const isShown = this.#world.status?.covered?.some(
       ({ from, to }) => span && Date.parse(from) <= span.fromMs && span.toMs <= Date.parse(to),
     );
     if (!name || !span || !isShown) return;
-    this.#removed.push(span);
+    this.#removed.set(name, this.#world.store.objects.get(name) ?? new Uint8Array());
     this.#world.store.objects.delete(name);
+  }
+
+  /** Time of the records that were removed and do not exist now. */
+  #timeOfRemoved(): readonly TimeSpan[] {
+    const { objects } = this.#world.store;
+    return [...this.#removed.keys()].filter((name) => !objects.has(name)).map(spanOfRecord);
+  }
+
+  /** Checks that records that were written again have their former content, and that those of the latest runs are there (S1). */
+  #checkRestored(): void {
+    const { objects } = this.#world.store;
+    for (const [name, content] of this.#removed) {
+      const restored = objects.get(name);
+      if (restored && Buffer.compare(restored, content) !== 0) this.#violate('S1', `${name} has another content`);
+    }
+    const lost = new Set([...this.#removed.keys()].filter((name) => !objects.has(name)));
+    for (const { name, state } of this.#world.status?.runs ?? []) {
+      const record = `hourly/schedule/runs/${name.slice('hourly-'.length)}.json`;
+      if (state === 'Complete' && lost.has(record)) this.#violate('S1', `the record of ${name} is not written again`);
+    }
   }
 
   /** Checks that the records contain every moment since the start once, and their manifests each message once. */
   #checkRecords(fromMs: number): void {
-    const records = [...this.#world.records(), ...this.#removed].sort((a, b) => a.fromMs - b.fromMs);
+    this.#checkRestored();
+    const records = [...this.#world.records(), ...this.#timeOfRemoved()].sort((a, b) => a.fromMs - b.fromMs);
     if (records[0]?.fromMs !== fromMs) this.#violate('S2', `the first record begins at ${records[0]?.fromMs}`);
     for (const [index, record] of records.entries()) {
       if (index > 0 && record.fromMs !== records[index - 1]?.toMs)
         this.#violate('S1', 'records overlap, or time is missing');
     }
     const toMs = records.at(-1)?.toMs ?? 0;
-    if (this.#removed.length > 0) return;
+    if (this.#timeOfRemoved().length > 0) return;
     const rows = this.#world.rowsOfRecords();
     if (rows.join() !== textsIn(messages, { fromMs, toMs }).join()) this.#violate('S1', 'rows are missing or doubled');
   }
@@ -294,4 +315,8 @@ function hasEnded({ status }: SearchExport): boolean {
 
 function spanOf(name: string): TimeSpan {
   return readRunTimes(name.slice('hourly-'.length)) ?? { fromMs: 0, toMs: 0 };
+}
+
+function spanOfRecord(name: string): TimeSpan {
+  return spanOf(`hourly-${name.slice('hourly/schedule/runs/'.length, -'.json'.length)}`);
 }

@@ -14,7 +14,7 @@ export const scheduleMutants: readonly Mutant[] = [
     'S1',
     'covered time gets another run',
     decision,
-    'union([...recorded, ...[...gaps, ...present]',
+    'union([...covered, ...[...gaps, ...present]',
     'union([...[...gaps, ...present]',
   ),
   of('S1', 'the time of existing runs gets other runs', decision, '...[...gaps, ...present].map', '...[...gaps].map'),
@@ -27,6 +27,14 @@ export const scheduleMutants: readonly Mutant[] = [
     'await recordRun(destination, layout, runTimes(span), record);',
     '',
     'S2:',
+  ),
+  of(
+    'S1',
+    'lost records are not written again',
+    runtime,
+    'if (await restoreRecord(destination, layout, run, span)) spans.push(span);',
+    'void restoreRecord;',
+    'S1:',
   ),
   of(
     'S2',

@@ -9,7 +9,8 @@ import type {
   Stage,
   StageStatus,
 } from '../../../src/api/generated/collector-version-policy.ts';
-import type { CollectorVersionPolicy, SearchExportSchedule } from '../../../src/api/kinds.ts';
+import type { SearchExportScheduleStatus } from '../../../src/api/generated/search-export-schedule.ts';
+import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { CommandContext } from '../../../src/cli/context.ts';
 import type { ApproveOptions } from '../../../src/cli/options.ts';
@@ -21,16 +22,7 @@ import { MemoryReader } from './memory-reader.ts';
 import { recordingContext } from './recording-context.ts';
 import { sampleExport } from './sample-export.ts';
 import { nowMs, rollingStatus, samplePolicy } from './sample-policy.ts';
-
-const { timeRange: _, ttlSecondsAfterFinished: __, paused: ___, ...runSpec } = sampleExport().spec;
-const sampleSchedule: Omit<SearchExportSchedule, 'metadata'> = {
-  apiVersion: 'logfleet.dev/v1alpha1',
-  kind: 'SearchExportSchedule',
-  spec: {
-    ...{ schedule: '0 * * * *', timeZone: 'UTC', paused: false, maxActive: 2, backfillOrder: 'NewestFirst' },
-    ...{ successfulRunsHistoryLimit: 3, failedRunsHistoryLimit: 3, template: { spec: runSpec } },
-  },
-};
+import { sampleSchedule } from './sample-schedule.ts';
 
 type StoppedReason = NonNullable<NonNullable<CollectorVersionPolicyStatus['rollout']>['stopped']>['reason'];
 
@@ -115,23 +107,27 @@ const written = (name: string, value: string) => [
 describe('retry of a schedule', () => {
   const gap = { from: '2026-11-22T12:00:00Z', to: '2026-11-22T13:00:00Z', run: 'errors-1', reason: 'DeadlineExceeded' };
 
-  async function retry(gaps: readonly (typeof gap)[]) {
-    const { metadata } = sampleExport();
-    const reader = new MemoryReader([{ ...sampleSchedule, metadata, status: { gaps } }]);
+  const run = { name: 'errors-1', from: gap.from, to: gap.to };
+
+  async function retry(status: SearchExportScheduleStatus) {
+    const reader = new MemoryReader([{ ...sampleSchedule, status }]);
     const context = recordingContext();
-    const open = async () => reader;
-    await retryCommand('sxs/errors', {}, context, open, new VirtualClock(nowMs));
-    return { report: context.stdout.text, annotated: reader.annotated };
+    await retryCommand('sxs/errors', {}, context, async () => reader, new VirtualClock(nowMs));
+    expect(reader.annotated).toMatchObject([{ annotation: { name: 'logfleet.dev/requestedAt', value: now } }]);
+    return context.stdout.text.replace('sxs/errors in namespace logging: ', '');
   }
 
-  it('requests that failed runs are exported again', async () => {
-    const { report, annotated } = await retry([gap]);
-    expect(annotated).toMatchObject([{ annotation: { name: 'logfleet.dev/requestedAt', value: now } }]);
-    expect(report).toBe('sxs/errors in namespace logging: the schedule exports 1 failed run again.\n');
+  it('requests that failed and stalled runs are exported again', async () => {
+    expect(await retry({ gaps: [gap] })).toMatch(/^the schedule exports 1 failed run again\./);
+    const runs = [
+      { ...run, state: 'Stalled' as const },
+      { ...run, name: 'errors-2', state: 'Active' as const },
+    ];
+    expect(await retry({ gaps: [gap], runs })).toMatch(/^the schedule exports 2 failed or stalled runs again\./);
   });
 
-  it('refuses a schedule without failed runs', async () => {
-    await expect(retry([])).rejects.toMatchObject({ code: 'cli.nothingToDo' });
+  it('requests that lost records are written again, although no run has failed', async () => {
+    expect(await retry({ gaps: [] })).toMatch(/^no run has failed\./);
   });
 });
 

@@ -49,7 +49,15 @@ function decide(
   given: Partial<Omit<ScheduleSnapshot, 'settings'>> & { settings?: Partial<ScheduleSettings> },
 ) {
   return decideSchedule({
-    ...{ isPaused: false, recorded: [], gaps: [], runs: [], isTaken: () => false, isRetryRequested: false },
+    ...{
+      isPaused: false,
+      covered: given.recorded ?? [],
+      recorded: [],
+      gaps: [],
+      runs: [],
+      isTaken: () => false,
+      isRetryRequested: false,
+    },
     ...given,
     nowMs: midnightMs + hour * hourMs,
     settings: { ...settings, ...given.settings },
@@ -130,6 +138,28 @@ describe('decideSchedule', () => {
     const decision = decide(2, { runs: [run(0, 'Failed'), run(1, 'Failed')], isRetryRequested: true });
     expect(decision.repeat).toEqual([run(0, 'Failed'), run(1, 'Failed')]);
     expect(created(decision)).toEqual([1, 0]);
+  });
+
+  it('deletes stalled runs on request, so that they are created again with the present template', () => {
+    const decision = decide(2, { runs: [run(0, 'Stalled'), run(1, 'Active')], isRetryRequested: true });
+    expect(decision.repeat).toEqual([run(0, 'Stalled')]);
+    expect(created(decision)).toEqual([0]);
+  });
+
+  it.each([
+    [span(0, 2), true],
+    [span(0, 1), false],
+    [span(1, 2), false],
+  ])('is complete when everything until the end is covered: %#', (covered, isComplete) => {
+    const limits = { endMs: span(2).fromMs };
+    expect(decide(5, { recorded: [covered], settings: limits }).isComplete).toBe(isComplete);
+  });
+
+  it('records a complete run again whose time is covered, but whose record is lost', () => {
+    const runs = [run(0, 'Complete'), run(1, 'Complete')];
+    const decision = decide(2, { runs, covered: [span(0, 2)], recorded: [span(1)] });
+    expect(decision.record).toEqual([run(0, 'Complete')]);
+    expect(decision.create).toEqual([]);
   });
 
   it('ends a gap when its run continues or completes', () => {
@@ -288,6 +318,7 @@ class World {
       nowMs: this.#nowMs,
       settings: this.#settings,
       isPaused: this.#isPaused,
+      covered: union(this.#records),
       recorded: union(this.#records),
       gaps: this.#gaps,
       runs: this.#runs,

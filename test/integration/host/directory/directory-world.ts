@@ -9,7 +9,7 @@ import type { Scenario } from '../../../../simulator/scenario.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
-import { Operator } from '../../../../src/cli/operator.ts';
+import { Operator, type OperatorOptions } from '../../../../src/cli/operator.ts';
 import { createDirectoryHost, type DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
 import { writeRequest } from '../../../../src/host/directory/requests.ts';
 import { settleFiles, VirtualClock } from '../../../support/virtual-clock.ts';
@@ -19,8 +19,11 @@ export class DirectoryWorld extends ServiceWorld {
   readonly directory = mkdtempSync(join(tmpdir(), 'logfleet-damage-'));
   #running: { readonly host: DirectoryHost; readonly operator: Operator } | undefined;
 
-  constructor(scenario: Scenario) {
+  readonly #exports: OperatorOptions['exports'];
+
+  constructor(scenario: Scenario, exports?: OperatorOptions['exports']) {
     super({ scenario, clock: new VirtualClock(undefined, settleFiles) });
+    this.#exports = exports;
   }
 
   get host(): DirectoryHost {
@@ -52,6 +55,7 @@ export class DirectoryWorld extends ServiceWorld {
       ...common,
       host,
       settings: { statusIntervalMs: 1_000 },
+      ...(this.#exports && { exports: this.#exports }),
       connect: this.connect(),
     });
     this.#running = { host, operator };
