@@ -41,7 +41,7 @@ describe('renderStages', () => {
       baseline: 4310,
     }));
     const lines = (analysis: StageAnalysisStatus) =>
-      shown([stage('canary', 'Stopped', { analysis }), stage('rest', 'Pending')]).slice(1, -1);
+      shown([stage('canary', 'Stopped', { analysis }), stage('rest', 'Pending')], { width: 120 }).slice(1, -1);
     expect(lines({ state: 'Pending' })).toEqual([]);
     expect(lines({ state: 'Running' })).toEqual(['  message analysis: messages are being counted']);
     expect(lines({ state: 'Unavailable', message: 'the service does not answer' })).toEqual([
