@@ -8,7 +8,7 @@
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import { type Environment, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
+import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
 import { destinationError } from '../destination-error.ts';
 import { errorOfAnswer, mayPass, tokenError } from './gcs-error.ts';
@@ -125,7 +125,10 @@ function dispatcherFor(origin: URL, environment: Environment): Dispatcher {
     allowH2: false,
   };
   const proxy = origin.protocol === 'https:' ? proxyOf(origin, environment) : undefined;
-  return proxy ? new ProxyAgent({ ...options, uri: proxy.href }) : new Agent(options);
+  if (!proxy) return new Agent(options);
+  const { user, password } = proxyCredentials(proxy);
+  const token = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+  return new ProxyAgent({ ...options, uri: proxy.origin, ...(user === '' ? {} : { token }) });
 }
 
 function proxyOf(origin: URL, environment: Environment): URL | undefined {

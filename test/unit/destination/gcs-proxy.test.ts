@@ -1,0 +1,58 @@
+/** Tests which proxy is used for requests to Google Cloud Storage. The rules are the same as for the log service. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { GcsClient } from '../../../src/destination/gcs/gcs-client.ts';
+import { credentialsOfKeyFile, type GcsSettings } from '../../../src/destination/gcs/gcs-settings.ts';
+import { newServiceAccountKey } from '../../support/fake-gcs-server.ts';
+
+const credentials = credentialsOfKeyFile(newServiceAccountKey());
+
+let proxy: Server;
+const asked: { readonly url: string | undefined; readonly authorization: string | undefined }[] = [];
+beforeEach(async () => {
+  asked.length = 0;
+  proxy = createServer().on('connect', ({ url, headers }, socket) => {
+    asked.push({ url, authorization: headers['proxy-authorization'] });
+    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+});
+afterEach(() => proxy.close());
+
+function clientWith(environment: Record<string, string>): GcsClient {
+  if (!credentials) throw new Error('the key is not valid');
+  const settings: GcsSettings = { bucket: 'audit', root: '', endpoint: 'https://store.invalid:9000', credentials };
+  return new GcsClient({ settings, environment, clock: systemClock });
+}
+
+async function ask(environment: Record<string, string>) {
+  const client = clientWith(environment);
+  await expect(client.send({ method: 'GET', path: '/storage/v1/b/audit/o' })).rejects.toThrow();
+  await client.close();
+  return asked[0];
+}
+
+const address = () => `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+
+test('uses a proxy address without a scheme', async () => {
+  expect(await ask({ HTTPS_PROXY: address() })).toEqual({ url: 'store.invalid:9000', authorization: undefined });
+});
+
+test('accepts a password with a percent sign that is not an escape', async () => {
+  const authorization = `Basic ${Buffer.from('me:50%/@').toString('base64')}`;
+  expect(await ask({ https_proxy: `http://me:50%%2f%40@${address()}` })).toMatchObject({ authorization });
+});
+
+test('uses no proxy for a host in NO_PROXY', async () => {
+  expect(await ask({ HTTPS_PROXY: `http://${address()}`, NO_PROXY: 'store.invalid' })).toBeUndefined();
+});
+
+test.each(['socks5://proxy:1080', 'http://', 'http://a b'])('rejects the proxy address %s', (HTTPS_PROXY) => {
+  expect(() => clientWith({ HTTPS_PROXY })).toThrow(
+    expect.objectContaining({ code: 'destination.invalid', message: expect.stringContaining('HTTPS_PROXY is no') }),
+  );
+});
