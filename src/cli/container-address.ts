@@ -11,8 +11,8 @@ export interface ContainerAddress {
   readonly folder: string;
 }
 
-/** Flags of S3 stores that have no meaning for Azure Blob Storage, as attributes of the parsed options. */
-export const flagsOfBuckets = ['region', 'pathStyle'] as const;
+/** Flags of S3 stores that have no meaning for other stores, as attributes of the parsed options. */
+export const flagsOfS3 = ['region', 'pathStyle'] as const;
 
 export function isContainerAddress(text: string): boolean {
   return /^https?:\/\//.test(text);

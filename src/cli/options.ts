@@ -100,7 +100,7 @@ export interface ExportOptions extends StoreOptions, LogOptions {
   /** Files with Secrets. */
   readonly secret?: readonly string[];
   readonly volume?: Volumes;
-  /** Destination of an export by flags: a directory, an address `s3://…`, or `-`. */
+  /** Destination of an export by flags: a directory, an address such as `s3://…`, or `-`. */
   readonly output?: string;
 }
 

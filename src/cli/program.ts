@@ -6,7 +6,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LogfleetError } from '../base/errors.ts';
 import { fileList, listenAddress } from '../base/flag-values.ts';
-import { flagsOfBuckets, isContainerAddress } from './container-address.ts';
+import { flagsOfS3, isContainerAddress } from './container-address.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { fieldFlags, storeFlags } from './export/field-flags.ts';
 import {
@@ -335,7 +335,7 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
     )
     .option(
       '-o, --output <where>',
-      'Destination of the files: a directory, s3://BUCKET/FOLDER, or https://HOST/CONTAINER/FOLDER (Azure). With -, the rows go to stdout.',
+      'Destination of the files: a directory, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, or https://HOST/CONTAINER/FOLDER (Azure). With -, the rows go to stdout.',
     );
   for (const { option } of fieldFlags) command.addOption(option);
   // A manifest sets these values itself, so these flags are an error together with a manifest.
@@ -395,7 +395,8 @@ function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): vo
 /** Returns the flags for stores that have no effect on a place on the command line, as attributes of the parsed options. */
 function unusedAttributes(place: string | undefined): readonly string[] {
   if (place?.startsWith('s3://')) return [];
-  return place !== undefined && isContainerAddress(place) ? flagsOfBuckets : storeAttributes;
+  const isOtherStore = place !== undefined && (place.startsWith('gs://') || isContainerAddress(place));
+  return isOtherStore ? flagsOfS3 : storeAttributes;
 }
 
 const storeAttributes = storeFlags('').map(({ attribute }) => attribute);
@@ -408,7 +409,7 @@ function addVerify(program: Command, runs: Runs): void {
     )
     .argument(
       '<MANIFEST>',
-      'File manifest.json of an export, or the folder of the file: a path, s3://… or https://…. A path can lead to several exports.',
+      'File manifest.json of an export, or the folder of the file: a path, s3://…, gs://… or https://…. A path can lead to several exports.',
     )
     .option(
       '--schedule',
@@ -465,7 +466,8 @@ The credentials of the service are in a Secret in FILE or --secret, or in the
 variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and
 LOGFLEET_CA_FILE.
 The credentials of a store are in a Secret that the manifest names, or in the
-environment, such as AWS_ACCESS_KEY_ID or AZURE_STORAGE_KEY.
+environment, such as AWS_ACCESS_KEY_ID, AZURE_STORAGE_KEY or
+GOOGLE_APPLICATION_CREDENTIALS.
 `;
 
 const verifyHelp = `
@@ -473,7 +475,9 @@ Ends with 0 if every row exists exactly once, and with 1 if something differs or
 is incomplete. With --schedule, 0 means that the runs cover the range without
 gap and overlap. Credentials for s3:// come from the environment:
 AWS_ACCESS_KEY_ID and similar variables, files, roles. For https:// they are
-AZURE_STORAGE_KEY and similar variables, an identity of Azure, or az login.
+AZURE_STORAGE_KEY and similar variables, an identity of Azure, or az login. For
+gs:// they are Application Default Credentials of Google Cloud, such as the file
+in GOOGLE_APPLICATION_CREDENTIALS.
 `;
 
 const rootHelp = `

@@ -9,6 +9,7 @@ import { type PlacedFinding, renderExplanation, renderFinding } from '../../api/
 import type { SearchExport } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { parseDuration } from '../../base/duration.ts';
+import { readBucketAddress } from '../bucket-address.ts';
 import { type ContainerAddress, isContainerAddress, readContainerAddress } from '../container-address.ts';
 import type { CommandContext } from '../context.ts';
 import type { ExportOptions, Volumes } from '../options.ts';
@@ -16,11 +17,13 @@ import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
 import { fieldFlags, flagOf, storePath } from './field-flags.ts';
 
-/** Place to which the rows of an export by flags go: a folder, a bucket, a container of Azure Blob Storage, or stdout. */
+/** Place to which the rows of an export by flags go: a folder, an S3 bucket, a bucket of Google Cloud Storage, a container of
+ * Azure Blob Storage, or stdout. */
 export type ExportSink =
   | { readonly kind: 'stdout' }
   | { readonly kind: 'folder'; readonly folder: string }
   | { readonly kind: 'store'; readonly bucket: string; readonly prefix: string }
+  | { readonly kind: 'gcs'; readonly bucket: string; readonly prefix: string }
   | { readonly kind: 'container'; readonly address: ContainerAddress };
 
 interface FlagManifest {
@@ -32,6 +35,7 @@ interface FlagManifest {
 /** File name by which findings name the built manifest. Messages to users show the flag instead. */
 const flagSource = 'the command line';
 const containerPath = 'spec.destination.azureBlob.';
+const gcsPath = 'spec.destination.gcs.';
 const volumeName = 'output';
 const secretName = 'log-service';
 
@@ -39,14 +43,13 @@ export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
   // An empty value usually comes from a shell variable that is not set. As a path, it would mean the current folder.
   if (!output)
     throw new UsageError(
-      'the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, -o https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER, or -o -',
+      'the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, -o gs://BUCKET/FOLDER, -o https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER, or -o -',
     );
   if (output === '-') return { kind: 'stdout' };
   if (isContainerAddress(output)) return { kind: 'container', address: readContainerAddress(output, endpoint) };
-  if (!output.startsWith('s3://')) return { kind: 'folder', folder: output };
-  const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(output) ?? [];
-  if (bucket === '') throw new UsageError(`'${output}' has no bucket; write s3://BUCKET/FOLDER`);
-  return { kind: 'store', bucket, prefix: prefix.replace(/\/$/, '') };
+  const address = readBucketAddress(output);
+  if (!address) return { kind: 'folder', folder: output };
+  return { kind: address.scheme === 's3' ? 'store' : 'gcs', bucket: address.bucket, prefix: address.folder };
 }
 
 interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
@@ -75,6 +78,7 @@ export function flagManifest(
   if (sink.kind === 'stdout') refuseForStdout(options);
   const { from = '', to = '', query = '', region, compression } = options;
   const isStore = sink.kind === 'store';
+  const gcs = sink.kind === 'gcs' ? sink : undefined;
   const container = sink.kind === 'container' ? sink.address : undefined;
   const given = fieldFlags.filter(({ path }) => isStore || !path.startsWith(storePath));
   const fields: readonly (readonly [path: string, value: unknown])[] = [
@@ -96,12 +100,16 @@ export function flagManifest(
     [`${containerPath}container`, container?.container],
     [`${containerPath}prefix`, container?.folder || undefined],
     [`${containerPath}insecure`, container && options.insecure],
-    ['spec.destination.volume.name', isStore || container ? undefined : volumeName],
+    [`${gcsPath}bucket`, gcs?.bucket],
+    [`${gcsPath}prefix`, gcs?.prefix || undefined],
+    [`${gcsPath}endpoint`, gcs && options.endpoint],
+    [`${gcsPath}insecure`, gcs && options.insecure],
+    ['spec.destination.volume.name', isStore || gcs || container ? undefined : volumeName],
   ];
   const document = new Document({});
   for (const [path, value] of fields) if (value !== undefined) document.setIn(path.split('.'), value);
   const directory = sink.kind === 'folder' ? path.resolve(cwd, sink.folder) : folder;
-  const volumes = new Map(isStore || container ? [] : [[volumeName, directory]]);
+  const volumes = new Map(isStore || gcs || container ? [] : [[volumeName, directory]]);
   return { source: { name: flagSource, text: JSON.stringify(document) }, volumes };
 }
 
@@ -156,8 +164,7 @@ export function fixedRangeFlags(
 export function renderExportFinding(finding: PlacedFinding): string | undefined {
   const { file, path: place, severity, problem, remedy } = finding;
   // This finding is skipped: `logfleet export` uses the object store credentials of the user, so a store needs no Secret.
-  const isStore = place === 'spec.destination.s3' || place === 'spec.destination.azureBlob';
-  if (isStore && severity === 'warning') return undefined;
+  if (storePlaces.has(place) && severity === 'warning') return undefined;
   if (file !== flagSource) return renderFinding(finding);
   const flag = flagOf(place) ?? place;
   const isTime = severity === 'error' && (flag === '--from' || flag === '--to');
@@ -165,6 +172,9 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
   const mark = severity === 'warning' ? 'warning: ' : '';
   return `${flag}: ${mark}${explanation}`;
 }
+
+/** Fields whose warnings concern credentials of a store. */
+const storePlaces: ReadonlySet<string> = new Set(['s3', 'azureBlob', 'gcs'].map((kind) => `spec.destination.${kind}`));
 
 /** Hint about time formats that flags accept but manifests do not. */
 const shortTimes =

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { counted } from '../../base/number-text.ts';
 import { manifestFile, planFile } from '../../destination/export-layout.ts';
 import type { DestinationSettings } from '../../destination/open-destination.ts';
+import { type BucketAddress, readBucketAddress } from '../bucket-address.ts';
 import { type ContainerAddress, isContainerAddress, readContainerAddress } from '../container-address.ts';
 import type { CommandContext } from '../context.ts';
 import type { StoreOptions } from '../options.ts';
@@ -20,7 +21,8 @@ export function placesOfExports(
   options: StoreOptions,
   { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
 ): readonly DestinationSettings[] {
-  if (text.startsWith('s3://')) return [storePlace(text, options, env)];
+  const bucket = readBucketAddress(text);
+  if (bucket) return [bucketSettings({ ...bucket, folder: folderOfManifest(bucket.folder) }, options, env)];
   if (isContainerAddress(text)) return [containerPlace(text, options)];
   return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
 }
@@ -37,43 +39,50 @@ export function placeOfSchedule(
   options: StoreOptions,
   { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
 ): SchedulePlace {
-  if (text.startsWith('s3://')) {
-    const [, parent = '', schedule = ''] = /^(s3:\/\/.+)\/([^/]+)\/?$/.exec(text) ?? [];
-    if (schedule === '')
-      throw new UsageError(`'${text}' is not the folder of a schedule; write s3://BUCKET/FOLDER/SCHEDULE`);
-    return { settings: storePlace(parent, options, env), schedule };
+  const bucket = readBucketAddress(text);
+  if (bucket) {
+    const { folder, schedule } = partsOfSchedule(bucket.folder, text, `${bucket.scheme}://BUCKET/FOLDER/SCHEDULE`);
+    return { settings: bucketSettings({ ...bucket, folder }, options, env), schedule };
   }
   if (isContainerAddress(text)) {
     const { folder, ...address } = readContainerAddress(text, options.endpoint);
-    const [, root = '', schedule = ''] = /^(?:(.*)\/)?([^/]+)$/.exec(folder) ?? [];
-    if (schedule === '')
-      throw new UsageError(`'${text}' is not the folder of a schedule; write https://HOST/CONTAINER/FOLDER/SCHEDULE`);
-    return { settings: containerSettings(address, root, options), schedule };
+    const parts = partsOfSchedule(folder, text, 'https://HOST/CONTAINER/FOLDER/SCHEDULE');
+    return { settings: containerSettings(address, parts.folder, options), schedule: parts.schedule };
   }
   const path = text.startsWith('file://') ? fileURLToPath(text) : resolve(cwd, text);
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`${text} is not a folder`);
   return { settings: { kind: 'volume', directory: dirname(path), root: '' }, schedule: basename(path) };
 }
 
-function storePlace(
-  text: string,
+/** Splits the folder of a schedule in a store into the folder of the runs and the name of the schedule. */
+function partsOfSchedule(path: string, address: string, form: string) {
+  const [, folder = '', schedule = ''] = /^(?:(.*)\/)?([^/]+)$/.exec(path) ?? [];
+  if (schedule === '') throw new UsageError(`'${address}' is not the folder of a schedule; write ${form}`);
+  return { folder, schedule };
+}
+
+function bucketSettings(
+  { scheme, bucket, folder }: BucketAddress,
   { endpoint, region, pathStyle, insecure }: StoreOptions,
   env: CommandContext['env'],
 ): DestinationSettings {
-  const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)(?:\/(.*))?$/.exec(text) ?? [];
-  if (bucket === '')
-    throw new UsageError(`the address '${text}' names no bucket; write s3://BUCKET/FOLDER/${manifestFile}`);
-  const ownRegion = regionOf(region, env);
   const settings = {
     bucket,
-    root: folderOfManifest(key),
+    root: folder,
     credentials: 'ambient' as const,
-    ...(ownRegion ? { region: ownRegion } : {}),
     ...(endpoint === undefined ? {} : { endpoint }),
-    ...(pathStyle === undefined ? {} : { forcePathStyle: pathStyle }),
     ...(insecure === undefined ? {} : { insecure }),
   };
-  return { kind: 's3', settings };
+  if (scheme === 'gs') return { kind: 'gcs', settings };
+  const ownRegion = regionOf(region, env);
+  return {
+    kind: 's3',
+    settings: {
+      ...settings,
+      ...(ownRegion ? { region: ownRegion } : {}),
+      ...(pathStyle === undefined ? {} : { forcePathStyle: pathStyle }),
+    },
+  };
 }
 
 function containerPlace(text: string, options: StoreOptions): DestinationSettings {

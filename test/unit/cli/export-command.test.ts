@@ -87,6 +87,15 @@ describe('an export without a manifest', () => {
     });
   });
 
+  test('accepts the address of a bucket of Google Cloud Storage', () => {
+    const gcs = { bucket: 'audit', prefix: 'logs/prod' };
+    expect(manifestOf({ output: 'gs://audit/logs/prod/' }).spec.destination).toEqual({ gcs });
+    const endpoint = 'http://127.0.0.1:4443';
+    expect(manifestOf({ output: 'gs://audit', endpoint, insecure: true }).spec.destination).toEqual({
+      gcs: { bucket: 'audit', endpoint, insecure: true },
+    });
+  });
+
   test('takes the name and namespace of the Secret that it is given', () => {
     const { metadata, spec } = manifestOf({}, {}, { namespace: 'logging', name: 'tenant' });
     expect(metadata).toEqual({ name: 'export', namespace: 'logging' });

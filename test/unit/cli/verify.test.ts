@@ -205,6 +205,8 @@ describe('logfleet verify', () => {
     ['a file that is not a manifest', [layout.plan], 'is not the manifest of an export'],
     ['a flag for stores with a path', ['.', '--region', 'eu-central-1'], '--region has no effect'],
     ['an address without a bucket', ['s3:///x'], 'names no bucket'],
+    ['an address of Google Cloud Storage without a bucket', ['gs://'], 'names no bucket'],
+    ['a region for another store', ['gs://audit/x', '--region', 'x'], '--region has no effect'],
     ['an address without a container', ['https://a.blob.core.windows.net/'], 'names no container'],
     ['an address with a signature', ['https://a.blob.core.windows.net/b?sig=c'], 'without user name'],
     ['a region for a container', ['https://a.blob.core.windows.net/b', '--region', 'x'], '--region has no effect'],
@@ -263,6 +265,24 @@ describe('an address of a store', () => {
     expect(place(text, options)).toEqual({
       kind: 'azureBlob',
       settings: { container: 'audit', credentials: 'ambient', ...settings },
+    });
+  });
+
+  test('reads the address of a bucket of Google Cloud Storage', () => {
+    const options = { endpoint: 'https://store.example.com' };
+    expect(place('gs://audit/logs/prod/manifest.json', options)).toEqual({
+      kind: 'gcs',
+      settings: { bucket: 'audit', root: 'logs/prod', credentials: 'ambient', ...options },
+    });
+  });
+
+  test.each([
+    ['s3://audit/logs/prod/hourly/', 's3', 'logs/prod'],
+    ['gs://audit/hourly', 'gcs', ''],
+  ])('finds the schedule in the bucket address %s', (text, kind, root) => {
+    expect(placeOfSchedule(text, {}, { cwd: '/', env: {} })).toEqual({
+      settings: { kind, settings: { bucket: 'audit', root, credentials: 'ambient' } },
+      schedule: 'hourly',
     });
   });
 
