@@ -7,6 +7,7 @@ import { error, type Finding, warning } from './finding.ts';
 import type {
   AzureBlobSpec,
   DestinationSpec,
+  GcsSpec,
   OutputSpec,
   S3Spec,
   SearchExportSpec,
@@ -184,14 +185,14 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
 }
 
 /** Returns whether the destination is a store whose credentials are not in a Secret. */
-function isAmbient({ s3, azureBlob }: WrittenSpec['destination']): boolean {
-  const store = s3 ?? azureBlob;
+function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): boolean {
+  const store = s3 ?? azureBlob ?? gcs;
   return store != null && !store.credentialsSecretRef;
 }
 
 function* checkDestination({ destination, execution }: WrittenSpec): Generator<Finding> {
-  const { s3, azureBlob } = destination;
-  const path = ['spec', 'destination', azureBlob ? 'azureBlob' : 's3'];
+  const { s3, azureBlob, gcs } = destination;
+  const path = ['spec', 'destination', azureBlob ? 'azureBlob' : gcs ? 'gcs' : 's3'];
   if (isAmbient(destination) && execution?.mode !== 'Job') {
     yield warning(path, 'Required', {
       problem: 'has no credentials, and fails unless the operator runs with --allow-ambient-credentials',
@@ -199,9 +200,9 @@ function* checkDestination({ destination, execution }: WrittenSpec): Generator<F
       part: 'key',
     });
   }
-  if (azureBlob) yield* checkEndpoint(azureBlob, path);
+  const store = s3 ?? azureBlob ?? gcs;
+  if (store) yield* checkEndpoint(store, path);
   if (!s3) return;
-  yield* checkEndpoint(s3, path);
   yield* checkBucketHost(s3, path);
   if (s3.storageClass === 'GLACIER' || s3.storageClass === 'DEEP_ARCHIVE') {
     yield warning([...path, 'storageClass'], 'Risky', {
@@ -211,7 +212,7 @@ function* checkDestination({ destination, execution }: WrittenSpec): Generator<F
   }
 }
 
-function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec>, path: JsonPath) {
+function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec | GcsSpec>, path: JsonPath) {
   const url = endpoint ? URL.parse(endpoint) : null;
   if (endpoint && !url) {
     yield error([...path, 'endpoint'], 'Invalid', {

@@ -10,7 +10,7 @@ import { error, type Finding, fileError, type PlacedFinding, placeFinding, warni
 import { type JsonPath, valueAt } from './json-path.ts';
 import { type ManifestDocument, parseManifestFile } from './manifest-file.ts';
 import { checkSettings, isSettingsManifest } from './operator-settings.ts';
-import { checkAzureSecret, checkStoreSecret } from './secret-manifest.ts';
+import { checkAzureSecret, checkGcsSecret, checkStoreSecret } from './secret-manifest.ts';
 import { kindOf, misnamedKind, validateResource } from './validation.ts';
 
 export interface SourceFile {
@@ -32,6 +32,7 @@ export interface ManifestReport {
 /** Fields in which resources name Secrets for the log service and for object stores. */
 const serviceSecret: JsonPath = ['spec', 'credentialsSecretRef', 'name'];
 const s3Secret: JsonPath = ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'];
+const gcsSecret: JsonPath = ['spec', 'destination', 'gcs', 'credentialsSecretRef', 'name'];
 const azureSecret: JsonPath = ['spec', 'destination', 'azureBlob', 'credentialsSecretRef', 'name'];
 
 interface Placed {
@@ -81,6 +82,7 @@ export function checkManifests(
     { path: serviceSecret, check: checkSecret },
     { path: s3Secret, check: checkStoreSecret },
     { path: azureSecret, check: checkAzureSecret },
+    { path: gcsSecret, check: checkGcsSecret },
   ];
   for (const { path, check } of references) {
     const secrets = new Set<Placed>();

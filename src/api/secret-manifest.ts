@@ -108,6 +108,15 @@ export const azureMembers = {
   connectionString: 'connectionString',
 } as const;
 
+/** Key that a Secret for Google Cloud Storage must contain. Its value is the JSON file of a service account key. */
+export const serviceAccountMember = 'serviceAccountKey';
+
+/** Checks a Secret with credentials for Google Cloud Storage. Only the store can tell whether the credentials are valid. */
+export function checkGcsSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
+  const remedy = 'write it under stringData, with the JSON file of a service account key';
+  return checkSecret(secret, { required: { [serviceAccountMember]: remedy }, known: [serviceAccountMember] });
+}
+
 /** Checks a Secret with credentials for Azure Blob Storage. Only the store can tell whether the credentials are valid. */
 export function checkAzureSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
   const { name, key, sasToken, connectionString } = azureMembers;

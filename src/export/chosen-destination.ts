@@ -11,17 +11,24 @@ import { reasons } from '../api/conditions.ts';
 import type {
   AzureBlobSpec,
   DestinationSpec,
+  GcsSpec,
   S3Spec,
   SearchExportSpec,
   VolumeSpec,
 } from '../api/generated/search-export.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
-import { azureMembers, requiredStoreMembers, sessionTokenMember } from '../api/secret-manifest.ts';
+import {
+  azureMembers,
+  requiredStoreMembers,
+  serviceAccountMember,
+  sessionTokenMember,
+} from '../api/secret-manifest.ts';
 import type { Clock } from '../base/clock.ts';
 import { failure, type LogfleetError } from '../base/errors.ts';
 import { SecretText } from '../base/secret-text.ts';
 import { type AzureCredentials, credentialsOfConnectionString } from '../destination/azure/azure-settings.ts';
 import { bucketRoot, volumeRoot } from '../destination/export-layout.ts';
+import { credentialsOfKeyFile, type GcsCredentials } from '../destination/gcs/gcs-settings.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
 import type { S3Credentials } from '../destination/s3/s3-settings.ts';
 import type { ResourceKey } from '../host/host.ts';
@@ -78,7 +85,7 @@ export class DestinationChoice {
   }
 
   async #choose({ metadata: { namespace }, spec }: NeedsDestination): Promise<ChosenDestination> {
-    const { volume, s3, azureBlob, persistentVolumeClaim: claim } = spec.destination;
+    const { volume, s3, azureBlob, gcs, persistentVolumeClaim: claim } = spec.destination;
     if (claim) {
       const message = `Only a Kubernetes Job can mount the claim ${claim.claimName}: write execution: {mode: Job}.`;
       throw mendable(reasons.invalidSpec, message);
@@ -86,7 +93,8 @@ export class DestinationChoice {
     if (volume) return withFingerprint(this.#volume(volume, namespace));
     if (s3) return this.#s3(s3, namespace);
     if (azureBlob) return this.#azureBlob(azureBlob, namespace);
-    throw mendable(reasons.invalidSpec, 'spec.destination names no volume, s3 or azureBlob: write one of them.');
+    if (gcs) return this.#gcs(gcs, namespace);
+    throw mendable(reasons.invalidSpec, 'spec.destination names no volume, s3, azureBlob or gcs: write one of them.');
   }
 
   #volume({ name, path = '' }: VolumeSpec, namespace: string): DestinationSettings {
@@ -120,7 +128,14 @@ export class DestinationChoice {
     });
   }
 
-  #ambient(kind: 's3' | 'azureBlob'): 'ambient' {
+  async #gcs({ prefix = '', credentialsSecretRef, ...store }: GcsSpec, namespace: string): Promise<ChosenDestination> {
+    const credentials = credentialsSecretRef
+      ? gcsCredentials(await this.#secret({ namespace, name: credentialsSecretRef.name }, [serviceAccountMember]))
+      : this.#ambient('gcs');
+    return withFingerprint({ kind: 'gcs', settings: { ...store, root: bucketRoot(prefix, namespace), credentials } });
+  }
+
+  #ambient(kind: 's3' | 'azureBlob' | 'gcs'): 'ambient' {
     if (this.#options.places.allowAmbientCredentials) return 'ambient';
     const message = `spec.destination.${kind} names no credentials, and the operator does not share its own: write credentialsSecretRef, or start the operator with --allow-ambient-credentials.`;
     throw mendable(reasons.ambientCredentialsNotAllowed, message);
@@ -177,13 +192,25 @@ function azureCredentials({ name, text }: StoreSecret): AzureCredentials {
   return { kind: 'key', accountName, accountKey: new SecretText(accountKey) };
 }
 
+function gcsCredentials({ name, text }: StoreSecret): GcsCredentials {
+  const file = text(serviceAccountMember);
+  if (file === undefined) throw incomplete(name, `lacks ${serviceAccountMember}`);
+  const credentials = credentialsOfKeyFile(file);
+  if (credentials) return credentials;
+  const advice = 'write the JSON file that Google Cloud creates for the key';
+  throw mendable(
+    reasons.secretIncomplete,
+    `${name} has a ${serviceAccountMember} that is no service account key: ${advice}.`,
+  );
+}
+
 function incomplete(secret: string, problem: string): LogfleetError {
   return mendable(reasons.secretIncomplete, `${secret} ${problem}: add what is missing.`);
 }
 
 /** Returns the name of the Secret with the credentials of a store. Undefined if the destination names none. */
-export function storeSecretName({ s3, azureBlob }: DestinationSpec): string | undefined {
-  return (s3 ?? azureBlob)?.credentialsSecretRef?.name;
+export function storeSecretName({ s3, azureBlob, gcs }: DestinationSpec): string | undefined {
+  return (s3 ?? azureBlob ?? gcs)?.credentialsSecretRef?.name;
 }
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {

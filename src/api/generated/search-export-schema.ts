@@ -602,6 +602,87 @@ export const searchExportSchema: StructuralSchema = {
                 }
               ]
             },
+            "gcs": {
+              "type": "object",
+              "example": {
+                "bucket": "log-exports",
+                "credentialsSecretRef": {
+                  "name": "export-store"
+                }
+              },
+              "required": [
+                "bucket"
+              ],
+              "properties": {
+                "bucket": {
+                  "type": "string",
+                  "example": "log-exports",
+                  "maxLength": 222,
+                  "x-kubernetes-validations": [
+                    {
+                      "rule": "self.size() >= 3 && self.matches(\"^[a-z0-9][a-z0-9._-]*[a-z0-9]$\")",
+                      "remedy": "write the name of a bucket: 3 to 63 lower-case letters, digits, '.', '_' and '-', as in log-exports"
+                    }
+                  ]
+                },
+                "prefix": {
+                  "type": "string",
+                  "example": "audit",
+                  "maxLength": 512,
+                  "x-kubernetes-validations": [
+                    {
+                      "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
+                      "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                    }
+                  ]
+                },
+                "endpoint": {
+                  "type": "string",
+                  "example": "https://storage-logs.p.googleapis.com",
+                  "maxLength": 512,
+                  "x-kubernetes-validations": [
+                    {
+                      "rule": "self.matches(\"^https?://([A-Za-z0-9.-]+|\\\\[[0-9A-Fa-f:.]+\\\\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$\")",
+                      "remedy": "write an address without user, password, ? and #, as in https://store.example.com; credentials belong into the Secret"
+                    }
+                  ]
+                },
+                "credentialsSecretRef": {
+                  "type": "object",
+                  "example": {
+                    "name": "export-store"
+                  },
+                  "required": [
+                    "name"
+                  ],
+                  "properties": {
+                    "name": {
+                      "type": "string",
+                      "example": "export-store",
+                      "maxLength": 253,
+                      "x-kubernetes-validations": [
+                        {
+                          "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
+                          "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in export-store"
+                        }
+                      ]
+                    }
+                  }
+                },
+                "insecure": {
+                  "type": "boolean",
+                  "default": false
+                }
+              },
+              "x-kubernetes-validations": [
+                {
+                  "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
+                  "fieldPath": ".endpoint",
+                  "problem": "is not encrypted",
+                  "remedy": "write https://, or set insecure to allow http://"
+                }
+              ]
+            },
             "persistentVolumeClaim": {
               "type": "object",
               "example": {
@@ -639,8 +720,8 @@ export const searchExportSchema: StructuralSchema = {
           },
           "x-kubernetes-validations": [
             {
-              "rule": "[has(self.volume), has(self.s3), has(self.azureBlob), has(self.persistentVolumeClaim)].exists_one(isGiven, isGiven)",
-              "remedy": "write exactly one destination: volume, as in {name: exports}, s3, as in {bucket: log-exports}, azureBlob, or persistentVolumeClaim"
+              "rule": "[has(self.volume), has(self.s3), has(self.azureBlob), has(self.gcs), has(self.persistentVolumeClaim)].exists_one(isGiven, isGiven)",
+              "remedy": "write exactly one destination: volume, as in {name: exports}, s3, as in {bucket: log-exports}, azureBlob, gcs, or persistentVolumeClaim"
             },
             {
               "rule": "self == oldSelf",

@@ -196,6 +196,8 @@ export interface DestinationSpec {
    * storage account) and `endpoint` (its address).
    */
   readonly azureBlob?: AzureBlobSpec;
+  /** Bucket of Google Cloud Storage. */
+  readonly gcs?: GcsSpec;
   /**
    * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Needs the execution
    * mode `Job`, because the pods of the Kubernetes Job mount the PersistentVolumeClaim.
@@ -322,6 +324,37 @@ export interface AzureBlobSpec {
    */
   readonly credentialsSecretRef?: {
     /** Name of the Secret with the credentials of the storage account. */
+    readonly name: string;
+  };
+  /**
+   * If true, `endpoint` may be an `http://` address without encryption. Anyone on the network path can then read the
+   * exported rows and use the credentials. Defaults to false.
+   */
+  readonly insecure: boolean;
+}
+
+/** Bucket of Google Cloud Storage. */
+export interface GcsSpec {
+  /** Name of the Google Cloud Storage bucket. The bucket must exist. */
+  readonly bucket: string;
+  /**
+   * Prefix of all object names in the bucket, as in `audit/2026`. The export then writes below
+   * `audit/2026/<namespace>/`, and without `prefix` below `<namespace>/`.
+   */
+  readonly prefix?: string;
+  /**
+   * Address of Google Cloud Storage, as in `https://storage-logs.p.googleapis.com` for a private endpoint. Defaults to
+   * `https://storage.googleapis.com`.
+   */
+  readonly endpoint?: string;
+  /**
+   * Secret with the key of a service account that may write to the bucket, in the namespace of the export. The Secret
+   * needs the key `serviceAccountKey`, whose value is the JSON file of the service account key. Without a Secret, the
+   * export uses the identity of its pod (if `execution.mode` is `Job`) or the operator's own credentials. The operator
+   * allows its own credentials only with the option `--allow-ambient-credentials`.
+   */
+  readonly credentialsSecretRef?: {
+    /** Name of the Secret with the key of the service account. */
     readonly name: string;
   };
   /**

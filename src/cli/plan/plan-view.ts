@@ -250,11 +250,12 @@ function section(title: string, lines: readonly string[], paint: Paint): readonl
 }
 
 /** Returns the destination as shown to users: a volume, a claim, or the address of a bucket or container. */
-function destinationText({ volume, s3, azureBlob, persistentVolumeClaim: claim }: DestinationSpec): string {
+function destinationText({ volume, s3, azureBlob, gcs, persistentVolumeClaim: claim }: DestinationSpec): string {
   if (claim) return `PersistentVolumeClaim ${claim.claimName}`;
-  const { prefix } = s3 ?? azureBlob ?? {};
+  const { prefix } = s3 ?? azureBlob ?? gcs ?? {};
   const folder = prefix === undefined ? '' : `/${prefix}`;
   if (azureBlob) return `${serviceAddress(azureBlob)}/${azureBlob.container}${folder}`;
+  if (gcs) return `gs://${gcs.bucket}${folder}`;
   return s3 ? `s3://${s3.bucket}${folder}` : `volume ${volume?.name}`;
 }
 

@@ -228,6 +228,16 @@ spec:
       ]);
     });
 
+    test('checks the Secret of a bucket of Google Cloud Storage', async () => {
+      write('export.yaml', exportOf('name: a').replace('s3:', 'gcs:'));
+      write('secret.yaml', secret('serviceAccountKey: "{}"'));
+      expect((await validate(['.'])).findings).toEqual([]);
+      write('secret.yaml', secret('serviceaccountkey: "{}"'));
+      const { status, findings } = await validate(['.']);
+      expect(status).toBe(2);
+      expect(findings[0]).toContain('stringData.serviceAccountKey: is missing; write it under stringData');
+    });
+
     test('warns of a Secret for its store in another namespace', async () => {
       write('export.yaml', exportOf('name: a, namespace: logging'));
       write('secret.yaml', secret('accessKeyId: a', ', namespace: vault'));

@@ -201,3 +201,53 @@ describe('a container of Azure Blob Storage', () => {
     expect(settings).toMatchObject({ settings: { credentials: 'ambient' } });
   });
 });
+
+describe('a bucket of Google Cloud Storage', () => {
+  const file = (more: object = {}) =>
+    JSON.stringify({ type: 'service_account', client_email: 'a@example.com', private_key: 'pem', ...more });
+  const bucket = (more: object = { credentialsSecretRef: { name: 'store' } }) =>
+    exportOf({ destination: { gcs: { bucket: 'logs', prefix: 'audit/', insecure: false, ...more } } });
+  const chosen = async (members: Members | undefined) => {
+    const world = new ChoiceWorld();
+    world.members = members;
+    return world.choice().current(bucket());
+  };
+
+  test('is used with the key of a service account', async () => {
+    const { settings } = await chosen({ serviceAccountKey: `${file({ private_key_id: 'key-1' })}\n` });
+    expect(settings).toEqual({
+      kind: 'gcs',
+      settings: {
+        bucket: 'logs',
+        insecure: false,
+        root: 'audit/logging',
+        credentials: { clientEmail: 'a@example.com', privateKey: new SecretText('pem'), keyId: 'key-1' },
+      },
+    });
+  });
+
+  test.each<[string, Members | undefined, string]>([
+    ['does not exist', undefined, 'SecretNotFound'],
+    ['lacks the key', { other: 'a' }, 'SecretIncomplete'],
+    ['has a text that is no key', { serviceAccountKey: 'canary' }, 'SecretIncomplete'],
+    ['has a file of another type', { serviceAccountKey: file({ type: 'external_account' }) }, 'SecretIncomplete'],
+  ])('whose Secret %s needs a person', async (_, members, reason) => {
+    const error = await chosen(members).catch((cause: Error) => cause);
+    expect(error).toMatchObject({ reason, handling: { kind: 'stall' } });
+    expect((error as Error).message).not.toContain('canary');
+  });
+
+  test('is another destination after its key has changed', async () => {
+    const { fingerprint } = await chosen({ serviceAccountKey: file() });
+    expect((await chosen({ serviceAccountKey: file() })).fingerprint).toBe(fingerprint);
+    expect((await chosen({ serviceAccountKey: file({ private_key: 'new' }) })).fingerprint).not.toBe(fingerprint);
+  });
+
+  test('without a Secret is refused, unless the operator allows its own credentials', async () => {
+    await expect(new ChoiceWorld().choice().current(bucket({}))).rejects.toMatchObject({
+      reason: 'AmbientCredentialsNotAllowed',
+    });
+    const { settings } = await new ChoiceWorld(true).choice().current(bucket({}));
+    expect(settings).toMatchObject({ kind: 'gcs', settings: { credentials: 'ambient' } });
+  });
+});
