@@ -196,7 +196,7 @@ export interface DestinationSpec {
    * storage account) and `endpoint` (its address).
    */
   readonly azureBlob?: AzureBlobSpec;
-  /** Bucket of Google Cloud Storage. */
+  /** Bucket of Google Cloud Storage to which the export writes its files. */
   readonly gcs?: GcsSpec;
   /**
    * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Needs the execution
@@ -333,7 +333,7 @@ export interface AzureBlobSpec {
   readonly insecure: boolean;
 }
 
-/** Bucket of Google Cloud Storage. */
+/** Bucket of Google Cloud Storage to which the export writes its files. */
 export interface GcsSpec {
   /** Name of the Google Cloud Storage bucket. The bucket must exist. */
   readonly bucket: string;
