@@ -125,7 +125,7 @@ describe('problems name the flag', () => {
     ['no destination', request, 'the destination is missing'],
     ['an empty destination', [...request, '-o', ''], 'the destination is missing'],
     ['an invalid namespace', [...request, '-o', 'x', '-n', '../x'], '-n: "../x" is not a namespace; write at most 63'],
-    ['a bucket without a name', [...request, '-o', 's3:///x'], 'has no bucket'],
+    ['a bucket without a name', [...request, '-o', 's3:///x'], 'names no bucket'],
     ['Parquet to stdout', [...request, '-o', '-', '--format', 'parquet'], 'cannot write Parquet to stdout'],
     ['compressed rows to stdout', [...request, '-o', '-', '--compression', 'gzip'], 'remove --compression'],
     ['an unknown format', [...request, '-o', 'x', '--format', 'xml'], 'Write NDJSON or CSV or Parquet.'],
