@@ -129,7 +129,7 @@ function addRun(program: Command, runs: Runs): void {
     )
     .option(
       '--grace <duration>',
-      "Maximum time until the service's list of collectors shows the effect of an upgrade (default: 60s).",
+      'Maximum time until the lists of collectors at the service show the effect of an upgrade (default: 60s).',
       duration,
     )
     .option('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.', listenAddress);
@@ -342,7 +342,10 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
   command
     .option('--name <name>', 'Name of the export (default: export). With FILE, selects one of several exports.')
-    .option('-n, --namespace <namespace>', "Namespace of manifests that name none (default: the namespace 'default').")
+    .option(
+      '-n, --namespace <namespace>',
+      'Namespace of manifests that name none. Without this flag, their namespace is "default".',
+    )
     .option(
       '--volume <name=dir>',
       'With FILE: name of a volume to which the export writes, and its directory. Repeatable.',

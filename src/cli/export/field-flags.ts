@@ -95,22 +95,22 @@ export const fieldFlags: readonly FieldFlag[] = [
 ];
 
 /**
- * Flags for an object store, shared by `logfleet export` and `logfleet verify`. `when` is the beginning of their help texts and says when
+ * Flags for an object store, shared by `logfleet export` and `logfleet verify`. `withS3` is the beginning of their help texts and says when
  * they apply.
  */
-export function storeFlags(when: string): readonly FieldFlag[] {
+export function storeFlags(withS3: string): readonly FieldFlag[] {
   const path = 'destination.s3';
   return [
-    field(`${path}.endpoint`, '<url>', `${when}: address of the S3 store (default: Amazon S3).`),
-    field(`${path}.region`, '<name>', `${when}: region of the S3 bucket (default: AWS_REGION, else us-east-1).`),
+    field(`${path}.endpoint`, '<url>', `${withS3}: address of the S3 store (default: Amazon S3).`),
+    field(`${path}.region`, '<name>', `${withS3}: region of the S3 bucket (default: AWS_REGION, else us-east-1).`),
     field(
       `${path}.forcePathStyle`,
       '',
-      `${when}: name the S3 bucket in the path of URLs instead of the host name, as many stores require.`,
+      `${withS3}: name the S3 bucket in the path of URLs instead of the host name, as many stores require.`,
       undefined,
       'path-style',
     ),
-    field(`${path}.insecure`, '', `${when}: allow an http:// endpoint.`),
+    field(`${path}.insecure`, '', `${withS3}: allow an http:// endpoint.`),
   ];
 }
 

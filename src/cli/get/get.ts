@@ -92,7 +92,7 @@ async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceRea
 }
 
 const exportsWithoutStatus =
-  'An export that logfleet export runs has no status here; to check its files: logfleet verify FOLDER.';
+  'The command logfleet export stores no status here. To check the files of its exports: logfleet verify FOLDER.';
 
 async function gather({
   kinds: wanted,

@@ -31,14 +31,15 @@ export class TroubleLines {
     const known = this.#troubles.get(subject);
     if (!known) {
       this.#troubles.set(subject, { sinceMs: nowMs, message, nextMs: nowMs + firstRepeatMs, repeatMs: firstRepeatMs });
-      this.#tell(subject, 'trying again', message);
+      this.#tell(`${subject}: trying again`, message);
       return;
     }
     if (nowMs < known.nextMs) return;
     known.message = message;
     known.repeatMs = Math.min(2 * known.repeatMs, longestRepeatMs);
     known.nextMs = nowMs + known.repeatMs;
-    this.#tell(subject, `failing for ${renderAge(nowMs - known.sinceMs)}, trying again`, message);
+    const duration = renderAge(nowMs - known.sinceMs);
+    this.#tell(`${subject}: failing for ${duration}, trying again`, message);
   }
 
   /** Reports that `subject` works again. Does nothing if it had not failed. */
@@ -50,7 +51,7 @@ export class TroubleLines {
     this.#write(`${subject}: works again after failing for ${duration}\n`);
   }
 
-  #tell(subject: string, state: string, message: string): void {
-    this.#write(`${printable(`${subject}: ${state}: ${message}`)}\n`);
+  #tell(state: string, message: string): void {
+    this.#write(`${printable(`${state}: ${message}`)}\n`);
   }
 }

@@ -34,12 +34,13 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
   if (stage) return stage;
   if (stages.length === 0) throw nothingToDo(resource, `rollout ${id} has no stages`);
   const ahead = stages.filter(({ name, state }) => state === 'Pending' && needsApproval(resource, name));
-  const instead =
-    ahead.length === 0
+  const nextStage = ahead[0]?.name;
+  const advice =
+    nextStage === undefined
       ? 'no later stage needs an approval'
-      : `to approve stage ${ahead[0]?.name} in advance, add --stage ${ahead[0]?.name}`;
+      : `to approve stage ${nextStage} in advance, add --stage ${nextStage}`;
   const stageStates = stages.map(({ name, state }) => `${name} ${state}`).join(', ');
-  throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${stageStates}); ${instead}`);
+  throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${stageStates}); ${advice}`);
 }
 
 /**
@@ -100,9 +101,9 @@ function approve(
   const pauseNote = renderPaused(resource, options);
   if (state === 'AwaitingApproval') {
     const isEmpty = stage.members === 0;
-    const upgrades = `${renderMembers(stage)} upgraded now${renderOffline(resource)}`;
-    const effect = isEmpty ? 'the stage is skipped unless it now has collectors' : upgrades;
-    return { annotation, report: `approved stage ${name} of rollout ${id}: ${effect}.${pauseNote}` };
+    const upgrades = `${renderMembers(stage)} upgraded now.${renderOffline(resource)}`;
+    const effect = isEmpty ? 'the stage is skipped unless it now has collectors.' : upgrades;
+    return { annotation, report: `approved stage ${name} of rollout ${id}: ${effect}${pauseNote}` };
   }
   if (state === 'Pending') {
     const later = 'the stage starts after the stages before it';
@@ -134,12 +135,12 @@ function renderMembers({ members, updated }: StageStatus): string {
     : `${left} of its ${members} collectors ${verb}`;
 }
 
-/** Returns a clause about offline collectors of the whole policy. The status does not contain their number for each stage. */
+/** Returns a sentence about offline collectors of the whole policy. The status does not contain their number for each stage. */
 function renderOffline({ status }: CollectorVersionPolicy): string {
   const offline = status?.collectors?.offline ?? 0;
   return offline === 0
     ? ''
-    : `, and each offline collector when it is online again (${offline} collectors of the policy are offline)`;
+    : ` Offline collectors are upgraded when they are online again (${offline} in the whole policy).`;
 }
 
 function needsApproval({ spec }: CollectorVersionPolicy, stage: string): boolean {

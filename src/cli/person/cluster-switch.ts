@@ -61,17 +61,17 @@ export async function findSwitch(
 }
 
 async function namespaceOfOperator(client: ApiClient): Promise<string> {
-  const instead = 'name the namespace of the operator with --operator-namespace NAMESPACE';
-  const namespaces = await listLeases(client, instead);
+  const advice = 'name the namespace of the operator with --operator-namespace NAMESPACE';
+  const namespaces = await listLeases(client, advice);
   const [namespace, ...others] = namespaces;
-  if (namespace === undefined) throw new UsageError(`the cluster has no Lease of a logfleet operator; ${instead}`);
+  if (namespace === undefined) throw new UsageError(`the cluster has no Lease of a logfleet operator; ${advice}`);
   if (others.length === 0) return namespace;
   throw new UsageError(
     `the namespaces ${namespaces.join(' and ')} have an operator each; select one operator with --operator-namespace`,
   );
 }
 
-async function listLeases(client: ApiClient, instead: string): Promise<readonly string[]> {
+async function listLeases(client: ApiClient, advice: string): Promise<readonly string[]> {
   const fieldSelector = `metadata.name=${operatorLeaseName}`;
   try {
     const { items } = readPage(
@@ -82,7 +82,7 @@ async function listLeases(client: ApiClient, instead: string): Promise<readonly 
   } catch (error) {
     if (!hasCode(error, 'host.forbidden')) throw error;
     throw new UsageError(
-      `you have no permission to list the Leases of all namespaces, which show where operators run; ${instead}`,
+      `you have no permission to list the Leases of all namespaces, which show where operators run; ${advice}`,
     );
   }
 }

@@ -54,7 +54,7 @@ function renderResumption(
 ): string {
   const done = already ? 'was not paused by annotation' : 'resumed';
   if (spec.paused)
-    return `${done}, but its manifest still pauses it by spec.paused. To resume: remove paused: true from the manifest`;
+    return `${done}, but spec.paused in the manifest still pauses the resource. To resume: remove paused: true from the manifest`;
   if (everything === undefined) return `${done}.`;
   return `${done}, but the whole operator is paused: ${everything} To resume: logfleet resume --all${targetFlags(where)}`;
 }

@@ -58,7 +58,7 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
   const renderAll = (facts: readonly Fact[]) => renderFacts(facts, { ...factsLayout, width: options.width, paint });
   if (outlook.kind === 'complete') return [': nothing to do, it is complete', []];
   if ('untilMs' in outlook)
-    return [`: the data is too new, so no search starts before ${renderMinute(outlook.untilMs)}`, []];
+    return [`: the data to export is too new, so no search starts before ${renderMinute(outlook.untilMs)}`, []];
   if (outlook.kind === 'waiting') {
     const lines = wrap(printable(outlook.message), Math.max(20, options.width - 2));
     return [': nothing to do yet', lines.map((line) => `  ${line}`)];
@@ -287,7 +287,7 @@ function exportFacts(plan: PlannedSearches, { destination, output }: SearchExpor
 function proofText({ digest }: PlannedSearches): string {
   if (!digest) return 'by the counts of its searches';
   const scans = digest.bytes === undefined ? '' : ` and scans about ${renderBytes(digest.bytes)}`;
-  return `by a digest, which sends ${renderCount(digest.requests, 'request')}${scans} (included above)`;
+  return `by a digest, an aggregation that takes ${renderCount(digest.requests, 'request')}${scans} (included above)`;
 }
 
 function whereRowsAre({ segments, rows }: PlannedSearches, { width, wide, colour }: ViewOptions): readonly string[] {

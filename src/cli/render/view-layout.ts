@@ -94,7 +94,7 @@ export function renderView<D extends { readonly events: number }>(
   const { status, metadata } = resource;
   const paint = paintWith(colour);
   const state = status?.summary?.state ?? (elapsedMs === undefined ? 'Unknown' : 'starting');
-  const yellow = (text = '') => (text === '' ? [] : wrap(printable(text), width).map((line) => paint('yellow', line)));
+  const yellow = (text?: string) => (text ? wrap(printable(text), width).map((line) => paint('yellow', line)) : []);
   let lines: readonly string[] = [];
   for (const level of height === undefined ? [all] : fitting) {
     const parts = partsOf(level, paint);

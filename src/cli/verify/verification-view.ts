@@ -238,8 +238,8 @@ const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference
   gap: (difference) => `no interval of the manifest covers ${spanOf(difference)}`,
   overlap: (difference) =>
     `intervals of the manifest cover ${spanOf(difference)}, which is covered already or outside the time range`,
-  total: ({ where, expected, found }) =>
-    `the manifest has ${where} = ${found}, but the sum over its intervals is ${expected}`,
+  total: ({ where: total, expected, found }) =>
+    `the manifest has ${total} = ${found}, but the sum over its intervals is ${expected}`,
   completeness: ({ expected, found }) =>
     `the manifest has complete = ${found}, but its proof means complete = ${expected}`,
   record: ({ where }) => `${where} contradicts the manifest`,
@@ -251,10 +251,10 @@ const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference
   partition: ({ where, expected }) =>
     `${where} has messages of ${expected ? `the partition ${expected}` : 'no partition'}`,
   strayFile: ({ where }) => `${where} is not in the manifest`,
-  figures: ({ where, expected, found }) =>
+  figures: ({ where: figure, expected, found }) =>
     found === undefined
-      ? `the messages in the files have other ${where} than the commit record`
-      : `the messages in the files have ${where} = ${found}, but the commit record has ${expected}`,
+      ? `the messages in the files have other ${figure} than the commit record`
+      : `the messages in the files have ${figure} = ${found}, but the commit record has ${expected}`,
   proof: () =>
     'the proof in the manifest contradicts the intervals in the manifest, or the stored results of digest comparisons',
   sharedFile: ({ where }) => `${where} belongs to more than one interval`,

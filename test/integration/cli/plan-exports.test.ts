@@ -73,7 +73,7 @@ describe('the plan of an export', () => {
     expect(stdout).toMatch(/^ {2}Rows: {6}5,000 rows in 6 intervals$/m);
     expect(stdout).toMatch(/^ {2}Searches: {2}8 search jobs, 4 at once$/m);
     expect(stdout).toMatch(
-      /^ {2}Proof: {5}by a digest, which sends 4 requests and scans about \S+ \S+ \(included above\)$/m,
+      /^ {2}Proof: {5}by a digest, an aggregation that takes 4 requests and scans about \S+ \S+ \(included above\)$/m,
     );
     expect(stdout).toMatch(/^ {2}Requests: {2}about [23]\d requests at up to 4 a second$/m);
     expect(stdout).toMatch(/^ {2}Writes: {4}NDJSON with Gzip to volume exports$/m);
@@ -166,7 +166,7 @@ describe('the plan of an export', () => {
     const future = late.replace('from: "2026-10-31', 'from: "2026-11-01');
     const waiting = await plan(future);
     expect(waiting.stdout).toBe(
-      'logging/errors: the data is too new, so no search starts before 2026-11-01 00:03 UTC\n',
+      'logging/errors: the data to export is too new, so no search starts before 2026-11-01 00:03 UTC\n',
     );
     expect(waiting.journal).toEqual([]);
   });

@@ -80,7 +80,7 @@ describe('resume', () => {
 
   it('reports a pause in the spec, and does not change it', async () => {
     const { stdout, status } = await run(resumeCommand, [samplePolicy({ metadata: pausedMetadata, paused: true })]);
-    expect(stdout).toContain('still pauses it by spec.paused');
+    expect(stdout).toContain('spec.paused in the manifest still pauses the resource');
     expect(status).toBe(1);
   });
 

@@ -169,7 +169,7 @@ describe('approve', () => {
     const collectors = { ...rollingStatus.collectors!, offline: 6 };
     const { report } = await run('approve', policy({ stages: waiting, collectors }));
     expect(report).toBe(
-      `approved stage linux of rollout ${id}: its 120 collectors are upgraded now, and each offline collector when it is online again (6 collectors of the policy are offline).`,
+      `approved stage linux of rollout ${id}: its 120 collectors are upgraded now. Offline collectors are upgraded when they are online again (6 in the whole policy).`,
     );
   });
 
