@@ -44,7 +44,7 @@ describe.concurrent('a rollout', () => {
       first.signal(signal);
       const interrupted = await first.ended;
       expect(interrupted).toMatchObject({ status: 130, signal: null, stdout: '' });
-      expect(interrupted.stderr).toMatch(/^logfleet run: interrupted; .* the next start /m);
+      expect(interrupted.stderr).toMatch(/^logfleet run: interrupted; .* the next logfleet run /m);
       const { status, stdout } = await (await run()).ended;
       expect(stdout).toBe(`logging/production: AllUpdated: 8 of 8 collectors run ${targetVersion}.\n`);
       expect(status).toBe(0);
@@ -132,7 +132,10 @@ describe.concurrent('while --watch runs', () => {
     await manifests.delete('production.yaml');
     await program.line(/^logging\/production: deleted$/);
     const { status, stdout } = await runToEnd(['get', 'cvp', '--dir', manifests.path]);
-    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^Retained: .*cvp\/production /s) });
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: expect.stringMatching(/^Retained resources: .*cvp\/production /s),
+    });
   });
 
   test('a target that changes during a rollout waits for tasks in flight', async ({ tenant, manifests, run }) => {

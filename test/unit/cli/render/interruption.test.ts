@@ -21,7 +21,7 @@ it.each([
   if (counts.length > 1) expect(renderInterruption([...policies, sampleExport()])).toBe(expected);
 });
 
-it('exports: committed intervals stay', () => {
+it('exports: complete intervals stay', () => {
   expect(renderInterruption([sampleExport()])).toBe(
     'interrupted; complete intervals stay at the destination, and the next start continues from here',
   );
