@@ -10,11 +10,11 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, vi } from 'vitest';
 import { test as base } from './support/end-to-end.ts';
-import { exportManifest, s3Place, stopGateway, volumePlace } from './support/exports.ts';
+import { exportManifest, s3Place, stopStores, volumePlace } from './support/exports.ts';
 import { logs } from './support/simulator.ts';
 
 vi.setConfig({ maxConcurrency: 20 });
-afterAll(() => stopGateway());
+afterAll(() => stopStores());
 
 const launcher = fileURLToPath(new URL('../../bin/logfleet.js', import.meta.url));
 const request = ['--query', '*', '--from', logs.from, '--to', logs.to];

@@ -4,13 +4,13 @@
  */
 import { afterAll, describe, expect, vi } from 'vitest';
 import { placeKinds, test, testExportCrashes, writeExport } from './support/export-crashes.ts';
-import { expectExported, stopGateway } from './support/exports.ts';
+import { expectExported, stopStores } from './support/exports.ts';
 
 // Each test keeps a processor core busy. With more concurrent tests, requests would be delayed, and too many of them would arrive
 // in one second.
 vi.setConfig({ maxConcurrency: 8 });
 
-afterAll(() => stopGateway());
+afterAll(() => stopStores());
 
 describe.concurrent.each(placeKinds)('an export to a destination of the kind %s', (kind) => {
   test('runs from the manifests to the end, and is complete at the next start', async ({ manifests, run, placeOf }) => {
@@ -63,3 +63,5 @@ testExportCrashes('s3', [
   ['export.stagePart:before:1', 'export.stagePart:after:1', 'export.commit:before:1', 'export.commit:after:1'],
   ['export.manifest:before:1', 'export.manifest:after:1'],
 ]);
+
+testExportCrashes('gcs', [['export.stagePart:before:1', 'export.stagePart:after:1', 'export.commit:after:1']]);

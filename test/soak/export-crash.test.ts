@@ -3,13 +3,13 @@
  */
 import { afterAll, vi } from 'vitest';
 import { placeKinds, testExportCrashes } from '../e2e/support/export-crashes.ts';
-import { stopGateway } from '../e2e/support/exports.ts';
+import { stopStores } from '../e2e/support/exports.ts';
 
 // Each test keeps a processor core busy. With more concurrent tests, requests would be delayed, and too many of them would arrive
 // in one second.
 vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
 
-afterAll(() => stopGateway());
+afterAll(() => stopStores());
 
 for (const kind of placeKinds) {
   testExportCrashes(kind, [

@@ -17,7 +17,7 @@ import {
 } from '../../src/destination/open-destination.ts';
 import { Writer } from '../../src/destination/writer.ts';
 import type { AzuriteAccess } from '../support/azurite.ts';
-import type { FakeGcsServerAccess } from '../support/fake-gcs-server.ts';
+import { createGcsBucket, type FakeGcsServerAccess } from '../support/fake-gcs-server.ts';
 import type { S3GatewayAccess } from '../support/s3-gateway.ts';
 
 /** Address of a destination as plain data, so that another process can open the same destination. */
@@ -102,7 +102,7 @@ export async function makeGcsBucket(access: FakeGcsServerAccess): Promise<Place>
     return (await answer.json().catch(() => undefined)) as { readonly items?: readonly { readonly name: string }[] };
   };
   const files = async () => ((await send(`/${bucket}/o?maxResults=10000`)).items ?? []).map(({ name }) => name).sort();
-  await send('', { method: 'POST', body: JSON.stringify({ name: bucket }) });
+  await createGcsBucket(access.endpoint, bucket);
   return {
     data: { kind: 'gcs', bucket, root: 'audit/logging', ...access },
     files,

@@ -37,6 +37,15 @@ export class FakeGcsServer extends StoreProgram {
   }
 }
 
+/** Creates a bucket in fake-gcs-server. */
+export async function createGcsBucket(endpoint: string, bucket: string): Promise<void> {
+  const { status } = await fetch(`${endpoint}/storage/v1/b`, {
+    method: 'POST',
+    body: JSON.stringify({ name: bucket }),
+  });
+  if (status !== 200) throw new Error(`the creation of the bucket answers ${status}`);
+}
+
 /** Returns the content of the file of a new service account key. */
 export function newServiceAccountKey(): string {
   const { privateKey } = generateKeyPairSync('rsa', {

@@ -5,18 +5,24 @@
 import { describe, expect } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { test as base } from './end-to-end.ts';
-import { expectExported, exportManifest, type Place, s3Place, volumePlace } from './exports.ts';
+import { expectExported, exportManifest, gcsPlace, type Place, s3Place, volumePlace } from './exports.ts';
 import type { ManifestDirectory } from './manifest-directory.ts';
 
 const preload = new URL('./kill-at-boundary.ts', import.meta.url).href;
 
-export const placeKinds = ['volume', 's3'] as const;
+export const placeKinds = ['volume', 's3', 'gcs'] as const;
 export type PlaceKind = (typeof placeKinds)[number];
+
+const places: Readonly<Record<PlaceKind, () => Place | Promise<Place>>> = {
+  volume: volumePlace,
+  s3: () => s3Place('logging'),
+  gcs: () => gcsPlace('logging'),
+};
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
 export const test = base.extend('placeOf', async ({}, { onCleanup }) => {
   return async (kind: PlaceKind): Promise<Place> => {
-    const place = kind === 'volume' ? volumePlace() : await s3Place('logging');
+    const place = await places[kind]();
     onCleanup(() => place.remove());
     return place;
   };

@@ -11,9 +11,11 @@ import { systemRandom } from '../../../src/base/random.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import type { Destination } from '../../../src/destination/destination.ts';
 import { bucketRoot, ExportLayout, volumeRoot } from '../../../src/destination/export-layout.ts';
+import { credentialsOfKeyFile } from '../../../src/destination/gcs/gcs-settings.ts';
 import { type DestinationSettings, openDestination } from '../../../src/destination/open-destination.ts';
 import { verifyExport } from '../../../src/destination/verify.ts';
 import { Writer } from '../../../src/destination/writer.ts';
+import { createGcsBucket, FakeGcsServer } from '../../support/fake-gcs-server.ts';
 import { S3Gateway } from '../../support/s3-gateway.ts';
 import { logs } from './simulator.ts';
 
@@ -62,9 +64,33 @@ export async function s3Place(namespace: string): Promise<Place> {
   };
 }
 
-export async function stopGateway(): Promise<void> {
+let gcsServer: Promise<FakeGcsServer> | undefined;
+
+/** Returns a new bucket of the emulator of Google Cloud Storage that the tests of a file share. */
+export async function gcsPlace(namespace: string): Promise<Place> {
+  gcsServer ??= FakeGcsServer.start();
+  const { endpoint, serviceAccountKey } = (await gcsServer).access;
+  const bucket = `bucket-${randomBytes(6).toString('hex')}`;
+  await createGcsBucket(endpoint, bucket);
+  const common = { bucket, endpoint, insecure: true };
+  const metadata = { name: 'export-store', namespace };
+  const credentials = credentialsOfKeyFile(serviceAccountKey);
+  if (!credentials) throw new Error('the key of the emulator is not valid');
+  return {
+    destination: { gcs: { ...common, credentialsSecretRef: { name: metadata.name } } },
+    flags: [],
+    manifests: [{ apiVersion: 'v1', kind: 'Secret', metadata, stringData: { serviceAccountKey } }],
+    settings: (of) => ({ kind: 'gcs', settings: { ...common, credentials, root: bucketRoot('', of) } }),
+    remove: () => {},
+  };
+}
+
+/** Stops the stores that the tests of a file have started. */
+export async function stopStores(): Promise<void> {
   await (await gateway)?.stop();
+  await (await gcsServer)?.stop();
   gateway = undefined;
+  gcsServer = undefined;
 }
 
 export function exportManifest(place: Place, namespace = 'logging', spec: ExportSpecPart = {}): object {
