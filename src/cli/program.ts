@@ -461,9 +461,9 @@ function addVerify(program: Command, runs: Runs): void {
 
 const exportHelp = `
 Prints the address of the manifest to stdout. After an interrupt, the same
-command continues from the committed intervals (-24h is a new range each time).
+command continues after the complete intervals (-24h is a new range each time).
 With -o -, rows are printed from the oldest to the newest, after all of them are
-proven; with --incomplete-policy Keep, unproven rows too.
+proven to be complete; with --incomplete-policy Keep, other rows too.
 Data newer than --settle-delay is searched later: an export --to now waits.
 The credentials of the service are in a Secret in FILE or --secret, or in the
 variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and

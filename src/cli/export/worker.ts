@@ -52,7 +52,7 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
       const user = await userOf(resource, secrets);
       if (user === undefined || user === env[workerVariables.user]) return undefined;
       const message =
-        'The Secret with the credentials of the log service belongs to another user now than when the Kubernetes Job was created.';
+        'The credentials in the Secret belong to another user of the log service than when the Kubernetes Job was created. The operator replaces the Job.';
       return report({ end: 'stalled', reason: reasons.userChanged, message, status: {} });
     },
   };

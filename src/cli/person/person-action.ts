@@ -42,7 +42,8 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
       const { annotation, report, isIneffective = false } = decide(resource, options, reader, clock);
       if (annotation) await reader.annotate(kind, resource.metadata, annotation);
       const { namespace } = resource.metadata;
-      context.stdout.write(`${referenceOf(kind, { name })} in namespace ${namespace}: ${report}\n`);
+      const reference = referenceOf(kind, { name });
+      context.stdout.write(`${reference} in namespace ${namespace}: ${report}\n`);
       const idle = await reader.idleNote?.();
       if (idle !== undefined) context.stderr.write(`${idle}\n`);
       return isIneffective ? exitStatus.failed : exitStatus.ok;

@@ -130,8 +130,9 @@ export function renderRetained(
 /** Returns a sentence about a retained resource (manifest deleted, state kept), for a command that looks for this resource. */
 function retainedText(retained: RetainedResource, options: TargetOptions): string {
   const { key, file, sinceMs, untilMs } = retained;
-  const forget = `logfleet forget ${referenceOf(retained.kind, key)}${targetFlags({ ...options, namespace: key.namespace })}`;
   const reference = referenceOf(retained.kind, key);
+  const flags = targetFlags({ ...options, namespace: key.namespace });
+  const forget = `logfleet forget ${reference}${flags}`;
   const [since, until] = [renderMinute(sinceMs), renderMinute(untilMs)];
   return [
     `the manifest of ${reference} in namespace ${key.namespace} is missing since ${since}: it was in ${file}.`,

@@ -41,7 +41,7 @@ export function renderScheduleVerification(
     paint('bold', printable(url)),
     ...checks.flatMap((line) => wrapIndented(line, width, checks[0]?.indexOf('WHAT'))),
     ...listed.map((line) => paint('red', line)),
-    ...(more > 0 ? [`and ${groupedText(more)} more; -o json lists all of them`] : []),
+    ...(more > 0 ? [`and ${groupedText(more)} more problems; -o json lists all of them`] : []),
     ...wrap(verdictOf(result), Math.max(20, width)).map((line) =>
       paint(isProven(verification) ? 'green' : 'red', line),
     ),

@@ -271,7 +271,7 @@ function listed(texts: readonly string[], width: number, colour: 'red' | 'yellow
     .flatMap((text) => wrap(printable(text), Math.max(20, width)))
     .map((line) => paint(colour, line));
   const more = texts.length - maxListed;
-  return more > 0 ? [...lines, `and ${groupedText(more)} more; -o json lists all of them`] : lines;
+  return more > 0 ? [...lines, `and ${groupedText(more)} more problems; -o json lists all of them`] : lines;
 }
 
 function verdictOf({ manifest, differences, incomplete }: Verification, paint: Paint): string {

@@ -292,7 +292,7 @@ describe('logfleet verify --schedule', () => {
     for (const name of names) cpSync(join(directory, second().recordName), name);
     const { status, said } = await run('--schedule', 'errors');
     expect(status).toBe(1);
-    expect(said).toContain('and 10 more; -o json lists all of them');
+    expect(said).toContain('and 10 more problems; -o json lists all of them');
     expect(said).toMatch(/^Not proven: 0 gaps, 0 overlaps, 30 problems\.$/m);
   });
 
