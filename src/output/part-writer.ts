@@ -8,9 +8,8 @@
  * Callers choose the names and places of parts, and the rows of each part.
  */
 import { createHash } from 'node:crypto';
-import { pipeline } from 'node:stream/promises';
 import { ByteSpool, usualChunkBytes } from './byte-spool.ts';
-import { type Compression, compressorOf } from './compression.ts';
+import { type Compression, type Packer, packerOf } from './compression.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 /** Destination of the bytes of one part (data file), such as an upload. */
@@ -53,25 +52,26 @@ export class PartWriter {
   readonly #spool: ByteSpool;
   readonly #encoder: RowEncoder;
   readonly #options: PartOptions;
+  readonly #packer: Packer;
   readonly #hash = createHash('sha256');
-  readonly #written: Promise<void>;
+  /** Ends when all chunks that the packer has taken are written. */
+  #written = Promise.resolve();
+  /** Number of chunks that are being compressed, or wait for earlier chunks. */
+  #running = 0;
   #sink: PartSink | undefined;
   #rows = 0;
-  /** Number of the encoder's bytes that the compressor has already taken. */
-  #takenBytes = 0;
+  /** Number of the encoder's bytes that are compressed and written. */
+  #packedBytes = 0;
   #bytes = 0;
-  #hasEnded = false;
+  #ended: Promise<PartSummary> | undefined;
   #failure: { readonly error: unknown } | undefined;
-  /** Callback that tells the waiting compressor that a new chunk is available. Undefined if the compressor does not wait. */
-  #endWait: (() => void) | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(options: PartOptions) {
     this.#options = options;
     this.#spool = new ByteSpool(Math.min(usualChunkBytes, Math.max(minChunkBytes, options.maxPartBytes)));
     this.#encoder = options.encoder(this.#spool);
-    this.#written = this.#write();
-    this.#written.catch(() => {});
+    this.#packer = packerOf(options.compression);
   }
 
   get rows(): number {
@@ -80,10 +80,8 @@ export class PartWriter {
 
   /** Estimated size of the file in bytes. For rows that are not compressed yet, the compression ratio of the earlier rows is assumed. */
   get bytes(): number {
-    const unpackedBytes = this.#spool.totalBytes - this.#takenBytes + (this.#encoder.heldBytes ?? 0);
-    const isPacked = this.#options.compression.kind !== 'none' && this.#bytes > 0;
-    const ratio = isPacked ? this.#bytes / this.#takenBytes : 1;
-    return (isPacked ? this.#bytes : this.#takenBytes) + unpackedBytes * ratio;
+    const unpackedBytes = this.#spool.totalBytes - this.#packedBytes + (this.#encoder.heldBytes ?? 0);
+    return this.#bytes + unpackedBytes * (this.#packedBytes > 0 ? this.#bytes / this.#packedBytes : 1);
   }
 
   /** True if the part has reached its maximum size, so that the next row belongs in another part. */
@@ -96,7 +94,7 @@ export class PartWriter {
     if (this.#failure) throw this.#failure.error;
     this.#encoder.row(row);
     this.#rows++;
-    if (this.#spool.waitingBytes > 0) this.#wake();
+    if (this.#spool.waitingBytes > 0) this.#takeChunks();
   }
 
   /** Returns a promise if too much data waits to be written. The promise is fulfilled when there is space, and rejected if writing fails. */
@@ -108,14 +106,30 @@ export class PartWriter {
   }
 
   /** Writes the remaining rows of the part and finishes its file. If writing fails, aborts the sink and rejects with the error. */
-  async end(): Promise<PartSummary> {
-    if (!this.#failure) {
-      this.#encoder.end();
-      this.#spool.flush();
+  end(): Promise<PartSummary> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  /**
+   * Aborts the part, and resolves when the sink has removed its data. If the sink cannot remove the data, a later start of logfleet removes
+   * it (E15).
+   */
+  async abort(): Promise<void> {
+    this.#fail(new DOMException('The data file was aborted.', 'AbortError'));
+    await this.end().catch(() => {});
+  }
+
+  async #end(): Promise<PartSummary> {
+    try {
+      await this.#writeRest();
+      await (await this.#opened()).finish();
+    } catch (error) {
+      this.#fail(error);
+      await this.#written.catch(() => {});
+      await this.#sink?.abort().catch(() => {});
+      throw error;
     }
-    this.#hasEnded = true;
-    this.#wake();
-    await this.#written;
     return {
       rows: this.#rows,
       bytes: this.#bytes,
@@ -125,31 +139,40 @@ export class PartWriter {
     };
   }
 
-  /**
-   * Aborts the part, and resolves when the sink has removed its data. If the sink cannot remove the data, a later start of logfleet removes
-   * it (E15).
-   */
-  async abort(): Promise<void> {
-    this.#fail(new DOMException('The data file was aborted.', 'AbortError'));
-    await this.#written.catch(() => {});
+  async #writeRest(): Promise<void> {
+    if (this.#failure) throw this.#failure.error;
+    this.#encoder.end();
+    this.#spool.flush();
+    this.#takeChunks();
+    while (this.#running > 0) await this.#written;
+    await this.#pass(await this.#packer.end());
   }
 
-  async #write(): Promise<void> {
-    const compressor = compressorOf(this.#options.compression);
-    try {
-      if (compressor)
-        await pipeline(this.#chunks(), compressor, (packed: AsyncIterable<Uint8Array>) => this.#pass(packed));
-      else await this.#pass(this.#chunks());
-      await (await this.#opened()).finish();
-    } catch (error) {
-      this.#fail(error);
-      await this.#sink?.abort().catch(() => {});
-      throw error;
+  /** Passes waiting chunks to the packer, as many as it may have at the same time. */
+  #takeChunks(): void {
+    while (!this.#failure && this.#running < this.#packer.parallel) {
+      const chunk = this.#spool.take();
+      if (chunk === undefined) break;
+      this.#running++;
+      this.#written = this.#writeAfter(this.#written, chunk, this.#packer.pack(chunk));
+      this.#written.catch((error) => this.#fail(error));
     }
+    this.#resumeRows();
   }
 
-  async #pass(chunks: AsyncIterable<Uint8Array>): Promise<void> {
-    for await (const chunk of chunks) {
+  async #writeAfter(earlier: Promise<void>, chunk: Buffer, packed: Promise<readonly Uint8Array[]>): Promise<void> {
+    // If compression and an earlier write both fail, the first error is reported.
+    await Promise.all([earlier, packed]);
+    await this.#pass(await packed);
+    this.#packedBytes += chunk.length;
+    this.#spool.recycle(chunk);
+    this.#running--;
+    this.#takeChunks();
+  }
+
+  async #pass(chunks: readonly Uint8Array[]): Promise<void> {
+    for (const chunk of chunks) {
+      if (this.#failure) throw this.#failure.error;
       this.#hash.update(chunk);
       this.#bytes += chunk.length;
       await (await this.#opened()).write(chunk);
@@ -161,39 +184,10 @@ export class PartWriter {
     return this.#sink;
   }
 
-  /** Yields the chunks of the encoder. A request for the next chunk means that the previous chunk was consumed. */
-  async *#chunks(): AsyncGenerator<Uint8Array> {
-    for (;;) {
-      if (this.#failure) throw this.#failure.error;
-      const chunk = this.#spool.take();
-      if (chunk !== undefined) {
-        this.#takenBytes += chunk.length;
-        this.#resumeRows();
-        yield chunk;
-        this.#spool.recycle(chunk);
-      } else if (this.#hasEnded) {
-        return;
-      } else {
-        await new Promise<void>((resolve) => {
-          this.#endWait = resolve;
-        });
-      }
-    }
-  }
-
   #resumeRows(): void {
     if (this.#spool.waitingBytes > maxWaitingBytes) return;
     this.#drained?.resolve();
     this.#drained = undefined;
-  }
-
-  /** Wakes the compressor if it waits for a chunk. Called when a chunk may be available or the last chunk was written. */
-  #wake(): void {
-    const endWait = this.#endWait;
-    // The callback must be called only once for each wait. Hundreds of thousands of rows arrive per second, and resolving an
-    // already resolved promise costs more than handling a row.
-    this.#endWait = undefined;
-    endWait?.();
   }
 
   #fail(error: unknown): void {
@@ -202,6 +196,5 @@ export class PartWriter {
     this.#drained?.promise.catch(() => {});
     this.#drained?.reject(error);
     this.#drained = undefined;
-    this.#wake();
   }
 }

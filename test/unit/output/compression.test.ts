@@ -1,0 +1,92 @@
+/** Tests the compression of the chunks of a file: content, form, repeatable bytes, and chunks that are compressed at the same time. */
+import { createHash } from 'node:crypto';
+import { constants, crc32, createInflateRaw, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { type Compression, packerOf } from '../../../src/output/compression.ts';
+
+const levels = Array.from({ length: 9 }, (_, index): Compression => ({ kind: 'gzip', level: index + 1 }));
+const compressions: readonly Compression[] = [...levels, { kind: 'zstd', level: 3 }, { kind: 'none' }];
+
+/** Text that compresses like logs: words repeat, also across chunks, and ids do not. */
+function logText(bytes: number): Buffer {
+  const lines: string[] = [];
+  for (let [line, length] = [0, 0]; length < bytes; line++) {
+    const id = createHash('md5').update(String(line)).digest('hex');
+    lines.push(`2026-11-01T00:00:00Z host-${line % 7} GET /api/v1/items/${id} status=200 agent=Mozilla/5.0\n`);
+    length += lines.at(-1)?.length ?? 0;
+  }
+  return Buffer.from(lines.join('')).subarray(0, bytes);
+}
+
+function chunksOf(content: Buffer, sizes: readonly number[]): Buffer[] {
+  let at = 0;
+  return sizes.map((size) => {
+    at += size;
+    return content.subarray(at - size, at);
+  });
+}
+
+/** Compresses the chunks, at most as many at the same time as the packer allows, and overwrites the memory of each chunk afterwards. */
+async function pack(compression: Compression, chunks: readonly Buffer[]): Promise<Buffer> {
+  const packer = packerOf(compression);
+  const running: Promise<readonly Uint8Array[]>[] = [];
+  const packed: Uint8Array[] = [];
+  for (const chunk of chunks) {
+    const memory = Buffer.from(chunk);
+    running.push(packer.pack(memory).then((bytes) => bytes.map((each) => Uint8Array.from(each))));
+    void running.at(-1)?.then(() => memory.fill(0));
+    if (running.length === packer.parallel) packed.push(...((await running.shift()) ?? []));
+  }
+  for (const bytes of running) packed.push(...(await bytes));
+  return Buffer.concat([...packed, ...(await packer.end())]);
+}
+
+function unpacked({ kind }: Compression, bytes: Buffer): Buffer {
+  if (kind === 'none') return bytes;
+  return kind === 'gzip' ? gunzipSync(bytes) : zstdDecompressSync(bytes);
+}
+
+const sizes = [512 * 1024, 700_000, 1, 100, 40_000, 512 * 1024, 3];
+const content = logText(sizes.reduce((sum, size) => sum + size, 0));
+const chunks = chunksOf(content, sizes);
+
+describe.each(compressions)('$kind $level', (compression) => {
+  test('keeps the content of chunks of any size', async () => {
+    expect(unpacked(compression, await pack(compression, chunks)).equals(content)).toBe(true);
+  });
+
+  test('makes a readable file of nothing', async () => {
+    expect(unpacked(compression, await pack(compression, []))).toHaveLength(0);
+  });
+
+  test('makes the same bytes each time', async () => {
+    expect((await pack(compression, chunks)).equals(await pack(compression, chunks))).toBe(true);
+  });
+});
+
+describe.each(levels)('gzip $level', (compression) => {
+  test('is a single member with the CRC and the length of the content', async () => {
+    const file = await pack(compression, chunks);
+    const inflate = createInflateRaw();
+    const body = await new Promise<Buffer>((resolve, reject) => {
+      const pieces: Buffer[] = [];
+      inflate.on('data', (bytes: Buffer) => pieces.push(bytes)).on('error', reject);
+      inflate.on('end', () => resolve(Buffer.concat(pieces))).end(file.subarray(10));
+    });
+    expect(body.equals(content)).toBe(true);
+    expect(inflate.bytesWritten).toBe(file.length - 10 - 8);
+    expect(file.readUInt32LE(file.length - 8)).toBe(crc32(content));
+    expect(file.readUInt32LE(file.length - 4)).toBe(content.length);
+  });
+
+  test('is at most 0.5 % larger than a file that is compressed as a whole', async () => {
+    const level = compression.kind === 'gzip' ? compression.level : 0;
+    const usual = logText(4 * 1024 * 1024);
+    const file = await pack(compression, chunksOf(usual, Array(8).fill(512 * 1024)));
+    expect(file.length).toBeLessThan(1.005 * gzipSync(usual, { level, memLevel: constants.Z_MAX_MEMLEVEL }).length);
+  });
+});
+
+test('the slow levels of gzip compress two chunks at the same time', () => {
+  expect(levels.map((compression) => packerOf(compression).parallel)).toEqual([1, 1, 1, 2, 2, 2, 2, 2, 2]);
+});
