@@ -1,11 +1,6 @@
 /**
  * Division of one export's segments among several workers, the pods of its Kubernetes Job. Each worker decides alone, from the plan and the
- * commit records. Two workers that search the same interval do no harm, because only one of them can commit it (E3).
- *
- * - The first worker plans the export and requests the digest. The others wait for its result.
- * - Each worker searches its own segments in order of time, then segments of other workers from the end of the range.
- * - A worker leaves to another worker the segments that the other worker probably searches now.
- * - After five minutes without a new object of another worker at the destination, a worker no longer waits for the others.
+ * commit records (E16). Two workers that search the same interval do no harm, because only one of them can commit it (E3).
  */
 import type { ExportPlan, Segment } from '../../destination/plan-object.ts';
 

@@ -124,7 +124,7 @@ describe('the rules', () => {
       ...numbered('L', 2),
       ...numbered('U', 15),
       ...numbered('R', 11),
-      ...numbered('E', 15),
+      ...numbered('E', 16),
       ...numbered('H', 3),
     ]);
     const withoutReason = protocol
