@@ -636,6 +636,11 @@ export interface SearchExportStatus {
   readonly progress?: ProgressStatus;
   /** Kubernetes Job that runs the export. Absent unless `spec.execution.mode` is `Job`. */
   readonly kubernetesJob?: KubernetesJobStatus;
+  /**
+   * Progress of the export, as each running pod of its Kubernetes Job knows it. A pod writes its own item, if its
+   * ServiceAccount has the right to do so.
+   */
+  readonly workers?: readonly WorkerStatus[];
   /** Search jobs of the export that are running at the log service. */
   readonly jobs?: readonly SearchJobStatus[];
   /**
@@ -741,6 +746,16 @@ export interface KubernetesJobStatus {
   readonly name: string;
   /** Number of pods of the export's Kubernetes Job that failed. */
   readonly failedPods?: number;
+}
+
+/** Progress of the export, as one pod of the Kubernetes Job knows it. */
+export interface WorkerStatus {
+  /** Number of the pod in the Kubernetes Job, from 0 (`JOB_COMPLETION_INDEX`). */
+  readonly index: number;
+  /** Name of the Kubernetes Job of the pod. */
+  readonly job: string;
+  /** Progress of the export, with the completed part of the time range, rows, bytes and speed. */
+  readonly progress: ProgressStatus;
 }
 
 /** One running search job, and the part of the time range that it searches. */

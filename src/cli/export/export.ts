@@ -139,6 +139,7 @@ async function work(run: Run): Promise<number> {
   if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
   const places = exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context);
   const operator = new LiveOperator(options, context, noMetrics, { flagsOf: () => stepOptions });
+  const progress = await worker?.progressOf(resource, host, operator);
   try {
     const wording = worker ? resourceWording : wordingOf(sink);
     const limits = worker && { limits: worker.limits };
@@ -146,6 +147,7 @@ async function work(run: Run): Promise<number> {
     await operator.run(host, { exports: { places, wording, settings: { statusIntervalMs }, ...part }, ...limits });
   } finally {
     operator.close();
+    await progress?.close();
   }
   const ended = host.resources('SearchExport').get(resource.metadata) ?? resource;
   const status = await reportEnd(ended, run);

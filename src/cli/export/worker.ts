@@ -14,15 +14,22 @@ import { SecretText } from '../../base/secret-text.ts';
 import { needsPersonStatus, workerVariables } from '../../export/jobs/worker-environment.ts';
 import { renderReport, type WorkerReport } from '../../export/jobs/worker-report.ts';
 import type { WorkerPart } from '../../export/work/worker-part.ts';
-import type { SecretReader } from '../../host/host.ts';
+import type { Host, SecretReader } from '../../host/host.ts';
+import { connectToCluster } from '../../host/kubernetes/cluster-connection.ts';
 import { serviceIdOf } from '../../service/requests/service-address.ts';
 import { type CommandContext, exitStatus } from '../context.ts';
+import { readPlainCluster } from '../resources/plain-cluster.ts';
 import { UsageError } from '../usage-error.ts';
+import { WorkerProgress, type WorkerProgressOptions } from './worker-progress.ts';
+
+type ProgressPorts = Pick<WorkerProgressOptions, 'clock' | 'log'>;
 
 export interface Worker {
   readonly limits: RequestLimits;
   readonly secrets: SecretReader;
   readonly part: WorkerPart;
+  /** Shows the progress of the export in its status, if this pod has a token of the API server. Undefined without a token. */
+  progressOf(resource: SearchExport, host: Host, ports: ProgressPorts): Promise<WorkerProgress | undefined>;
   /** Ends the worker: writes the report of an export and returns the exit status. */
   end(ended: SearchExport): number;
   /**
@@ -40,13 +47,22 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
     requestsPerSecond: positive(env, workerVariables.requestsPerSecond),
     maxConcurrentRequests: positive(env, workerVariables.maxConcurrentRequests),
   };
+  const part = partIn(env);
   const secrets = folderSecrets(env[workerVariables.secrets] ?? '');
   const report = (found: WorkerReport) => {
     writeFileSync(file, renderReport(found));
     return found.end === 'complete' ? exitStatus.ok : needsPersonStatus;
   };
   return {
-    ...{ limits, secrets, part: partIn(env) },
+    ...{ limits, secrets, part },
+    progressOf: async (resource, host, { clock, log }) => {
+      const [job, exportUid] = [env[workerVariables.job], env[workerVariables.exportUid]];
+      const plain = await readPlainCluster({ environment: env });
+      if (!job || !exportUid || !plain) return undefined;
+      const { api } = await connectToCluster({ plain });
+      const worker = { index: part.index, job, exportUid };
+      return new WorkerProgress({ host, resource, worker, api, clock, log });
+    },
     end: (ended) => report(reportOf(ended)),
     refuse: async (resource) => {
       const user = await userOf(resource, secrets);

@@ -1,6 +1,7 @@
 /**
  * Builds the Kubernetes Job of an export. The pod runs `logfleet export` with the export's manifest, which it reads from an annotation of
- * its own. Secrets are mounted as files. The pod meets the Pod Security Standard `restricted`, and gets no token of the API server.
+ * its own. Secrets are mounted as files. The pod meets the Pod Security Standard `restricted`. It gets a token of the API server only to
+ * show its progress.
  */
 import { createHash } from 'node:crypto';
 import type { HeldShare } from '../../account/worker-shares.ts';
@@ -37,6 +38,8 @@ export interface JobInput {
   readonly share: HeldShare;
   /** Hash of the credentials of the service and of the store. It reveals nothing about them. */
   readonly credentials: string;
+  /** True if the pods get a token of the API server, with which they show their progress in status. */
+  readonly showsProgress?: boolean;
 }
 
 export interface BuiltJob {
@@ -129,7 +132,8 @@ export function buildJob(input: JobInput): BuiltJob {
   return { name, manifest };
 }
 
-function podSpec({ resource, image, share }: JobInput): object {
+function podSpec(input: JobInput): object {
+  const { resource, image, share, showsProgress = false } = input;
   const { spec } = resource;
   const { serviceAccountName, template } = spec.execution.job ?? {};
   const { persistentVolumeClaim: claim } = spec.destination;
@@ -138,7 +142,7 @@ function podSpec({ resource, image, share }: JobInput): object {
   return {
     ...placement,
     ...(serviceAccountName === undefined ? {} : { serviceAccountName }),
-    automountServiceAccountToken: false,
+    automountServiceAccountToken: showsProgress,
     enableServiceLinks: false,
     restartPolicy: 'Never',
     terminationGracePeriodSeconds: 30,
@@ -162,6 +166,8 @@ function podSpec({ resource, image, share }: JobInput): object {
           { name: workerVariables.secrets, value: workerFolders.secrets },
           { name: workerVariables.user, value: share.user },
           { name: workerVariables.workers, value: String(share.workers) },
+          { name: workerVariables.job, value: jobName(input) },
+          { name: workerVariables.exportUid, value: resource.metadata.uid },
           { name: workerVariables.requestsPerSecond, value: String(share.share.requestsPerSecond) },
           { name: workerVariables.maxConcurrentRequests, value: String(share.share.maxConcurrentRequests) },
         ],

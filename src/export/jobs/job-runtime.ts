@@ -9,6 +9,7 @@ import type { Account, Accounts } from '../../account/accounts.ts';
 import { type HeldShare, shareSize } from '../../account/worker-shares.ts';
 import { type Condition, findCondition, reasons } from '../../api/conditions.ts';
 import { renderExplanation } from '../../api/finding.ts';
+import type { SearchExportStatus, SummaryStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
@@ -29,6 +30,7 @@ import { exportTask } from '../search/export-task.ts';
 import { type ExportHealth, exportHealth } from '../status/export-health.ts';
 import { describeEssentials, verdictsOf } from '../status/export-status.ts';
 import { resourceWording } from '../status/export-wording.ts';
+import { amountText } from '../work/figure-text.ts';
 import { buildJob, causeHash, jobAnnotations, jobName, secretNames, workHash } from './job-manifest.ts';
 import type { JobShares } from './job-shares.ts';
 import { hasEnded, type JobState, readJob } from './job-state.ts';
@@ -52,6 +54,8 @@ const soonMs = 1_000;
 const quotaRetryMs = 30_000;
 /** Label that a ServiceAccount needs so that exports may use it. */
 const workerLabel = 'logfleet.dev/export-worker';
+/** Label of a ServiceAccount whose pods show their progress in status, with the rights of `logfleet-export-progress`. */
+const progressLabel = 'logfleet.dev/export-progress';
 const component = 'apply the component manifests/export-jobs of the operator';
 const noCluster =
   'Kubernetes Jobs need a cluster, but this export is in a directory: remove execution from its manifest, and logfleet exports in its own process';
@@ -208,9 +212,9 @@ export class JobRuntime {
     shares: JobShares,
   ): Promise<Found> {
     const { accounts, host, log } = this.#options;
-    const { name, manifest } = buildJob(input);
+    const showsProgress = await this.#checkServiceAccount(resource, store);
+    const { name, manifest } = buildJob({ ...input, showsProgress });
     const job = { namespace: this.key.namespace, name };
-    await this.#checkServiceAccount(resource, store);
     await this.#checkClaim(resource, input.share, store);
     if (!shares.reserve(job, input.share, accounts.limitsOf(account))) {
       const { workers } = input.share;
@@ -252,11 +256,12 @@ export class JobRuntime {
     throw mendable(reasons.jobRefused, `${message}. Correct spec.execution.job.`);
   }
 
-  async #checkServiceAccount({ spec }: SearchExport, store: WorkerJobs): Promise<void> {
+  /** Throws if the export may not use its ServiceAccount. Returns whether the pods show their progress with that ServiceAccount. */
+  async #checkServiceAccount({ spec }: SearchExport, store: WorkerJobs): Promise<boolean> {
     const { serviceAccountName: name } = spec.execution.job ?? {};
-    if (name === undefined) return;
+    if (name === undefined) return false;
     const labels = await store.serviceAccountLabels({ namespace: this.key.namespace, name });
-    if (labels?.[workerLabel] === 'true') return;
+    if (labels?.[workerLabel] === 'true') return labels[progressLabel] === 'true';
     const what = labels ? `lacks the label ${workerLabel}: "true"` : 'does not exist';
     const advice = labels ? 'add the label if exports may use its identity' : 'create it with that label';
     const message = `The ServiceAccount ${this.key.namespace}/${name} ${what}: ${advice} (${workerLabel}: "true").`;
@@ -317,7 +322,11 @@ export class JobRuntime {
     const { clock } = this.#options;
     const before = this.#publisher.known(resource);
     const startedAtMs = this.#startedAtMs ?? (Date.parse(before?.startTime ?? '') || clock.now());
-    const { kubernetesJob: _, ...essentials } = describeEssentials({
+    const {
+      kubernetesJob: _,
+      workers: __,
+      ...essentials
+    } = describeEssentials({
       ...{ resource, before, health, startedAtMs, task: undefined, view: undefined, wallMs: clock.now() },
     });
     const failedPods = state?.failedPods ?? 0;
@@ -330,9 +339,26 @@ export class JobRuntime {
 
   #publish(resource: SearchExport, found: Found): Promise<number> {
     const essentials = this.#essentials(resource, found);
-    const figures = () => ({ summary: { ...essentials.summary, state: found.health.reason }, jobs: [] });
+    const figures = () => ({ ...describeWorkers(resource, found, essentials.summary), jobs: [] });
     return this.#publisher.publish(resource, essentials, figures, found.health);
   }
+}
+
+/**
+ * Figures that the workers of a running Job have written into status. Each worker knows the commit records of all workers, so the worker
+ * with the most rows has read them last.
+ */
+function describeWorkers(
+  { status }: SearchExport,
+  { job, state, health }: Found,
+  summary: SummaryStatus | undefined,
+): SearchExportStatus {
+  const workers = state?.phase === 'running' ? (status?.workers ?? []).filter((worker) => worker.job === job) : [];
+  const [newest] = workers.toSorted((left, right) => right.progress.rowsWritten - left.progress.rowsWritten);
+  if (!newest) return { summary: { ...summary, state: health.reason } };
+  const { progress } = newest;
+  const figures = { progress: `${progress.coveredPercent}%`, rows: amountText(progress.rowsWritten) };
+  return { workers, progress, summary: { ...figures, state: health.reason } };
 }
 
 function waiting(reason: string, message: string): ExportHealth {

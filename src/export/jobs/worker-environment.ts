@@ -12,6 +12,10 @@ export const workerVariables = {
   workers: 'LOGFLEET_WORKERS',
   /** Number of this worker, from 0. Kubernetes sets this variable in the pods of an Indexed Job. */
   index: 'JOB_COMPLETION_INDEX',
+  /** Name of the Kubernetes Job of the worker. */
+  job: 'LOGFLEET_WORKER_JOB',
+  /** Uid of the SearchExport. */
+  exportUid: 'LOGFLEET_WORKER_EXPORT_UID',
   requestsPerSecond: 'LOGFLEET_WORKER_REQUESTS_PER_SECOND',
   maxConcurrentRequests: 'LOGFLEET_WORKER_MAX_CONCURRENT_REQUESTS',
 } as const;

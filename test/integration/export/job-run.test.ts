@@ -60,6 +60,42 @@ describe('an export in a Kubernetes Job', () => {
     );
   });
 
+  test('shows the progress of its workers, and nothing of a former Job', async () => {
+    const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 2 } } });
+    world.start();
+    await world.world.until(() => world.reason === 'Exporting' && controller.running.length === 2, 30 * minuteMs);
+    const job = jobs()[0]?.metadata.name;
+    const none = { intervalsPlanned: 9, intervalsDone: 1, bytesWritten: 1, duplicatesDropped: 0 };
+    const item = (index: number, of: string | undefined, coveredPercent: number, rowsWritten: number) => ({
+      ...{ index, job: of, progress: { ...none, coveredPercent, rowsWritten } },
+    });
+    const workers = [item(0, job, 20, 1_200), item(1, job, 30, 1_500), item(2, 'former', 90, 9_000)];
+    world.world.api.patch(`${exportsPath}/audit/status`, { status: { workers } });
+    const hasSummary = () => world.status?.summary?.progress === '30%';
+    expect(await world.world.until(hasSummary, minuteMs)).toBe(true);
+    expect(world.status).toMatchObject({ summary: { rows: '1.5k' }, progress: { coveredPercent: 30 } });
+    expect(world.status?.workers?.map(({ index }) => index)).toEqual([0, 1]);
+    expect(await world.untilReason('Exported', 300 * minuteMs)).toBe(true);
+    expect(world.status?.workers).toBeUndefined();
+    expect(world.status?.progress).toMatchObject({ coveredPercent: 100, rowsWritten: 600 });
+  });
+
+  test('gets a token of the API server only if its ServiceAccount shows progress', async () => {
+    const { world, jobs } = jobWorld();
+    const account = '/api/v1/namespaces/logging/serviceaccounts';
+    const labels = { 'logfleet.dev/export-worker': 'true', 'logfleet.dev/export-progress': 'true' };
+    world.world.api.create(account, {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: 'exporter', labels },
+    });
+    world.add({ ...inJob, execution: { mode: 'Job', job: { serviceAccountName: 'exporter' } } });
+    world.start();
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(jobs()[0]).toMatchObject({ spec: { template: { spec: { automountServiceAccountToken: true } } } });
+  });
+
   test('completes when one of two workers crashes again and again', async () => {
     const { world, controller } = jobWorld();
     controller.onPod = (name) => (/-0-\d+$/.test(name) ? { exitCode: 137 } : undefined);
