@@ -13,6 +13,13 @@ export const runSpecTitle = 'RunSpec';
 /** TypeScript type of the copied schema, and the import that it needs. */
 export const runSpecType = `Omit<SearchExportSpec, ${leftOut.map((name) => `'${name}'`).join(' | ')}>`;
 export const runSpecImport = "import type { SearchExportSpec } from './search-export.ts';";
+/**
+ * Rules about destinations that only exports have. A schedule refuses PersistentVolumeClaims with a rule of its own, because the operator
+ * writes the records of complete runs to the destination, and cannot mount a claim.
+ */
+const destinationRules = /^\.destination\.(volume|persistentVolumeClaim)$/;
+const claimDescription =
+  'Not allowed in a schedule, because the operator writes the records of complete runs to the destination, and cannot mount a PersistentVolumeClaim.';
 const block = /^( *)# BEGIN generated from search-export\.yaml\n[\s\S]*?^ *# END generated\n/m;
 
 /** Returns the text of the schedule's CRD with the current schema of a SearchExport's spec between its two markers. */
@@ -24,6 +31,7 @@ export function withRunTemplate(text: string, searchExport: CustomResourceDefini
     throw new Error('crds/search-export-schedule.yaml: the markers of the generated part are missing');
   return text.replace(block, (_, indent: string) => {
     const lines = rendered
+      .replace(/, ([^,"]+), or persistentVolumeClaim"/, ', or $1"')
       .trimEnd()
       .split('\n')
       .map((line) => `${indent}${line}\n`);
@@ -33,13 +41,34 @@ export function withRunTemplate(text: string, searchExport: CustomResourceDefini
 
 function templateOf(spec: StructuralSchema): StructuralSchema {
   const properties = Object.entries(spec.properties ?? {}).filter(([name]) => !leftOut.includes(name));
+  const rules = changeable(spec)['x-kubernetes-validations']?.filter(
+    ({ fieldPath = '' }) => !destinationRules.test(fieldPath),
+  );
   return {
     ...changeable(spec),
+    ...(rules && { 'x-kubernetes-validations': rules }),
     title: runSpecTitle,
     description:
       'Spec of the SearchExports that the schedule creates, with all fields of a SearchExport except `timeRange`, `paused` and `ttlSecondsAfterFinished`. The field `destination` cannot be changed.',
     required: (spec.required ?? []).filter((name) => !leftOut.includes(name)),
-    properties: Object.fromEntries(properties.map(([name, member]) => [name, changeable(member)])),
+    properties: {
+      ...Object.fromEntries(properties.map(([name, member]) => [name, changeable(member)])),
+      destination: destinationOf(spec),
+    },
+  };
+}
+
+/** Copies the schema of destinations, with another description of PersistentVolumeClaims. */
+function destinationOf({ properties }: StructuralSchema): StructuralSchema {
+  const destination = properties?.['destination'];
+  const { persistentVolumeClaim: claim, ...stores } = destination?.properties ?? {};
+  if (!destination || !claim) throw new Error('crds/search-export.yaml: spec.destination needs persistentVolumeClaim');
+  return {
+    ...changeable(destination),
+    properties: {
+      ...changeable(stores),
+      persistentVolumeClaim: { ...changeable(claim), description: claimDescription },
+    },
   };
 }
 

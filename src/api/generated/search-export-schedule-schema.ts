@@ -737,7 +737,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "[has(self.volume), has(self.s3), has(self.azureBlob), has(self.gcs), has(self.persistentVolumeClaim)].exists_one(isGiven, isGiven)",
-                      "remedy": "write exactly one destination: volume, as in {name: exports}, s3, as in {bucket: log-exports}, azureBlob, gcs, or persistentVolumeClaim"
+                      "remedy": "write exactly one destination: volume, as in {name: exports}, s3, as in {bucket: log-exports}, azureBlob, or gcs"
                     }
                   ]
                 },
@@ -1055,18 +1055,6 @@ export const searchExportScheduleSchema: StructuralSchema = {
                   "fieldPath": ".output.partitionBy",
                   "problem": "records have no time by which they could be divided",
                   "remedy": "leave partitionBy out, or export Messages"
-                },
-                {
-                  "rule": "!has(self.destination.persistentVolumeClaim) || self.execution.mode == \"Job\"",
-                  "fieldPath": ".destination.persistentVolumeClaim",
-                  "problem": "is mounted by a Job only",
-                  "remedy": "write execution: {mode: Job} as well"
-                },
-                {
-                  "rule": "!has(self.destination.volume) || self.execution.mode != \"Job\"",
-                  "fieldPath": ".destination.volume",
-                  "problem": "is a volume of the operator, which a Job cannot mount",
-                  "remedy": "write persistentVolumeClaim, as in {claimName: audit}"
                 }
               ]
             }
@@ -1083,8 +1071,14 @@ export const searchExportScheduleSchema: StructuralSchema = {
         {
           "rule": "!has(self.template.spec.destination.persistentVolumeClaim)",
           "fieldPath": ".template.spec.destination.persistentVolumeClaim",
-          "problem": "is mounted by Jobs only, and the operator writes the records of runs itself",
-          "remedy": "write s3, as in {bucket: log-exports}"
+          "problem": "cannot be used in a schedule, because the operator records complete runs at the destination, and cannot mount a claim",
+          "remedy": "write s3, as in {bucket: log-exports}, azureBlob or gcs"
+        },
+        {
+          "rule": "!has(self.template.spec.destination.volume) || self.template.spec.execution.mode != \"Job\"",
+          "fieldPath": ".template.spec.destination.volume",
+          "problem": "is a volume of the operator, which the pods of a Job cannot mount",
+          "remedy": "write s3, as in {bucket: log-exports}, azureBlob or gcs, or leave execution out"
         }
       ]
     },
