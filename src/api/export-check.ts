@@ -14,6 +14,7 @@ import type {
   TimeRangeSpec,
 } from './generated/search-export.ts';
 import type { JsonPath } from './json-path.ts';
+import { checkCopiedMetadata } from './label-check.ts';
 import { partitionProblem } from './partition-check.ts';
 import { rewrittenField, rewrittenProblem } from './rewritten-field.ts';
 import { splittability } from './splittable.ts';
@@ -170,6 +171,8 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
       part: 'key',
     });
   }
+  const metadataPath = ['spec', 'execution', 'job', 'template', 'metadata'];
+  yield* checkCopiedMetadata(metadataPath, execution.job?.template?.metadata);
   if (destination.persistentVolumeClaim && (execution.job?.workers ?? 1) > 1) {
     yield warning(['spec', 'destination', 'persistentVolumeClaim'], 'Risky', {
       problem: 'is mounted by several pods, so several nodes must be able to mount it',
@@ -185,20 +188,30 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
 }
 
 /** Returns whether the destination is a store whose credentials are not in a Secret. */
-function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): boolean {
+export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): boolean {
   const store = s3 ?? azureBlob ?? gcs;
   return store != null && !store.credentialsSecretRef;
 }
 
+/** Returns the warning that the operator itself needs credentials for a store. `path` is the path of the destination. */
+export function credentialsMissing(path: JsonPath, destination: WrittenSpec['destination']): Finding {
+  return warning([...path, storeOf(destination)], 'Required', {
+    problem: 'has no credentials, and fails unless the operator runs with --allow-ambient-credentials',
+    remedy: 'write credentialsSecretRef, as in {name: export-store}',
+    part: 'key',
+  });
+}
+
+/** Name of the object store in a destination. */
+function storeOf({ azureBlob, gcs }: WrittenSpec['destination']): 'azureBlob' | 'gcs' | 's3' {
+  return azureBlob ? 'azureBlob' : gcs ? 'gcs' : 's3';
+}
+
 function* checkDestination({ destination, execution }: WrittenSpec): Generator<Finding> {
   const { s3, azureBlob, gcs } = destination;
-  const path = ['spec', 'destination', azureBlob ? 'azureBlob' : gcs ? 'gcs' : 's3'];
+  const path = ['spec', 'destination', storeOf(destination)];
   if (isAmbient(destination) && execution?.mode !== 'Job') {
-    yield warning(path, 'Required', {
-      problem: 'has no credentials, and fails unless the operator runs with --allow-ambient-credentials',
-      remedy: 'write credentialsSecretRef, as in {name: export-store}',
-      part: 'key',
-    });
+    yield credentialsMissing(['spec', 'destination'], destination);
   }
   const store = s3 ?? azureBlob ?? gcs;
   if (store) yield* checkEndpoint(store, path);

@@ -2,9 +2,10 @@
  * Checks of a SearchExportSchedule that neither schema nor CEL can express: invalid cron schedules and times, and problems of the runs that
  * the template describes. Reads the manifest as written, without defaults, after schema and rules have found no error.
  */
-import { checkExport } from './export-check.ts';
+import { checkExport, credentialsMissing, isAmbient } from './export-check.ts';
 import { error, type Finding, warning } from './finding.ts';
 import type { SearchExportScheduleSpec } from './generated/search-export-schedule.ts';
+import { checkCopiedMetadata } from './label-check.ts';
 import { scheduleProblem } from './schedule-check.ts';
 import { earliestTime, latestTime, readTimeRange, type TimeRange } from './time-range.ts';
 
@@ -38,11 +39,16 @@ function* checkTimes(spec: WrittenSchedule): Generator<Finding> {
 }
 
 function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
+  yield* checkCopiedMetadata(['spec', 'template', 'metadata'], template.metadata, 'SearchExport');
   // The template has no time range. A run covers one period of the schedule, which is short.
   const timeRange = { from: earliestTime, to: '1970-01-02T00:00:00Z' };
   for (const finding of checkExport({ ...template.spec, timeRange })) {
     const [, ...path] = finding.path;
     yield { ...finding, path: ['spec', 'template', 'spec', ...path] };
+  }
+  const { destination, execution } = template.spec;
+  if (execution?.mode === 'Job' && isAmbient(destination)) {
+    yield credentialsMissing(['spec', 'template', 'spec', 'destination'], destination);
   }
   if ((template.spec.byReceiptTime ?? null) === null) {
     yield warning(['spec', 'template', 'spec'], 'Risky', {

@@ -29,7 +29,7 @@ export interface ManifestReport {
   readonly passedOver: number;
 }
 
-/** Fields in which resources name Secrets for the log service and for object stores. */
+/** Fields in which policies and exports name Secrets for the log service and for object stores. A schedule has them in `spec.template`. */
 const serviceSecret: JsonPath = ['spec', 'credentialsSecretRef', 'name'];
 const s3Secret: JsonPath = ['spec', 'destination', 's3', 'credentialsSecretRef', 'name'];
 const gcsSecret: JsonPath = ['spec', 'destination', 'gcs', 'credentialsSecretRef', 'name'];
@@ -87,7 +87,8 @@ export function checkManifests(
   for (const { path, check } of references) {
     const secrets = new Set<Placed>();
     for (const resource of resources) {
-      const { found, finding } = findSecret(resource, path, others);
+      const isSchedule = kindOf(resource.members) === 'SearchExportSchedule';
+      const { found, finding } = findSecret(resource, isSchedule ? ['spec', 'template', ...path] : path, others);
       for (const secret of found) secrets.add(secret);
       report(resource, finding);
     }

@@ -1,0 +1,126 @@
+/**
+ * Checks labels and annotations, which CRD schemas leave to the API server. Also checks that logfleet's own annotations have values with an
+ * effect.
+ */
+import { isRecord } from '../base/record.ts';
+import { annotations as ownAnnotationNames, parseApproval, parseRolloutRequest } from './annotations.ts';
+import { suggestion } from './did-you-mean.ts';
+import { type Explanation, error, type Finding, warning } from './finding.ts';
+import type { JsonPath } from './json-path.ts';
+import { apiGroup, type KindName, kinds } from './kinds.ts';
+
+export type Members = Readonly<Record<string, unknown>>;
+
+export const subdomainForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const labelValueForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
+
+/**
+ * Checks labels and annotations that logfleet copies from a resource to a resource that it creates. An API server checks them only when
+ * that other resource is created.
+ *
+ * @param path path of the member with `labels` and `annotations`
+ * @param kind kind of the created resource; undefined if it is no kind of logfleet
+ */
+export function* checkCopiedMetadata(path: JsonPath, metadata: unknown, kind?: KindName): Generator<Finding> {
+  if (!isRecord(metadata)) return;
+  yield* checkLabels(path, metadata);
+  if (kind) yield* checkOwnAnnotations(path, metadata, kinds[kind].annotations);
+}
+
+/** Checks the names of labels and annotations, the values of labels, and the size of annotations. */
+export function* checkLabels(path: JsonPath, metadata: Members): Generator<Finding> {
+  const [labels, annotations] = [membersOf(metadata['labels']), membersOf(metadata['annotations'])];
+  yield* checkSize([...path, 'annotations'], annotations);
+  yield* checkNamesIn([...path, 'labels'], labels, (name) => name);
+  yield* checkNamesIn([...path, 'annotations'], annotations, (name) => name.toLowerCase());
+  yield* checkLabelValues([...path, 'labels'], labels);
+}
+
+function membersOf(value: unknown): Members {
+  return isRecord(value) ? value : {};
+}
+
+/** Maximum size of all annotations of a resource, names included, in bytes of UTF-8. */
+const maxAnnotationBytes = 262_144;
+
+function* checkSize(path: JsonPath, annotations: Members): Generator<Finding> {
+  const bytes = Object.entries(annotations).reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name) + (typeof value === 'string' ? Buffer.byteLength(value) : 0),
+    0,
+  );
+  if (bytes <= maxAnnotationBytes) return;
+  yield error(path, 'OutOfRange', {
+    problem: `have ${bytes} bytes`,
+    remedy: `write at most ${maxAnnotationBytes} bytes in total`,
+  });
+}
+
+/** Checks the names of labels or annotations, each after `normalized`. */
+function* checkNamesIn(path: JsonPath, texts: Members, normalized: (name: string) => string): Generator<Finding> {
+  for (const name of Object.keys(texts)) {
+    if (isQualifiedName(normalized(name))) continue;
+    yield error([...path, name], 'Invalid', {
+      problem: `${JSON.stringify(name)} is not a valid name`,
+      remedy: 'write up to 63 letters, digits, "-", "_" and ".", as in team',
+      part: 'key',
+    });
+  }
+}
+
+function* checkLabelValues(path: JsonPath, labels: Members): Generator<Finding> {
+  for (const [name, value] of Object.entries(labels)) {
+    if (typeof value !== 'string' || labelValueForm.test(value)) continue;
+    yield error([...path, name], 'Invalid', {
+      problem: 'is not a label value',
+      remedy: 'write up to 63 letters, digits, "-", "_" and ".", or make it an annotation',
+    });
+  }
+}
+
+/** Returns whether a text is `name` or `prefix/name`, the form of label and annotation names. */
+function isQualifiedName(text: string): boolean {
+  const [name = '', prefix, ...others] = text.split('/').reverse();
+  if (others.length > 0 || !/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(name)) return false;
+  return prefix === undefined || (prefix.length <= 253 && subdomainForm.test(prefix));
+}
+
+/** Checks that the annotations of logfleet among those of `metadata` exist, and have values with an effect. */
+export function* checkOwnAnnotations(of: JsonPath, metadata: Members, known: readonly string[]): Generator<Finding> {
+  for (const [name, value] of Object.entries(membersOf(metadata['annotations']))) {
+    if (!name.startsWith(`${apiGroup}/`)) continue;
+    const path = [...of, 'annotations', name];
+    if (ownAnnotations.includes(name) && !known.includes(name)) {
+      yield warning(path, 'NoEffect', {
+        problem: 'applies only to rollouts of policies',
+        remedy: `write ${known.join(' or ')}, or leave it out`,
+        part: 'key',
+      });
+    } else if (!known.includes(name)) {
+      const remedy = suggestion(name, known, `write ${known.join(' or ')}`);
+      yield warning(path, 'Unknown', { problem: 'logfleet has no such annotation', remedy, part: 'key' });
+    } else if (typeof value === 'string') {
+      const ineffective = ineffectiveValue(name, value);
+      if (ineffective) yield warning(path, 'NoEffect', ineffective);
+    }
+  }
+}
+
+/** Returns the problem of an annotation's value that would have no effect. Returns undefined if the value has an effect. */
+function ineffectiveValue(name: string, value: string): Explanation | undefined {
+  const shown = JSON.stringify(value);
+  switch (name) {
+    case ownAnnotationNames.paused:
+      if (value === 'true' || value === 'false') return undefined;
+      return { problem: `only "true" pauses, and this is ${shown}`, remedy: 'write "true", or delete the annotation' };
+    case ownAnnotationNames.approve:
+      if (parseApproval(value)) return undefined;
+      return { problem: `${shown} approves nothing`, remedy: 'write ROLLOUT/STAGE, as in 3-19.500-1/canary' };
+    case ownAnnotationNames.retry:
+    case ownAnnotationNames.abort:
+      if (parseRolloutRequest(value)) return undefined;
+      return { problem: `${shown} names no rollout`, remedy: 'write the id in status.rollout, as in 3-19.500-1' };
+    default:
+      return undefined;
+  }
+}

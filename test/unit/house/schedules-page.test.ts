@@ -1,0 +1,71 @@
+/** Checks that the manifests in docs/schedules.md are valid, and that its reasons, fields, metrics and example files exist. */
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
+import { reasons } from '../../../src/api/conditions.ts';
+import { checkManifests } from '../../../src/api/manifest-set.ts';
+import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
+import { scheduleMetrics } from '../../../src/schedule/schedule-metrics.ts';
+import { readText } from './source-file.ts';
+
+const page = readText('docs/schedules.md');
+const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+const manifests = blocks.filter((text) => text.startsWith('apiVersion:'));
+const alerts = blocks.filter((text) => text.startsWith('groups:'));
+const examples = [...page.matchAll(/\]\(\.\.\/([^)]+\.yaml)\)/g)].map(([, file = '']) => file);
+
+/** Returns the first cell of each row of the table whose header begins with the given text. */
+function firstCells(head: string): readonly string[] {
+  const [, rows = ''] = page.split(new RegExp(`^\\| ${head} \\|.*\n\\| --- .*\n`, 'm'));
+  return [...(rows.split('\n\n')[0] ?? '').matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([\w.]+)`/g)].map(([, word = '']) => word),
+  );
+}
+
+function check(text: string) {
+  const { checked, findings } = checkManifests(
+    [{ name: 'page', text }],
+    checkCredentialsSecret,
+    Date.UTC(2026, 10, 21),
+  );
+  return { checked, findings };
+}
+
+describe('docs/schedules.md', () => {
+  test('has a manifest, and links to example files', () => {
+    expect([manifests.length > 0, examples.length > 1, alerts.length]).toEqual([true, true, 1]);
+  });
+
+  test.each(manifests.map((text, index) => [index + 1, text] as const))('manifest %d has no finding', (_, text) => {
+    expect(check(text)).toEqual({ checked: 1, findings: [] });
+  });
+
+  test.each(examples)('the example %s has no finding', (file) => {
+    expect(check(readText(file))).toEqual({ checked: 1, findings: [] });
+  });
+
+  test('lists every reason of a schedule, and no unknown reason', () => {
+    const health = readText('src/schedule/schedule-health.ts');
+    const used = [...health.matchAll(/reasons\.(\w+)/g)].map(([, name]) => reasons[name as keyof typeof reasons]);
+    const others: readonly string[] = [reasons.progressing, reasons.internalError];
+    const expected = new Set(used.filter((reason) => !others.includes(reason)));
+    expect(new Set(firstCells('reason'))).toEqual(expected);
+  });
+
+  test('names existing fields of the status', () => {
+    const { spec } = parse(readText('crds/search-export-schedule.yaml'));
+    const status = Object.keys(spec.versions[0].schema.openAPIV3Schema.properties.status.properties);
+    const named = [...page.matchAll(/`status\.(\w+)/g)].map(([, field = '']) => field);
+    expect(named.length).toBeGreaterThan(4);
+    expect(named.filter((field) => !status.includes(field))).toEqual([]);
+  });
+
+  test('uses existing metrics in its alerts', async () => {
+    const metrics = new PrometheusMetrics();
+    scheduleMetrics(metrics);
+    const text = await metrics.render();
+    const used = alerts.join().match(/logfleet_\w+/g) ?? [];
+    expect(used.length).toBeGreaterThan(1);
+    expect(used.filter((name) => !text.includes(`# TYPE ${name} `))).toEqual([]);
+  });
+});
