@@ -177,6 +177,19 @@ test.each([
   expect(inspect(error, { depth: 9 })).not.toContain('Bearer');
 });
 
+test('a file that the retention of the bucket keeps is not removed again and again', async () => {
+  let requests = 0;
+  const endpoint = await serve((request, response) => {
+    requests++;
+    void answer(request, response, 403, refusal(403, 'retentionPolicyNotMet', 'retained until 2027'));
+  });
+  const destination = await open({ endpoint });
+  await destination.remove('data/a');
+  await destination.remove('data/a');
+  expect([...(destination.lockedFiles ?? [])]).toEqual(['data/a']);
+  expect(requests).toBe(1);
+});
+
 test('a missing right to list is reported by a listing, and when an object is missing', async () => {
   const endpoint = await serve((request, response) => {
     const isListing = request.url?.includes('/o?') === true;
@@ -257,6 +270,15 @@ describe('an upload session', () => {
       `bytes ${2 * chunk}-${2 * chunk + 6}/${2 * chunk + 7}`,
     ]);
     expect(stored().equals(content)).toBe(true);
+  });
+
+  test('of a name that is taken is refused when it begins', async () => {
+    const endpoint = await serve((request, response) => {
+      void answer(request, response, 412, refusal(412, 'conditionNotMet', 'so it is'));
+    });
+    const upload = await (await open({ endpoint })).open('data/a');
+    await expect(upload.write(content)).rejects.toMatchObject({ code: 'destination.damaged' });
+    await upload.abort();
   });
 
   test('sends bytes again that the store has not kept', async () => {

@@ -21,7 +21,7 @@ import { PartedUpload } from '../parted-upload.ts';
 import { readObject } from '../read-object.ts';
 import type { Writer } from '../writer.ts';
 import { GcsClient } from './gcs-client.ts';
-import { gcsError, httpStatus, isBrokenOff, isTaken, mayPass } from './gcs-error.ts';
+import { gcsError, httpStatus, isBrokenOff, isRetained, isTaken, mayPass } from './gcs-error.ts';
 import { checkSettings, type GcsSettings } from './gcs-settings.ts';
 import { GcsUpload, insertPath, objectPath, unlessTaken } from './gcs-upload.ts';
 
@@ -46,6 +46,7 @@ export class GcsDestination implements Destination {
   readonly #client: GcsClient;
   readonly #writer: Writer;
   readonly #buffers = new PartBuffers();
+  readonly #lockedFiles = new Set<string>();
 
   /**
    * Opens the destination without sending a request. Throws `destination.invalid`, `destination.credentials` or `destination.name` for wrong
@@ -57,6 +58,10 @@ export class GcsDestination implements Destination {
     this.#client = new GcsClient({ settings, environment, clock });
     this.#writer = writer;
     this.url = [`gs://${settings.bucket}`, ...folderSegments(settings.root)].join('/');
+  }
+
+  get lockedFiles(): ReadonlySet<string> {
+    return this.#lockedFiles;
   }
 
   read(name: string, mostBytes?: number): Promise<Uint8Array | undefined> {
@@ -137,11 +142,13 @@ export class GcsDestination implements Destination {
   }
 
   async remove(name: string): Promise<void> {
+    if (this.#lockedFiles.has(name)) return;
     try {
       await this.#client.send({ method: 'DELETE', path: objectPath(this.#settings.bucket, this.#key(name)) });
     } catch (cause) {
-      if (httpStatus(cause) !== 404) throw this.#error('remove', name, cause);
-      await this.#absent(name, cause);
+      if (isRetained(cause)) this.#lockedFiles.add(name);
+      else if (httpStatus(cause) === 404) await this.#absent(name, cause);
+      else throw this.#error('remove', name, cause);
     }
   }
 

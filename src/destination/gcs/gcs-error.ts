@@ -10,9 +10,12 @@ import { failuresByCode, firstCode, isConnectionLost, storeReason, untrustedForm
 const noToken = 'TokenError';
 const sessionEnded = 'UploadSessionEnded';
 
+/** Codes of refusals to remove an object because of a retention or a hold. */
+const retentionCodes: readonly string[] = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
+
 const failureByCode = failuresByCode({
   lost: [sessionEnded],
-  denied: ['retentionPolicyNotMet', 'objectUnderActiveHold', 'accountDisabled'],
+  denied: [...retentionCodes, 'accountDisabled'],
   credentials: [noToken, 'authError', 'required'],
   away: ['rateLimitExceeded', 'userRateLimitExceeded', 'backendError', 'internalError', 'AbortError'],
   unsupported: ['notImplemented'],
@@ -93,6 +96,11 @@ export function httpStatus(cause: unknown): number | undefined {
 /** Returns whether the error means that an object with this name exists (`ifGenerationMatch=0` is not met). */
 export function isTaken(cause: unknown): boolean {
   return httpStatus(cause) === 412;
+}
+
+/** Returns whether the error means that the store keeps the object because of a retention or a hold. */
+export function isRetained(cause: unknown): boolean {
+  return retentionCodes.includes(errorCode(cause));
 }
 
 /** Returns whether the error means that the connection ended before the store answered. */
