@@ -1,10 +1,10 @@
 /**
- * Selects the upgrade attempts that a policy may start now. The selected attempts are first stored in the ledger (the stored
- * state of the rollout) and then posted to the service.
+ * Selects the upgrades that a policy may start now. Each selected upgrade is first stored in the ledger, then requested from
+ * the service with a POST.
  *
- * The order is: repeated POSTs for attempts with an unknown outcome (probes), retries, collectors that left the target version,
- * then pending collectors in the order of the strategy. A collector that may not start yet is reported with the reason for its
- * wait, the time of the next check, and the listing that the collector needs first (`start-rules.ts`).
+ * The order is: repeated POSTs whose first answer was lost, retries of failed upgrades, collectors that left the target
+ * version, then pending collectors in the order of the strategy. `start-rules.ts` has the reasons for which a collector must
+ * wait.
  */
 
 import { type Attempt, type Entry, hasFailed, wantedVersion } from '../ledger/ledger.ts';
@@ -38,17 +38,16 @@ export interface Admission {
   readonly post: readonly Entry[];
   readonly attempts: number;
   /**
-   * Collectors that may start only after a new listing has shown them. The value is the earliest monotonic time in ms at which
-   * that listing may be requested.
+   * Collectors whose version must be read from the service again before an upgrade starts. The value is the earliest monotonic
+   * time in ms at which the request may be sent.
    */
   readonly listingsNeeded: ReadonlyMap<string, number>;
   /** Monotonic time in ms at which waiting collectors are checked again. */
   readonly nextMs: number;
   /** Whether a collector must wait because `maxInProgress` upgrade attempts are already in flight. */
   readonly pressed: boolean;
-  /** Whether a collector waits for a condition that will be met within moments, such as the end of the current batch of POSTs. */
+  /** Whether a collector waits for something that takes only moments, such as the answer to a POST. */
   readonly isBrisk: boolean;
-  /** Reasons why candidate collectors wait, in the order of the candidates. */
   readonly waits: readonly Wait[];
 }
 
@@ -109,11 +108,10 @@ class Batch {
       if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
-      // The POST of this attempt may never have been sent. A probe (a repeated POST) would then start the upgrade before the
-      // stage of the collector starts, so the attempt is not probed (R2).
+      // Without a task id, only a repeated POST shows whether the service accepted the upgrade. If the first POST was never
+      // sent, the repeated POST would start the upgrade before the stage of the collector starts (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      // An attempt without a task id has an unknown outcome: only a probe (a repeated POST) shows whether the service accepted
-      // the attempt (U3). The age of the attempt counts from now, because its POST may have been sent only a moment ago.
+      // The age of an upgrade without a task id counts from now, because its POST may have been sent only a moment ago.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
@@ -124,9 +122,8 @@ class Batch {
   }
 
   /**
-   * Repeats the POST of attempts with an unknown outcome (a probe). A probe requires a listing that still shows another version
-   * and was requested at least a grace period (`graceMs`) after the POST. The policy must also still want the attempt, because
-   * the original POST may never have been sent (U3).
+   * Repeats POSTs whose answer was lost (probes), once a later listing of collectors shows that the collector does not run the
+   * wanted version (U3). The first POST may never have been sent, so the conditions for a new upgrade must still hold.
    */
   #probe(): void {
     const { ledger, pending, memberIndex, observation, settings } = this.#input;
@@ -138,8 +135,8 @@ class Batch {
       if (entry.back !== (this.#input.state.rollback !== undefined)) continue;
       if (!memberIndex.member(collectorId)?.selected || !memberIndex.owns(collectorId)) continue;
       if (!probeIsDue(open, memberIndex.row(collectorId), settings)) continue;
-      // The original POST may never have been sent. A probe (a repeated POST) could then start the upgrade before the stage of
-      // the collector starts (R2), or outside its maintenance window (R8).
+      // A repeated POST starts the upgrade if the first POST was never sent. So the stage of the collector must have started
+      // (R2), and its maintenance window must be open (R8).
       if (!entry.back && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known())) continue;
       if (this.#post.length >= observation.room) return;
@@ -175,7 +172,7 @@ class Batch {
     this.#waitAtGate();
   }
 
-  /** Adds one common wait for all pending collectors of stages that have not started. */
+  /** Reports that all collectors of stages that have not started wait for the same condition, such as an approval. */
   #waitAtGate(): void {
     const { memberIndex, state, now } = this.#input;
     const collectors = memberIndex.stageCounts(laterStage).pending;

@@ -1,14 +1,13 @@
 /**
- * State machine of one upgrade attempt. Pure functions compute the collector's next ledger entry from its entry and new evidence.
+ * State machine of one upgrade attempt. Pure functions compute the next ledger entry of a collector from its present entry and
+ * from new answers and listings.
  *
- *               ┌─ not sent ──────────────► (withdrawn: no trace is left)
- *   intended ───┼─ 202 ───────────────────► accepted ─── task status, listing, 35 min ──► ended
- *      ▲        ├─ in.upgrading ──────────► adopted ──── listing, 35 min ───────────────► ended
- *      │        ├─ another refusal ───────► ended (U11)
- *      │        └─ 5xx, time-out, reset ──► unknown ──── listing at the target, 35 min ─► ended
- *      └──────────── probe (U3) ───────────────┘
- *
- * `admission.ts` decides whether a probe or a retry may be posted now. `watch-plan.ts` decides what to read next.
+ *               ┌─ never sent ──────────────► (no trace is left)
+ *   intended ───┼─ answer 202 ──────────────► accepted ─── task status, listing, 35 min ──► ended
+ *      ▲        ├─ upgrade already runs ────► adopted ──── listing, 35 min ───────────────► ended
+ *      │        ├─ other refusal ───────────► ended (U11)
+ *      │        └─ answer lost, or 5xx ─────► unknown ──── listing at the target, 35 min ─► ended
+ *      └──────────── repeated POST (probe, U3) ──┘
  */
 import type { Row } from '../../fleet/fleet-rows.ts';
 import type { UpgradeTask } from '../../service/collectors/upgrade-service.ts';
@@ -22,7 +21,7 @@ export type PostOutcome =
   | { readonly kind: 'notSent' }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** Evidence about one collector at the time when its upgrade attempt is evaluated. */
+/** What is known about one collector when its upgrade attempt is evaluated. */
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
@@ -30,11 +29,14 @@ export interface Evidence {
   readonly task: UpgradeTask | undefined;
   /** Whether this process has sent a POST for the collector and has not received the answer yet. */
   readonly inFlight: boolean;
-  /** Whether listings of the service show collectors that run the version of this attempt (U7). */
+  /**
+   * Whether the service's list can show collectors that run the version of this attempt. The list for a build may omit
+   * collectors that already run this build (U7).
+   */
   readonly observable: boolean;
   /**
-   * Whether listings show collectors that still run the version from before the attempt. If they do, a collector that is missing
-   * in the listings does not exist any more.
+   * Whether the service's list can show collectors that run the version from before this attempt. If so, a collector that is
+   * missing in the list no longer exists.
    */
   readonly showsOrigin: boolean;
   /**
@@ -55,7 +57,6 @@ export function monotonicOf(wallMs: number | undefined, now: Instant): number | 
   return wallMs === undefined ? undefined : now.monotonicMs + wallMs - now.wallMs;
 }
 
-/** Open attempt with the data from which its next state is computed. */
 interface Known {
   readonly entry: Entry;
   readonly open: Attempt;
@@ -65,8 +66,8 @@ interface Known {
 }
 
 /**
- * Evaluates the open attempt of a ledger entry against new evidence. Returns the same object when nothing changed, and undefined
- * when the entry can be deleted.
+ * Computes the next ledger entry of a collector from its present entry and new evidence. Returns the same object when nothing
+ * changed, and undefined when the ledger no longer needs the entry.
  */
 export function evaluateEntry(
   entry: Entry,
@@ -89,7 +90,7 @@ export function evaluateEntry(
 }
 
 /**
- * Whether the POST of an attempt may be repeated (a probe), because its outcome is unknown. A listing must still show another
+ * Whether a POST may be repeated (a probe), because its answer was lost. A listing of collectors must still show another
  * version, and must have been requested at least a grace period (`graceMs`) after the POST (U3).
  */
 export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
@@ -99,7 +100,9 @@ export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: Pol
   return row.seenAtMs >= evidenceFromMs(attempt, settings) && collectorVersion !== attempt.toVersion && !isSilent;
 }
 
-/** Monotonic time in ms: only a listing requested at or after this time is evidence about the attempt (U3, U7). */
+/**
+ * Monotonic time in ms: only a listing of collectors requested at or after this time shows the result of the attempt (U3, U7).
+ */
 export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): number {
   if (attempt.state !== 'unknown') return attempt.sinceMs + (attempt.needsGrace ? settings.graceMs : 0);
   return Math.max(attempt.sinceMs, attempt.probedAtMs ?? 0) + settings.graceMs;
@@ -110,7 +113,7 @@ function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // The attempt was stored in the ledger without an answer by an earlier process, which may or may not have sent the POST.
+  // An earlier process stored the attempt in the ledger, and ended before it got the answer to the POST or even sent it.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
@@ -125,8 +128,8 @@ function afterPost(known: Known): Entry | undefined {
 }
 
 /**
- * Evaluates an attempt whose POST the service refused (U11). If the POST was a probe (a repeated POST), the refusal also shows the
- * state of the original attempt. Otherwise, the attempt is withdrawn, because it did not start.
+ * Evaluates the refusal of an upgrade POST (U11). A refused upgrade does not count as an attempt. After the refusal of a
+ * repeated POST (probe), the attempt still counts, because the first POST may have started the upgrade.
  */
 function afterRefusal(
   { entry, ...known }: Known,
@@ -138,8 +141,8 @@ function afterRefusal(
   const { lastSeenAliveMs } = evidence.row?.collector ?? {};
   switch (serviceCode) {
     case 'collector.in.upgrading':
-      // The service reports a running upgrade of this collector. After a probe (a repeated POST), this may be the upgrade of the
-      // attempt itself. After a first POST, logfleet did not start the running upgrade.
+      // An upgrade of the collector already runs. If the refused POST was a repeated one (probe), the first POST may have
+      // started this upgrade. If not, logfleet did not start this upgrade.
       return reopen(refused, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
     case 'collector.not.alive':
       if (open.probe) return unprobed(refused, { silentSinceMs: lastSeenAliveMs ?? 0 });
@@ -156,8 +159,8 @@ function afterRefusal(
 }
 
 /**
- * Evaluates the status of an upgrade task. Returns undefined when the status is not final or the task belongs to another attempt
- * (U4).
+ * Ends an attempt whose upgrade task has succeeded or failed. Returns undefined while the task runs, and for the task of
+ * another attempt (U4).
  */
 function afterTask(known: Known): Entry | undefined {
   const { task } = known.evidence;
@@ -176,8 +179,8 @@ function afterTask(known: Known): Entry | undefined {
 }
 
 /**
- * Whether an upgrade task belongs to this attempt. An earlier attempt of the collector may have had the same version (U4). The
- * order of task ids is used only when both ids are numbers, because the service documents no form of the ids.
+ * Whether an upgrade task belongs to this attempt, and not to an earlier attempt of the same collector (U4). Ids are compared
+ * only if both are numbers, because the service does not document their form.
  */
 function isTaskOf({ taskId, toVersion }: Attempt, collectorId: string, task: UpgradeTask): boolean {
   const isAnother = isNumber(task.id) && isNumber(taskId) && BigInt(task.id) !== BigInt(taskId);
@@ -195,8 +198,7 @@ function afterListing(known: Known): Entry | undefined {
   const version = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings) && row.collector.collectorVersion;
   if (version === open.toVersion) return close(known, 'updated');
   const hasChanged = version !== false && !entry.back && entry.before !== undefined && version !== entry.before;
-  // The collector changed its version, so an upgrade that logfleet did not start has ended. The
-  // collector has no open attempt any more.
+  // An upgrade that logfleet did not start has ended when the collector's version has changed.
   if (!open.ours && hasChanged) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;
@@ -206,8 +208,8 @@ function afterListing(known: Known): Entry | undefined {
   const unobservable = `no listing can show collectors at ${open.toVersion}, the only build of the service`;
   if (!observable) return close(known, 'unobservable', unobservable);
   if (row !== undefined) return entry;
-  // Two complete sweeps (reads of the whole collector list) did not show the collector. If the list shows collectors of its
-  // former version, the collector does not exist any more.
+  // If the service's list can show collectors at their former version, a collector that is missing in the list no longer
+  // exists.
   return showsOrigin ? undefined : timedOut(known);
 }
 
@@ -219,8 +221,8 @@ function timedOut(known: Known): Entry | undefined {
 }
 
 /**
- * Ledger entry after a probe (a repeated POST) that had no effect or got no answer. The outcome of the attempt stays unknown, and
- * its age continues to count (U5).
+ * Ledger entry after a repeated POST (probe) that had no effect or got no answer. The outcome of the attempt stays unknown, and
+ * its time limit is not extended (U5).
  */
 function unprobed(known: Known, silence: Pick<Attempt, 'silentSinceMs'> = {}): Entry {
   return reopen(known, { state: 'unknown', probedAtMs: known.now.monotonicMs, ...silence });
@@ -230,7 +232,7 @@ function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<
   return { ...entry, open: { ...open, ...change } };
 }
 
-/** Ledger entry without its open attempt, which did not start. The attempt is not counted as a retry or as a drift. */
+/** Removes an attempt that never started from the ledger entry, and from the numbers of attempts and drifts in the entry. */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;
   const corrects = ending?.kind === 'updated' || ending?.kind === 'left';
@@ -243,7 +245,6 @@ function forgetOpen(entry: Entry): Entry | undefined {
   return rest.used === 0 && rest.drifts === 0 && rest.ending === undefined ? undefined : rest;
 }
 
-/** Ledger entry whose open attempt has ended as `kind` says. */
 function close({ entry, open, now }: Known, kind: EndingKind, message = '', lastSeenAliveMs?: number): Entry {
   const { toVersion, taskId, startedAtMs } = open;
   const times = { startedAtMs, endedAtMs: now.wallMs, sinceMs: now.monotonicMs };

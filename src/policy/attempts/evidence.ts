@@ -48,8 +48,7 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
     const settled = evaluateEntry(entry, evidence, now, settings);
     const sample = sampleOf(entry, settled, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (sample) samples.push(sample);
-    // An attempt for an earlier target or an earlier selector of the policy is deleted from the ledger when it ends, because it
-    // does not make the collector part of the present rollout (U12).
+    // An attempt towards a former target, or of a collector that is no longer selected, is forgotten when it ends (U12).
     const stale =
       open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.member(collectorId)?.selected;
     if (stale && !settled?.open) pending.set(collectorId, undefined);
@@ -63,8 +62,8 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
 }
 
 /**
- * Adds an attempt that has just ended to the counts of ended and failed attempts of its rollout and stage. Rollback attempts,
- * refused attempts and upgrades that logfleet did not start are not counted (R5).
+ * Counts an attempt that has just ended for its rollout and stage. Rollback attempts, refused attempts and upgrades that
+ * logfleet did not start are not counted (R5).
  */
 function countEnd(input: DecideInput, pending: PendingChanges, before: Entry, entry: Entry): Entry {
   const { ending, used, back } = entry;
@@ -81,8 +80,8 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 }
 
 /**
- * Index of the stage that counts the attempts of a collector. A late joiner (a collector that its stage did not upgrade in time)
- * counts in the last stage until the last stage has ended.
+ * Index of the stage that counts the collector's upgrade attempts: its own stage, or the last stage after the end of its own
+ * stage. Undefined when neither of these stages is active.
  */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;
@@ -93,7 +92,6 @@ function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, 
   return own <= last && isUnderWay(last) && waitingStages(policy.spec, header).length === 0 ? last : undefined;
 }
 
-/** Returns the observed duration of a successful upgrade; undefined for an upgrade that failed or timed out. */
 function sampleOf(
   { open }: Entry,
   after: Entry | undefined,
@@ -110,8 +108,9 @@ function sampleOf(
 }
 
 /**
- * Applies listing rows to collectors whose attempt has ended. A collector that reached the target after a failed attempt is no
- * longer failed (U6). A collector that stopped running or left the target version before its stage ended becomes a failure.
+ * Applies the service's list to collectors whose upgrade attempt has ended. A failed collector that reached the target version
+ * is no longer failed (U6). An upgraded collector that went offline or left the target version before its stage ended counts as
+ * failed (R5).
  */
 export function evaluateEndings(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex, now } = input;
@@ -120,8 +119,8 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
-    // The rollout did not upgrade this collector. The entry only records that the collector stopped running at the target
-    // version. The collector is alive again, so the entry is deleted.
+    // The rollout did not upgrade this collector. The ledger entry only says that the collector went offline, but the collector
+    // is alive again.
     if (entry.ending.kind === 'died' && entry.used === 0) {
       if (isKnown) pending.count(entry.counted?.stage, { finished: -1, failed: -1 });
       pending.set(id, undefined);
@@ -131,8 +130,8 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const there = { kind: 'updated', toVersion: target, message: '', ...times } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A person's retry may have reset the number of attempts of this collector. The number is at least 1, because the rollout did
-    // upgrade the collector.
+    // A person's retry may have set the number of attempts to 0, which would mean that this rollout did not upgrade the
+    // collector.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);
@@ -147,15 +146,11 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
   }
 }
 
-/** Whether the rollout's count of failed upgrades includes the last ended attempt of this collector. */
 function isCounted({ counted, ending, forgiven }: Entry, { tally }: LedgerHeader): boolean {
   return !forgiven && counted?.tally === tally.number && (hasFailed(ending) || ending?.kind === 'left');
 }
 
-/**
- * Turns the success of a collector that this rollout upgraded into a failure, because the collector stopped running or left the
- * target version before its stage ended.
- */
+/** Counts an upgraded collector as failed, because it went offline or left the target version before its stage ended (R5). */
 function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'died' | 'left', message: string): void {
   const { ledger, memberIndex, now } = input;
   const { header } = ledger;
@@ -163,8 +158,8 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
   // An upgrade that logfleet did not start says nothing about the quality of this rollout (U10).
   if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
   const isKnown = entry.counted?.tally === header.tally.number;
-  // A late joiner (a collector that its stage did not upgrade in time) was upgraded together with the last stage, so its failure
-  // counts in the last stage.
+  // An attempt that ended after the end of its collector's stage was counted in the last stage, so the failure counts there,
+  // too.
   const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
   const record = header.stages?.[stage];
   if (!record || record.endedAtMs !== undefined) return;
@@ -174,9 +169,8 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
 }
 
 /**
- * Yields collectors that stopped running in an unproven rollout (one whose target version has failed before) although the rollout
- * did not upgrade them. These collectors ran the target version before the rollout began, and were alive after their stage
- * started. In any other rollout, such a collector does not count against the target version.
+ * Collectors that ran the target version before the rollout, and went offline after their stage started. They count as failures
+ * only if an earlier rollout to the target version was not completed (R6).
  */
 function* diedUntouched(
   { ledger: { header }, memberIndex }: DecideInput,
@@ -202,8 +196,8 @@ function deathOf(collectorId: string, toVersion: string, now: Instant): Entry & 
 const silentInSoak = 'fell silent within the soak of its stage';
 
 /**
- * Applies a person's retry of the rollout: all failures are forgiven. Collectors that were rolled back, could not be rolled back,
- * or were refused become candidates for an upgrade again.
+ * Applies a person's retry of the rollout: no earlier failure counts any more. Collectors that were rolled back or refused may
+ * be upgraded again.
  */
 export function forgive(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex } = input;
@@ -213,7 +207,7 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
     if (!open && pending.stateOf(collectorId) === undefined) pending.set(collectorId, undefined);
     else if (back && !open) pending.set(collectorId, broughtThere(entry, header.target));
     else if (back) pending.set(collectorId, { ...entry, back: false });
-    // A collector that stopped running then counts as updated, and is not counted as a failure again.
+    // After the retry, a collector that went offline counts as updated, so that its failure is not counted again.
     else if (ending?.kind === 'died')
       pending.set(collectorId, { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } });
     else if (!open && (ending?.kind === 'refused' || ending?.kind === 'invalid'))
@@ -225,9 +219,8 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
 }
 
 /**
- * Returns the ledger entry of a collector after a person has retried a rolled-back rollout. The entry of a collector that was
- * rolled back is deleted. The entry of a collector that could not be rolled back is kept, because a later rollback may include
- * this collector (U14).
+ * Ledger entry of a collector after a person has retried a rolled-back rollout; undefined if the collector was rolled back. If
+ * its rollback failed, the entry stays, so that a later rollback includes the collector (U14).
  */
 function broughtThere(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;
@@ -236,14 +229,14 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   return { ...entry, back: false, used: 1, ending: there };
 }
 
-/** Returns a ledger entry without the service's refusal; undefined when the entry records nothing else. */
+/** Removes the service's refusal from a ledger entry. Returns undefined when the entry contains nothing else. */
 function unrefused(entry: Entry): Entry | undefined {
   return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }
 
 /**
- * Returns a ledger entry whose failure was forgiven by a person's retry. If this rollout upgraded the collector, a later rollback
- * still includes the collector.
+ * Resets the number of attempts in a ledger entry after a person's retry. A collector that this rollout upgraded keeps one
+ * attempt, so that a later rollback includes the collector.
  */
 function forgiven(entry: Entry): Entry {
   const { ending, used } = entry;
@@ -264,7 +257,8 @@ export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: 
 }
 
 /**
- * Returns the selection to record in the ledger: the current selection, or the former one while an attempt for it is in flight.
+ * Digest of the policy's selector for the ledger header. After a change of the selector, the former digest stays until all
+ * upgrades of collectors that are no longer selected have ended.
  */
 export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: PendingChanges): string {
   const before = ledger.header.selection ?? memberIndex.selection;
@@ -274,8 +268,8 @@ export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: Pe
 }
 
 /**
- * Forgets refusals of a build that the service has withdrawn. These refusals are no evidence about the collectors, which are
- * tried again when the service offers the build again (U11).
+ * Forgets that the service refused upgrades to a build that it has withdrawn. The collectors are tried again when the service
+ * offers the build again (U11).
  */
 export function forgetRefusals(memberIndex: PolicyMemberIndex, pending: PendingChanges): void {
   for (const id of memberIndex.members('skipped')) {

@@ -1,6 +1,6 @@
 /**
- * Sends the POSTs that request upgrades. A POST is sent only while all conditions of its attempt still hold (U2). The outcome of
- * a POST is kept here until a decision that contains the outcome was written.
+ * Sends the POSTs that request upgrades, each only if the policy still wants the upgrade (U2). The outcome of a POST is kept
+ * here until it is stored in the ledger.
  *
  * Invariant: a collector has at most one unanswered POST of this process.
  */
@@ -18,18 +18,17 @@ import type { PostOutcome } from './attempt.ts';
 /** Policy on whose behalf POSTs are sent. */
 export interface PostingPolicy {
   /**
-   * Whether the newest known version of the policy still wants this attempt, which an earlier decision stored in the ledger.
-   * Called immediately before the POST is written to the socket.
+   * Whether the policy still wants this upgrade, which it decided at the given generation of its spec. Called immediately
+   * before the POST is sent.
    */
   stillWanted(entry: Entry, generation: number): boolean;
   /** Called when the outcome of a POST has arrived. */
   noteNews(): void;
-  /** Called when more attempts can be sent, if attempts had to wait because a batch was full. */
+  /** Called when more POSTs can be sent, if the last decision left out upgrades because the batch was full. */
   enqueue(): void;
   noteAccepted(entry: Entry, taskId: string): void;
 }
 
-/** Part of the binding to the service that is notified of answers to upgrade POSTs. */
 export type PostingBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded' | 'doubtBuilds'>;
 
 export type PostingEnvironment = Pick<PolicyEnvironment, 'clock' | 'settings'>;
@@ -37,17 +36,16 @@ export type PostingEnvironment = Pick<PolicyEnvironment, 'clock' | 'settings'>;
 /** Attempts that were stored in the ledger together and wait to be sent. */
 export interface Batch {
   readonly entries: readonly Entry[];
-  /** Generation of the policy for which these attempts were decided. */
+  /** Generation (`metadata.generation`) of the policy that started these attempts. */
   readonly generation: number;
   /** Monotonic time in ms of the decision that started these attempts. */
   readonly decidedAtMs: number;
-  /** Whether more attempts were due than the batch size allowed to store together. */
+  /** Whether the decision left out further attempts because the batch was full. */
   readonly moreWait: boolean;
 }
 
 /** Outcome of the POST of one upgrade attempt. */
 export interface ReceivedOutcome {
-  /** Ledger entry with the attempt as it was stored before the POST. */
   readonly entry: Entry;
   readonly outcome: PostOutcome;
 }
@@ -62,8 +60,8 @@ export class Posting {
   /** Ledger entries by collector, for attempts that are stored and not sent yet. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
-   * Batch size: number of attempts that may be stored in the ledger together. The size shrinks
-   * while other clients use the request budget, so that no attempt expires before it is sent.
+   * Maximum number of attempts that are stored in the ledger and wait to be sent. The number shrinks when other clients delay
+   * the POSTs, so that no stored attempt expires.
    */
   #batch: number;
   #moreWait = false;
@@ -81,14 +79,14 @@ export class Posting {
   }
 
   /**
-   * Number of attempts that are stored in the ledger and not sent. Probes (repeated POSTs) are left out, because their attempts
-   * may already run.
+   * Number of attempts that are stored in the ledger and not sent. Repeated POSTs (probes) are left out, because the first POST
+   * may have started the upgrade.
    */
   get unsent(): number {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
 
-  /** Outcomes of POSTs by collector. An outcome is removed once a stored decision contains it. */
+  /** Outcomes of POSTs by collector, until a stored decision contains them. */
   get received(): ReadonlyMap<string, ReceivedOutcome> {
     return this.#received;
   }
@@ -98,12 +96,11 @@ export class Posting {
     return this.#inFlight.size === 0 && this.#received.size === 0;
   }
 
-  /** Number of attempts that may be stored in the ledger now; 0 until most attempts of the last batch were sent. */
+  /** Number of attempts that may be stored in the ledger now; 0 while more than a fifth of the last batch is not sent. */
   room(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
   }
 
-  /** Removes outcomes of POSTs that are now contained in a stored decision. */
   acknowledge(taken: ReadonlyMap<string, ReceivedOutcome>): void {
     for (const [id, received] of taken) if (this.#received.get(id) === received) this.#received.delete(id);
   }
@@ -123,7 +120,7 @@ export class Posting {
     for (const entry of entries) this.#received.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
 
-  /** Collectors whose attempt was stored in the ledger, but was not sent or had no effect. */
+  /** Collectors whose attempt is stored in the ledger, although its POST was not sent or certainly had no effect. */
   *neverSent(): IterableIterator<string> {
     for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
     for (const [id, { entry, outcome }] of this.#received)
@@ -147,7 +144,7 @@ export class Posting {
     });
     const beforeSend = () => {
       if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
-      // If the service redirects a POST, the POST is written to a socket twice but counts as one sent attempt.
+      // A redirected POST is sent twice, but counts as one sent attempt.
       if (!sent) this.#left(collectorId, true);
       sent = true;
     };
@@ -176,7 +173,7 @@ export class Posting {
     if (!(error instanceof ServiceError))
       return sent ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
     if (refusesCollector(error)) {
-      // The service refused the upgrade of a single collector, so the service itself works.
+      // The refusal of one collector shows that the service itself works.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
@@ -186,10 +183,7 @@ export class Posting {
     return error.effect === 'unknown' ? { kind: 'unknown', message: error.message } : { kind: 'notSent' };
   }
 
-  /**
-   * Adapts the batch size (number of attempts that are stored together) when an attempt leaves the
-   * queue: an attempt that was sent in time increases the size, and an expired attempt reduces it.
-   */
+  /** Adapts the size of a batch of POSTs: one more for a POST that was sent in time, half for a POST that expired unsent. */
   #left(collectorId: string, inTime: boolean): void {
     this.#waiting.delete(collectorId);
     const { batchSize } = this.#environment.settings;
@@ -203,8 +197,8 @@ export class Posting {
 const withdrawnCode = 'attempt.withdrawn';
 
 /**
- * Whether the refusal of a POST concerns only its collector (7.5). A response 400 without an error code may come from a proxy
- * and then says nothing about the collector.
+ * Whether the service refused the upgrade of this collector only (7.5). An answer 400 without an error code may come from a
+ * proxy, and says nothing about the collector.
  */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {
   if (effect !== 'none' || serviceCode === undefined) return false;

@@ -1,8 +1,6 @@
 /**
- * Plans the reads that a policy needs next: pages of the collector list, upgrade tasks, and sweeps (reads of the whole list)
- * (U9). A read shows the end of an open attempt (`watch-plan.ts`), or the state of a collector that may not start before a new
- * listing, or of a collector whose upgrade is missing in the ledger. When the rows of the shared listing become too old, the
- * listing itself requests a sweep.
+ * Plans the requests by which a policy reads the data that it needs next: pages of the collector list, upgrade tasks, or the
+ * whole list (a sweep). The plan needs few requests (U9). `watch-plan.ts` plans the reads that show the ends of upgrades.
  */
 import { restingShare } from '../../fleet/fleet-listing.ts';
 import type { DecideInput } from '../decide-input.ts';
@@ -12,8 +10,8 @@ import { monotonicOf } from './attempt.ts';
 import { planWatch, type WatchPlan } from './watch-plan.ts';
 
 /**
- * Divisor that limits the sweeps (reads of the whole list) while upgrades wait: sweeps may use one fiftieth of the request
- * budget. At other times they may use one tenth (U9).
+ * Minimum interval between sweeps (reads of the whole collector list) while upgrades wait, as a multiple of the duration of one
+ * sweep. Sweeps then use at most a fiftieth of the request budget (U9).
  */
 export const workingShare = 50;
 
@@ -24,7 +22,7 @@ export interface ReadPlan extends WatchPlan {
 
 /**
  * Plans the next reads of a policy.
- * @param sweepFromMs wall time in ms; a sweep sent at or after this time is needed before a soak can end
+ * @param sweepFromMs wall time in ms; a soak can end only after a read of the whole list that was sent at or after this time
  */
 export function planReads(
   input: DecideInput,
@@ -50,8 +48,8 @@ export function planReads(
   const nextMs = Math.min(watch.nextMs, landed.nextMs);
   const sweepAfterMs = latest(watch.sweepAfterMs, monotonicOf(sweepFromMs, now));
   if (sweepAfterMs === undefined) return { ...watch, nextMs, sweepShare };
-  // A sweep (a read of the whole list) for single collectors or for the end of a soak is as rare as a sweep while no upgrade
-  // waits (U9).
+  // Even if single collectors or the end of a soak need a sweep (a read of the whole list), sweeps have a minimum interval
+  // (U9).
   const soonestMs = (listing.completeSinceMs() ?? 0) + restingShare * listing.sweepMs();
   if (soonestMs <= now.monotonicMs) return { ...watch, nextMs, sweepShare, sweepAfterMs };
   return { ...watch, nextMs: Math.min(nextMs, soonestMs), sweepShare, sweepAfterMs: undefined };
@@ -62,9 +60,8 @@ function latest(left: number | undefined, right: number | undefined): number | u
 }
 
 /**
- * Pages to read for collectors whose upgrade is missing in this ledger, such as an upgrade to a former target. Otherwise these
- * collectors would be read only by the next sweep of the whole list, and sweeps of long lists are rare. Collectors on the same
- * page share one read (U9).
+ * Plans reads of pages with collectors whose upgrade this ledger does not contain, such as an upgrade to a former target.
+ * Without these reads, only the next read of the whole list would show the end of the upgrade (U9).
  */
 function lookForLanded({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];

@@ -1,9 +1,7 @@
 /**
- * Rules that decide whether an upgrade attempt may start, in the order in which their reasons are reported.
+ * Rules that decide whether an upgrade may start, in the order in which their reasons are reported.
  *
- * `refusalOfAll` is evaluated once per decision. Its refusal keeps every collector of the policy from starting. `rulesForOne` are
- * evaluated for each candidate collector, in the order of the strategy. `member-state.ts` determines which collectors are
- * candidates.
+ * `refusalOfAll` applies the rules for the whole policy, once per decision. `rulesForOne` are the rules for a single collector.
  */
 
 import { reasons } from '../../api/conditions.ts';
@@ -28,11 +26,11 @@ export interface Refusal {
   readonly waitsFor: string | undefined;
   /** Reason of the `Ready` condition while the rollout only waits; absent for the default reason. */
   readonly reason?: string | undefined;
-  /** Monotonic time in ms before which the refusal cannot end; absent when an event ends the wait. */
+  /** Earliest monotonic time in ms at which the wait may end; absent when an event ends the wait. */
   readonly untilMs?: number | undefined;
   /** Monotonic time in ms: the collector may start only after a listing that was requested at or after this time. */
   readonly unseenSinceMs?: number;
-  /** Set when all later candidates must wait for the same reason as this collector. */
+  /** Set when all remaining collectors must wait for the same reason. */
   readonly forAll?: boolean;
 }
 
@@ -45,14 +43,12 @@ export interface KnownOfAll extends Pick<DecideInput, 'policy' | 'observation' |
 /** Collector that may need an upgrade attempt, with the reason for the attempt. */
 export type Candidate = { readonly id: string } & (
   | { readonly because: 'pending' }
-  /** The collector returns to its former version because the rollout is rolled back. */
   | { readonly because: 'rollback' }
   | { readonly because: 'failed'; readonly ending: Ending; readonly used: number }
   /** Monotonic time in ms of the first listing that shows the collector at another version than the target. */
   | { readonly because: 'drifted'; readonly sinceMs: number }
 );
 
-/** Input for the selection of attempts: the input of the decision, its ledger changes so far, and the state of the rollout. */
 export interface AdmissionInput extends DecideInput {
   readonly pending: PendingChanges;
   readonly state: RolloutState;
@@ -89,7 +85,8 @@ export function refusalOfAll(known: KnownOfAll): Refusal | undefined {
 function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefined {
   const { upgradesBlocked, pausedForAll, notOffered, problem, heldBy, ledgerFull } = observation;
   const pausedBy = pausedByOf(policy);
-  // A directory contains an unusable manifest, and no earlier usable version of the manifest is known (D1).
+  // A manifest that cannot be used stops all upgrades, because it may be that of a policy that keeps collectors at a version
+  // (D1).
   if (upgradesBlocked !== undefined) return 'a person to correct or delete the manifest that cannot be used';
   if (pausedForAll !== undefined) return `the end of the pause of all policies by ${pausedForAll}`;
   if (pausedBy !== undefined) return `the end of the pause by ${pausedBy}`;
@@ -100,7 +97,6 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   if (notOffered !== undefined && !stop) return 'the service to offer the target build';
   if (problem) return 'the service, which cannot be used';
   if (heldBy !== undefined) return heldBy;
-  // A new attempt could not be recorded in a full ledger (U1).
   return ledgerFull ? 'free space in the ledger' : undefined;
 }
 
@@ -135,9 +131,8 @@ function closedAt(calendar: MaintenanceCalendar, now: Instant, zone: string | un
 }
 
 /**
- * Refuses a collector until its stage has started, because stages run one after the other (R2). A late joiner (a collector that
- * its stage has not upgraded when the soak starts) waits for the last stage. Retries, corrections of drift and rollbacks do not
- * wait.
+ * Refuses a collector until its stage has started (R2). Once the soak of the stage has begun, remaining collectors wait for the
+ * last stage. Retries, corrections of drift and rollbacks do not wait.
  */
 export function stageNotReached(
   { id, because }: Candidate,
@@ -147,7 +142,7 @@ export function stageNotReached(
   const isFirst = because === 'pending' || !isStageStarted(stage, state);
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
-  // The stage starts with this decision. Its collectors are upgraded from the next decision on.
+  // The stage starts with this decision, and its collectors are upgraded from the next decision on.
   if (!gate) return { waitsFor: undefined };
   return { waitsFor: gate.waitsFor, reason: gate.reason, untilMs: monotonicOf(gate.untilMs, now) };
 }
@@ -163,7 +158,7 @@ function backingOff(candidate: Candidate, { now, policy }: AdmissionState): Refu
   return now.monotonicMs < untilMs ? { waitsFor: 'the back-off after a failed upgrade', untilMs } : undefined;
 }
 
-/** Refuses a start until a listing has confirmed the present version of the collector. */
+/** Refuses an upgrade until a listing that is new enough shows the collector's present version. */
 function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   const { memberIndex, pending, settings, now } = known;
   const row = memberIndex.row(candidate.id);
@@ -177,18 +172,18 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
     case 'pending':
       return undefined;
     case 'failed': {
-      // The grace period must pass after the failed attempt, because a listing may lag behind by that time (U6).
+      // During the grace period after a failed upgrade, a listing may still show an outdated version (U6).
       const sentAfterMs = candidate.ending.sinceMs + settings.graceMs;
       return needsListing(sentAfterMs, 'a listing that confirms the version after the failed upgrade');
     }
     case 'drifted': {
-      // The first listing that showed another version may have been outdated, so a second listing must confirm it (U8).
+      // The first listing with another version may be outdated, so a second listing must confirm the drift (U8).
       const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;
       return needsListing(sentAfterMs, 'a second listing that confirms the drift');
     }
     case 'rollback': {
-      // A listing row with the former version may be older than the upgrade. Or the collector was rolled back already, by an
-      // attempt that is missing in a ledger restored from a backup.
+      // If the listing shows the former version already, the listing is outdated, or the collector was rolled back by an
+      // attempt that a ledger restored from a backup lacks. A newer listing decides.
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
@@ -217,7 +212,7 @@ function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: Admi
   return { waitsFor: `a running upgrade to end: strategy.maxInProgress allows at most ${most} at once`, forAll: true };
 }
 
-/** Refuses a start when the policy has too many open attempts, because the size of the ledger is limited (U1). */
+/** Refuses an upgrade when the policy has too many upgrades in flight, because all of them must fit into the ledger (U1). */
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
   return {
@@ -226,7 +221,7 @@ function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refus
   };
 }
 
-/** Refuses a start when the batch of attempts is full, so that no stored attempt expires before its POST is sent (U2). */
+/** Refuses an upgrade when the batch of POSTs is full, because an upgrade that waits too long for its POST expires (U2). */
 function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refusal | undefined {
   return batched < observation.room ? undefined : { waitsFor: undefined, forAll: true };
 }

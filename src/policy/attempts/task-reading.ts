@@ -1,7 +1,4 @@
-/**
- * Reads the status of upgrade tasks in the background, with a limited number of concurrent requests. The results are kept until
- * a decision has used them (4.8).
- */
+/** Reads the status of upgrade tasks (4.8), only a few at once. Each status is kept until a decision has used it. */
 
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
@@ -15,7 +12,6 @@ import type { TaskReads } from './watch-plan.ts';
 /** Maximum number of task statuses that are read concurrently. The request budget allows no more. */
 const maxAtOnce = 8;
 
-/** Part of the binding to the service that is notified of reads of upgrade tasks. */
 export type TaskBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded'>;
 
 export class TaskReadings {
@@ -25,13 +21,10 @@ export class TaskReadings {
   readonly #abort = new AbortController();
   /** Collectors whose task is being read, with the id of the task. */
   readonly #underWay = new SparseMap<string, string>();
-  /** Task statuses by collector that no stored decision contains yet. */
+  /** Statuses of upgrade tasks by collector, until a stored decision contains them. */
   readonly #readings = new SparseMap<string, UpgradeTask>();
   readonly #reads = new SparseMap<string, TaskReads>();
-  /**
-   * Id of the upgrade task for each collector. The status and the number of reads that are stored for the collector belong to
-   * this task.
-   */
+  /** Id of the upgrade task to which the stored status and number of reads of a collector belong. */
   readonly #taskIds = new SparseMap<string, string>();
 
   constructor(clock: Clock, binding: TaskBinding, policy: Pick<PostingPolicy, 'noteNews'>) {
@@ -44,7 +37,7 @@ export class TaskReadings {
     return this.#readings;
   }
 
-  /** Whether a task was read as failed and no decision has used that status yet. */
+  /** Whether an upgrade task has failed and no decision has used this status yet. */
   get hasFailures(): boolean {
     return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }
@@ -54,7 +47,7 @@ export class TaskReadings {
     return this.#reads;
   }
 
-  /** Whether no read of a task waits for its answer, and no task status waits for a decision. */
+  /** Whether no task is being read, and no status of a task waits for a decision. */
   get isIdle(): boolean {
     return this.#underWay.size === 0 && this.#readings.size === 0;
   }
@@ -74,7 +67,7 @@ export class TaskReadings {
     this.#taskIds.delete(collectorId);
   }
 
-  /** Removes statuses of tasks that are not open in the ledger. Called after the ledger was read again. */
+  /** Forgets tasks for which the ledger has no open attempt. Called after the ledger was read again. */
   keepOnly(isOpen: (collectorId: string, taskId: string) => boolean): void {
     for (const [id, taskId] of [...this.#taskIds]) if (!isOpen(id, taskId)) this.forget(id);
   }

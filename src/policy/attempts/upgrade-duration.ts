@@ -1,7 +1,6 @@
 /**
- * Estimates the duration of an upgrade from past upgrades. A task of the service has no end time, so each past upgrade gives only
- * bounds: an age at which the upgrade had ended, and sometimes an age at which it was still running. The estimate is the age by
- * which nearly all upgrades have ended. Failed and timed-out upgrades are not used.
+ * Estimates the age by which nearly all upgrades have ended, from the successful upgrades so far. The service reports no end
+ * time of an upgrade, so each upgrade gives only bounds: an age at which it had ended, and an age at which it still ran.
  */
 
 /** Bounds for the duration of one successful upgrade, as ages in ms since its acceptance. */
@@ -13,8 +12,8 @@ export interface DurationSample {
 }
 
 /**
- * Weights of one observed upgrade in the estimate of the usual duration. A shorter upgrade changes the estimate a little; a
- * longer upgrade changes the estimate more.
+ * Ratio of the difference between estimate and new duration by which the estimate moves after an upgrade. The estimate rises
+ * faster than it falls, so that nearly all upgrades take less time.
  */
 const downShare = 0.02;
 const upShare = 0.1;

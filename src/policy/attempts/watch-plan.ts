@@ -1,9 +1,7 @@
 /**
- * Plans the reads that show the end of every open upgrade attempt with few requests (U9). A page of the collector list shows all
- * attempts on that page, so a page is read when several of them should have ended. The status of a single task is read when that
- * needs fewer requests, or when the page cannot show the end.
- *
- * The plan contains the due reads and the time of the next check. This file sends no requests.
+ * Plans the reads that show the ends of upgrades in flight with few requests (U9). A page of the collector list is read when
+ * several upgrades of collectors on the page should have ended. The status of a single upgrade task is read when this needs
+ * fewer requests, or when the page cannot show the end.
  */
 import { doubledMs } from '../../base/retry-delay.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
@@ -11,25 +9,22 @@ import type { Attempt, Entry } from '../ledger/ledger.ts';
 import type { PolicySettings } from '../settings.ts';
 import { evidenceFromMs } from './attempt.ts';
 
-/** Reads that this process has made of one attempt's upgrade task. */
+/** Reads of one upgrade task by this process. */
 export interface TaskReads {
   readonly count: number;
   readonly lastMs: number;
-  /** Monotonic time in ms of the second to last read of the task; undefined until the task was read twice. */
+  /** Monotonic time in ms of the read before the last one; undefined until the task was read twice. */
   readonly previousMs: number | undefined;
 }
 
 export interface WatchInput {
   readonly open: Iterable<Entry>;
-  /**
-   * Collectors for which a decision needs a newer listing row. The value is the earliest monotonic time in ms at which the
-   * request for that row may be sent.
-   */
+  /** Collectors that must be listed again, each with the earliest monotonic time in ms at which the request may be sent. */
   readonly needed: Iterable<readonly [collectorId: string, sentAfterMs: number]>;
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
-  /** Whether other collectors can start only when open attempts end. If so, the ends of attempts are read sooner. */
+  /** Whether other upgrades can start only when running upgrades end, so that their ends are read sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
@@ -40,40 +35,37 @@ export interface WatchPlan {
   readonly pages: ReadonlyMap<number, number>;
   /** Collectors whose open upgrade task is read next. */
   readonly tasks: readonly string[];
-  /** Earliest send time of a needed sweep (a read of the whole list), in monotonic ms; undefined when no sweep is needed. */
+  /** Earliest monotonic time in ms to send a read of the whole collector list (a sweep); undefined when none is needed. */
   readonly sweepAfterMs: number | undefined;
-  /** Monotonic time in ms of the next check of the plan. */
+  /** Monotonic time in ms at which the reads are planned again. */
   readonly nextMs: number;
 }
 
-/** Number of upgrades whose tasks are read often, as long as the usual duration of an upgrade is unknown. */
+/** Number of upgrades whose tasks are read often until the usual duration of an upgrade is known. */
 export const samples = 3;
-/** Maximum number of frequent reads of one upgrade's task. After that, the task of another upgrade is read often instead. */
+/** Number of frequent reads of one upgrade's task, after which the task of another upgrade is read instead. */
 const readsPerTurn = 20;
 /**
- * Minimum number of due attempts (attempts that should have ended) on a page of the collector list. With
- * fewer due attempts, their tasks are read instead of the page.
+ * Minimum number of upgrades on a page of the collector list that should have ended. If fewer should have ended, their tasks
+ * are read instead of the page.
  */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
 const unknownTypicalMs = 3 * 60_000;
 /**
- * Maximum wait of a due attempt for other attempts on its page of the collector list, as a ratio of the
- * duration of an upgrade. One read of the page then shows several ends.
+ * Maximum time for which the read of a page waits for more upgrades on the page to end, as a ratio of an upgrade's usual
+ * duration.
  */
 const waitShare = 1 / 3;
 const pressedWaitShare = 1 / 20;
 
 interface DuePage {
   due: number;
-  /** Number of accepted attempts on this page that should end soon, so that the read of the page may wait for them. */
+  /** Number of upgrades on this page that should end soon. The read of the page waits for them. */
   soon: number;
   oldestDueMs: number;
-  /**
-   * Monotonic time in ms at which the last of the attempts on this page should have ended. A read sent at or after this
-   * time shows all of them.
-   */
+  /** Monotonic time in ms by which all due upgrades on this page should have ended. */
   latestDueMs: number;
   readonly ids: string[];
 }
@@ -139,11 +131,11 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // The list may leave out collectors of the old version. So if the page was read and does not show the collector, the
-    // collector still runs the old version.
+    // The list may omit collectors that still run the old version, so a read of the page counts even if it does not show the
+    // collector.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
-      // The upgrade takes longer than usual, so its task is read at growing intervals.
+      // The task of an upgrade that takes longer than usual is read at growing intervals.
       const reads = read?.count ?? 0;
       const waitMs = Math.max(shortestRereadMs, doubledMs(typicalMs / 4, reads, longestRereadMs));
       this.#readTaskAt(id, Math.max(dueMs, read?.lastMs ?? 0) + waitMs);
@@ -167,8 +159,8 @@ class PlanBuilder {
   }
 
   /**
-   * Plans the read of a page of the collector list. The page is read when no other attempt on it should end
-   * soon, or when the oldest due attempt has waited for the maximum time.
+   * Plans the read of a page of the collector list, when no further upgrade on the page should end soon, or when the oldest
+   * upgrade that should have ended has waited long enough.
    */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
     if (due === 0) return;
@@ -184,8 +176,8 @@ class PlanBuilder {
   }
 
   /**
-   * Plans frequent reads of the tasks of the few oldest upgrades, until the usual duration of an upgrade is known. If an
-   * upgrade takes too long, for example because it is stuck, another upgrade is read in its place.
+   * Plans frequent reads of a few upgrade tasks, until the usual duration of an upgrade is known. After some reads of a task,
+   * another task is read in its place, because the first upgrade may be stuck.
    */
   #sample(): void {
     const { reads, settings } = this.#input;
@@ -209,8 +201,7 @@ class PlanBuilder {
       return;
     }
     const page = listing.pageOf(id);
-    // Only a sweep (a read of the whole collector list) can find this collector: the page where it used to be was read after the
-    // attempt and does not show it.
+    // The page that showed the collector before does not show it any more, so only a read of the whole list can find it.
     const inVain = page === undefined || (listing.pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));
