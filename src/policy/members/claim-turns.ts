@@ -1,6 +1,6 @@
 /**
- * Order in which policies claim collectors: no policy of a service starts an upgrade before all policies of the service have
- * claimed their collectors (U13).
+ * Makes all policies of a service claim their collectors before one of them starts an upgrade, so that no two policies upgrade
+ * the same collector (U13). A policy claims the collectors that it selects.
  *
  * ```
  *   unknown ──► claiming ──► claimed
@@ -8,18 +8,14 @@
  *      └► excused ◄──┘
  * ```
  *
- * A policy that cannot claim because of a problem is excused, so other policies do not wait for it. When its problem may be
- * solved, the other policies wait for it again. A waiting policy is enqueued when all policies of its service have claimed or are
- * excused.
- *
- * Invariant: an excuse holds for one version of the policy's text, and ends when the problem of any policy of the service is
- * solved.
+ * A policy with a problem, such as a missing Secret, is excused: other policies do not wait for its claims. The excuse ends
+ * when the policy changes, or when any policy can use its service again after a problem.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceKey } from '../../host/host.ts';
 
-/** Collector listing that currently fails. Policies that use this listing cannot claim collectors while it fails. */
+/** Collector list that may fail to be read. While its reads fail, policies cannot claim collectors of this list. */
 export interface FailingListing {
   readonly problem: () => unknown;
 }
@@ -38,7 +34,7 @@ export interface ClaimTurnsOptions {
   /** Lists all policies in the cluster or directory. */
   readonly policies: () => Iterable<CollectorVersionPolicy>;
   readonly policy: (key: ResourceKey) => CollectorVersionPolicy | undefined;
-  /** Enqueues a policy that waited for the claims of others and may now start upgrades. */
+  /** Reconciles a policy again that waited for the claims of other policies. */
   readonly enqueue: (key: ResourceKey) => void;
 }
 
@@ -46,16 +42,14 @@ export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
   /** Policies known to this process, by their uid. */
   readonly #policies = new Map<string, Known>();
-  /** Uids of policies that may still have collectors to claim, by the state of the claims. */
+  /** Uids of the policies that have not claimed their collectors, by the state of the claims. */
   readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), excused: new Set<string>() };
   readonly #troubled = new Set<string>();
-  /** Policies that wait until other policies have claimed their collectors, by service and name. */
+  /** Policies that wait until other policies have claimed their collectors, by service host and policy name. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
-  /**
-   * Host names of services, cached by service id. The cache saves time, because each decision needs the host name several times.
-   */
+  /** Cache of host names by service id. */
   readonly #hosts = new Map<string, string>();
-  /** Whether the policies of the whole cluster or directory are already registered here. */
+  /** Whether the existing policies of the cluster or directory have been registered here. */
   #isListed = false;
 
   constructor(options: ClaimTurnsOptions) {
@@ -63,8 +57,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Registers a policy that was added or changed. Other policies wait for it: a new policy may have
-   * collectors to claim, and an excused policy (one with a problem) may be able to claim again.
+   * Registers a policy that was added or changed, so that other policies wait for its claims on collectors. After a change, an
+   * excused policy (one with a problem) may be able to claim.
    */
   expect({ metadata }: CollectorVersionPolicy): void {
     const { uid, namespace, name, generation } = metadata;
@@ -73,10 +67,7 @@ export class ClaimTurns {
     this.#set(uid, { namespace, name }, { kind: 'unknown' });
   }
 
-  /**
-   * Records that the policy belongs to this service and will claim its collectors. A policy that is excused because of a problem
-   * stays excused until `resumes` is called.
-   */
+  /** Makes other policies of the service wait for this policy's claims, unless the policy is excused because of a problem. */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
     if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);
   }
@@ -102,8 +93,9 @@ export class ClaimTurns {
   }
 
   /**
-   * Excuses the policy from claiming until its text changes, so that other policies do not wait for it. Its earlier claims stay.
-   * @param listing failing collector listing that is the reason, if any; the excuse ends when this listing works again
+   * Excuses a policy with a problem from claiming collectors, so that other policies do not wait for it. A policy that has
+   * already claimed its collectors needs no excuse.
+   * @param listing collector list whose reads fail, if this is the problem; the excuse ends when a read succeeds
    */
   excuse({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
     const { uid, generation } = metadata;
@@ -112,14 +104,14 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** Records that the policy cannot use its service because of a problem. */
+  /** Records that the policy cannot use its service, until `usable` is called. */
   troubled(uid: string): void {
     this.#troubled.add(uid);
   }
 
   /**
-   * Records that the policy can use its service again. Other excused policies (with problems of their own) may have recovered as
-   * well, so they can claim their collectors before any policy starts upgrades.
+   * Records that the policy can use its service again. All excused policies then try again to claim their collectors, because
+   * the same cause may have kept them from their service.
    */
   usable(uid: string): void {
     if (!this.#troubled.delete(uid)) return;
@@ -130,16 +122,13 @@ export class ClaimTurns {
     }
   }
 
-  /** Text that names a policy whose claims are still missing; undefined when no claims are missing. */
+  /** Text that names a policy which has not claimed its collectors yet; undefined when all policies have claimed. */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(this.#hostOf(serviceId));
     return awaited && `policy ${keyText(awaited)} to claim its collectors first`;
   }
 
-  /**
-   * Enqueues the policy when all policies of its service have claimed their collectors or are excused, at once if this is already
-   * so.
-   */
+  /** Reconciles the policy again as soon as all policies of its service have claimed their collectors or are excused. */
   wait(key: ResourceKey, serviceId: string): void {
     const host = this.#hostOf(serviceId);
     const waiters = this.#waiters.get(host) ?? new Map<string, ResourceKey>();
@@ -208,9 +197,8 @@ export class ClaimTurns {
   }
 }
 
-/** Whether other policies of a service wait for the claims of a policy in this state. */
 function isAwaited(turn: Turn, host: string): boolean {
   if (turn.kind === 'claiming') return turn.host === host;
-  // A policy that is excused because of a failing listing is awaited again once the listing works.
+  // The excuse of a policy because of a failing collector list ends when the list can be read again.
   return turn.kind === 'unknown' || (turn.kind === 'excused' && turn.listing !== undefined && !turn.listing.problem());
 }

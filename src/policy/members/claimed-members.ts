@@ -1,9 +1,8 @@
 /**
- * Keeps a policy's claims on collectors and its index of collectors up to date with the listing, the ledger and the ownership
- * table.
+ * Keeps a policy's claims on collectors and its index of collectors up to date.
  *
- * Invariant: the policy claims exactly the collectors in its index. A collector is claimed before its state is computed, because
- * the state depends on the owner (U13).
+ * Invariant: the policy claims exactly the collectors in its index. A collector is claimed before its state is computed,
+ * because the state depends on the policy that owns the collector (U13).
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { sameValue } from '../../base/canonical-text.ts';
@@ -16,8 +15,8 @@ export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
   readonly #options: MemberIndexOptions;
   /**
-   * Collectors with a ledger entry that the policy does not select now. Changes of their listing rows are still observed, because
-   * the policy may select these collectors again.
+   * Collectors with a ledger entry that the policy does not select at present. Their changes are observed, because the policy
+   * may select these collectors again.
    */
   readonly #former = new SparseSet<string>();
   #isNew = true;
@@ -27,7 +26,7 @@ export class ClaimedMembers {
     this.index = new PolicyMemberIndex(options);
   }
 
-  /** Whether this index was built for a policy with this spec and ledger. Otherwise, all collectors must be evaluated again. */
+  /** Whether the index fits this spec and this ledger. An index that does not fit is replaced by a new one. */
   isFor(spec: CollectorVersionPolicySpec, ledger: Ledger): boolean {
     const isSameTarget = ledger.header.target === this.index.context.targetVersion;
     return ledger === this.#options.ledger && isSameTarget && sameSelection(this.#options.spec, spec);
@@ -49,7 +48,7 @@ export class ClaimedMembers {
     else for (const id of listing.rows.members.takeChanged(policy)) this.place(id);
   }
 
-  /** Evaluates one collector again after a change of its row, its ledger entry or its owner. */
+  /** Updates the claim on one collector and the state of the collector. */
   place(id: string): void {
     const { listing, ledger, ownership, policy } = this.#options;
     const membership = this.index.membershipOf(id);
@@ -64,7 +63,7 @@ export class ClaimedMembers {
     this.index.place(id, membership);
   }
 
-  /** Stops observing changes of collectors. The policy keeps its claims. */
+  /** Stops observing changes of the policy's collectors. The policy keeps its claims. */
   leave(): void {
     const { listing, policy } = this.#options;
     const { members } = listing.rows;
@@ -86,8 +85,8 @@ export class ClaimedMembers {
 }
 
 /**
- * Whether two specs agree in all fields that determine which collectors a policy has, their states and their order. The index is
- * then still valid.
+ * Whether two specs give a policy the same collectors, in the same states and order, so that its index of collectors stays
+ * valid.
  */
 export function sameSelection(left: CollectorVersionPolicySpec, right: CollectorVersionPolicySpec): boolean {
   return (

@@ -1,8 +1,8 @@
 /**
- * The index of one policy's collectors in this process. The index is built again when the selector, the target or the ledger
- * changes. Otherwise, each decision updates the existing index.
+ * Keeps the index of a policy's collectors from one decision to the next. The index is built again only when the policy's
+ * selector, target or ledger changes.
  *
- * Invariant: the policy's claims in the ownership table are the collectors that the current index selects.
+ * Invariant: the policy claims exactly the collectors that the index selects.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { Ledger } from '../ledger/ledger.ts';
@@ -17,23 +17,20 @@ export class KeptMemberIndex {
   readonly #policy: string;
   #members: ClaimedMembers | undefined;
   /**
-   * Whether the selector, target or ledger of the policy has been replaced since the index was built. An outdated index is not
-   * used for decisions, but keeps the policy's claims until the next index is built.
+   * Whether the next decision must build a new index, because the policy's selector, target or ledger was replaced. The policy
+   * keeps the claims of the outdated index until then.
    */
   #isOutdated = false;
-  /** Empty ledger for a policy whose rollout cannot begin. */
+  /** Empty ledger for a policy whose rollout cannot begin, because the service does not offer the target build. */
   #blank: Ledger | undefined;
 
-  /**
-   * Creates the index of one policy's collectors.
-   * @param policy Kubernetes uid of the policy
-   */
+  /** @param policy uid of the policy whose collectors are indexed */
   constructor(environment: Pick<PolicyEnvironment, 'clock' | 'settings'>, policy: string) {
     this.#environment = environment;
     this.#policy = policy;
   }
 
-  /** Index of collectors that the last decision used; undefined before the first decision. */
+  /** Index of collectors from the last decision; undefined when there is none, or when it is outdated. */
   get known(): PolicyMemberIndex | undefined {
     return this.#isOutdated ? undefined : this.#members?.index;
   }
@@ -48,15 +45,15 @@ export class KeptMemberIndex {
     this.#members?.place(id);
   }
 
-  /** Releases all claims and stops observing collectors. Called when the policy was deleted or uses another account. */
+  /** Stops observing the policy's collectors and discards their index. The policy keeps its claims. */
   close(): void {
     this.#members?.leave();
     this.#members = undefined;
   }
 
   /**
-   * Claims the selected collectors of a policy that has no rollout, because the service does not offer the policy's build and
-   * the policy never had another target (U13).
+   * Claims the collectors of a policy without a rollout, so that no other policy upgrades them. The policy has no rollout,
+   * because the service does not offer its target build (U13).
    */
   claim(policy: CollectorVersionPolicy, target: string, bound: Bound): void {
     if (this.#blank?.header.target !== target) {
@@ -66,7 +63,7 @@ export class KeptMemberIndex {
     this.current(policy, this.#blank, bound);
   }
 
-  /** Index of the collectors that the policy selects, with their states computed for the ledger's target version. */
+  /** Returns the index of the policy's collectors, with their present states. */
   current({ spec }: CollectorVersionPolicy, ledger: Ledger, { listing, ownership }: Bound): PolicyMemberIndex {
     const { clock, settings } = this.#environment;
     const policy = this.#policy;
@@ -81,8 +78,8 @@ export class KeptMemberIndex {
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
-    // Before this policy claims new collectors, the other policies do so. Otherwise it could take collectors that belong to the
-    // other policies (U13).
+    // The other policies update their claims first, because this policy could otherwise claim collectors that belong to them
+    // (U13).
     ownership.catchUp(policy);
     members.sync();
     ownership.announce();

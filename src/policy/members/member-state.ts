@@ -12,12 +12,12 @@ import type { Counts } from './state-counts.ts';
 /**
  * States of a collector in a policy.
  * - `updated`: the collector runs the target version.
- * - `inProgress`: an upgrade runs, started by logfleet or by someone else.
+ * - `inProgress`: an upgrade runs, started by logfleet or by another tool.
  * - `pending`: the collector can be upgraded.
  * - `retrying`: an upgrade failed, and retries are left.
  * - `drifting`: the collector ran the target version and left it.
- * - `failed`: retries are exhausted.
- * - `offline`: the collector is not running.
+ * - `failed`: an upgrade failed, and no retries are left.
+ * - `offline`: the service does not hear from the collector.
  * - `newer`: the collector is newer than the target, and downgrades are not allowed.
  * - `skipped`: the collector cannot be upgraded, for a recorded reason.
  * - `foreign`: the collector belongs to another policy.
@@ -47,25 +47,22 @@ export interface MemberInput {
   readonly entry: Entry | undefined;
   /** Whether this policy owns the collector. */
   readonly owned: boolean;
-  /** Whether this policy becomes the owner of the collector when another policy's upgrade attempt in flight has ended (U13). */
+  /** Whether this policy will own the collector once an upgrade by the present owner has ended (U13). */
   readonly awaited: boolean;
-  /** Whether an upgrade of the collector is in flight that this policy's ledger does not contain (U13). */
+  /**
+   * Whether the collector may have an upgrade in flight that this policy's ledger does not contain, such as one of another
+   * policy (U13).
+   */
   readonly busyElsewhere: boolean;
   /** Whether the collector ran the target version in this rollout and was then seen at another version (U8). */
   readonly drifted: boolean;
-  /**
-   * Whether the policy has stages but no stage takes the collector: no started stage has chosen the collector, and no later stage
-   * selects it.
-   */
+  /** Whether the policy has stages, and none of them takes the collector. */
   readonly unstaged: boolean;
-  /** Whether maintenance windows use the collector's time zone and the collector reports no readable time zone. */
+  /** Whether the collector's time zone decides when the collector may be upgraded, but is missing or unknown. */
   readonly zoneless: boolean;
 }
 
-/**
- * Number of times per rollout that a collector is upgraded again after it left the target version. One more drift makes the
- * collector `Contested` (U8).
- */
+/** Number of times in a rollout that a collector is upgraded again after it left the target version (U8). */
 const maxDrifts = 1;
 
 export function memberStateOf(input: MemberInput, context: MemberContext): MemberState {
@@ -78,8 +75,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   if (input.busyElsewhere) return 'inProgress';
   if (isNewer(row, context)) return 'newer';
   const ending = entry?.ending;
-  // A failed collector that reached the target later is no longer failed (U6). If this collector leaves the target again, its
-  // state is `drifting`.
+  // A failed collector that reached the target version later and left it again is not failed, but `drifting` (U6).
   if (entry && hasFailed(ending) && !input.drifted) {
     // A collector that stopped running at the target version counts as failed, because another upgrade to the same version could
     // stop it again.
@@ -99,7 +95,7 @@ export function isEligible(
   return memberState !== 'foreign' && memberState !== 'newer' && memberState !== 'skipped';
 }
 
-/** Whether the last attempt brought the collector to the target version, even if the collector runs another version now. */
+/** Whether the last upgrade of the collector succeeded, even if the collector runs another version now. */
 function wasUpdated(ending: Ending | undefined, { targetVersion }: MemberContext): boolean {
   return (ending?.kind === 'updated' || ending?.kind === 'left') && ending.toVersion === targetVersion;
 }
@@ -131,8 +127,8 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
 }
 
 /**
- * Whether the policy waits for a collector that no listing can show. If the service offers a single build, no list shows the
- * collectors that run that build (U7).
+ * Whether a collector that is missing in the service's list needs another upgrade attempt. The attempt cannot start, because no
+ * list can show the collector's version (U7).
  */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
   const ending = entry?.ending;
@@ -141,16 +137,15 @@ function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext
 
 function isUpdated(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
   if (row?.collector.collectorVersion === context.targetVersion) {
-    // A collector that stopped running and is alive again counts as updated. The age of the listing row is not compared, because
-    // the row that showed the collector as stopped may be as old as the recorded end.
+    // A collector that went offline after its upgrade counts as updated as soon as a listing shows it alive again.
     if (ending?.kind === 'died') return row.collector.alive !== false;
-    // Only a listing row that was read after the failure can show that the collector reached the target.
+    // Only a listing after the failed upgrade can prove that the collector has reached the target version.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
   }
   return wasUpdated(ending, context) && !isOffTarget(row, ending, context);
 }
 
-/** Whether the collector runs the target version and is not alive any more, after this rollout had upgraded it. */
+/** Whether a collector that this rollout upgraded runs the target version, but is no longer alive. */
 export function isSilent({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
   const ending = entry?.ending;
   if (!row || ending?.kind !== 'updated' || entry?.open || entry?.back || !isAtTarget(row, context)) return false;
@@ -167,8 +162,8 @@ export function isMended({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, con
 }
 
 /**
- * Whether a listing shows the collector at another version than the target, and was requested at least a grace period (`graceMs`)
- * after the upgrade (U8).
+ * Whether a listing shows the collector at another version than the target. After a successful upgrade, only a listing
+ * requested at least a grace period (`graceMs`) later counts (U8).
  */
 function isOffTarget(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
   if (!row || row.collector.collectorVersion === context.targetVersion) return false;

@@ -1,6 +1,6 @@
 /**
- * Ledger changes of a decision that are not stored yet. They form a layer over the ledger and the index of collectors, which stay
- * unchanged until the changes are stored. So `decide` has no side effects, and a failed write needs no undo.
+ * Ledger changes of a decision that are not stored yet. The methods return the ledger and the states of collectors as if these
+ * changes were applied, but change neither of them, so that `decide` has no side effects.
  */
 import {
   type Entry,
@@ -19,15 +19,12 @@ export class PendingChanges {
   readonly #ledger: Ledger;
   readonly #memberIndex: PolicyMemberIndex;
   readonly #changes = new Map<string, Entry | undefined>();
-  /** Changes of the counts of ended and failed attempts, by the index of the stage; key undefined for the whole rollout. */
+  /** Changes of the numbers of ended and failed attempts, by stage index. The key `undefined` stands for the whole rollout. */
   readonly #tallies = new Map<number | undefined, Tally>();
   /** Indexes of the stages in which an upgrade succeeded. */
   readonly #upgraded = new Set<number | undefined>();
 
-  /**
-   * Creates the layer of changes that are not stored yet.
-   * @param changes changes of an earlier decision; absent for a new decision
-   */
+  /** @param changes ledger changes of an earlier decision; absent for a new decision */
   constructor(ledger: Ledger, memberIndex: PolicyMemberIndex, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
     this.#memberIndex = memberIndex;
@@ -42,7 +39,7 @@ export class PendingChanges {
     this.#changes.set(collectorId, entry);
   }
 
-  /** Number of open attempts with the pending changes applied. */
+  /** Number of open attempts in the ledger, including changes that are not stored yet. */
   get openCount(): number {
     const open = this.#ledger.open();
     let count = open.size;
@@ -50,22 +47,18 @@ export class PendingChanges {
     return count;
   }
 
-  /** All ledger entries with the pending changes applied. After the changes were stored, the result is the same. */
+  /** All ledger entries, including changes that are not stored yet. */
   *entries(): IterableIterator<Entry> {
     for (const entry of this.#ledger.entries()) if (!this.#changes.has(entry.collectorId)) yield entry;
     for (const entry of this.#changes.values()) if (entry) yield entry;
   }
 
-  /** Ledger entries with an open attempt, with the pending changes applied. */
   *open(): IterableIterator<Entry> {
     for (const [id, entry] of this.#ledger.open()) if (!this.#changes.has(id)) yield entry;
     for (const entry of this.#changes.values()) if (entry?.open) yield entry;
   }
 
-  /**
-   * State of a collector with the pending changes applied; undefined for a collector that the policy does not have, or no longer
-   * has when these changes are stored.
-   */
+  /** State of a collector after the changes are applied; undefined when the policy then does not have the collector. */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;
     const entry = this.#changes.get(collectorId);
@@ -98,7 +91,7 @@ export class PendingChanges {
     return { ...header, tally: { ...header.tally, ...addTally(header.tally, change) }, ...(stages && { stages }) };
   }
 
-  /** Collectors from which a stage may choose: all that no started stage has chosen. */
+  /** Collectors from which the next stage may choose, because no started stage has chosen them. */
   *candidates(): IterableIterator<StageCandidate> {
     for (const { id, collector } of this.#memberIndex.unlisted()) {
       const memberState = this.stateOf(id);
@@ -118,7 +111,7 @@ export class PendingChanges {
     for (const id of this.#changes.keys()) {
       if (!isIn(id)) continue;
       const before = this.#memberIndex.member(id)?.memberState;
-      // The number of the policy's collectors does not include this collector yet.
+      // No count of states includes this collector yet.
       if (before === undefined) continue;
       counts[before]--;
       const after = this.stateOf(id);
@@ -127,7 +120,7 @@ export class PendingChanges {
     return counts;
   }
 
-  /** Number of collectors of the policy after this decision. */
+  /** Number of the policy's collectors after the changes are applied. */
   get matched(): number {
     let leaving = 0;
     for (const id of this.#changes.keys()) {

@@ -1,7 +1,6 @@
 /**
- * Order in which the pending collectors of a policy are upgraded: by stage, then by the strategy. Collectors of the same version
- * follow the order of the service's list (U9). The collectors are sorted once. They are sorted again when the stages, the
- * strategy or the list change, and not after each upgrade.
+ * Order of the upgrades of a policy: by stage, then by `strategy.order`, then by the position in the service's list (U9). The
+ * collectors are sorted again only when the stages, the strategy or the list change.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -32,7 +31,7 @@ interface Ordered {
 export class PendingOrder {
   readonly #sorted: readonly PendingMember[];
   #start = 0;
-  /** Collectors that became pending again after the pending collectors were sorted. */
+  /** Collectors that became pending after the pending collectors were sorted. */
   readonly #returned = new SparseSet<string>();
 
   constructor(members: readonly PendingMember[], order: Order) {
@@ -50,7 +49,7 @@ export class PendingOrder {
     this.#returned.delete(id);
   }
 
-  /** Collectors that are still pending in the stages up to and including this stage. */
+  /** Yields the pending collectors of all stages up to and including `lastStage`, in the order of their upgrades. */
   *upTo(lastStage: number, memberOf: (id: string) => Ordered | undefined): IterableIterator<string> {
     const isPending = (id: string) => memberOf(id)?.memberState === 'pending';
     for (const id of this.#returned) {
@@ -68,7 +67,6 @@ export class PendingOrder {
   }
 }
 
-/** Pending collector with the place of its version in the order of the strategy. */
 type Ranked = PendingMember & { readonly rank: number };
 
 function comparePlaces(left: Ranked, right: Ranked): number {

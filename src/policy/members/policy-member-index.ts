@@ -21,7 +21,6 @@ import { driftSinceMs, notesOf, type RowNote, rowNotes } from './row-notes.ts';
 import { compileSelection, type Matcher, nameSelection } from './selector.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './state-counts.ts';
 
-/** Parts of the shared collector listing that the index uses. */
 export type ListedRows = Pick<FleetListing, 'rows' | 'row' | 'placeOf' | 'orderRevision' | 'observes'>;
 
 export interface MemberIndexOptions {
@@ -35,11 +34,11 @@ export interface MemberIndexOptions {
 
 export interface Member {
   readonly memberState: MemberState;
-  /** Version under which `versions` counts the collector; undefined when no listing shows the version. */
+  /** Version of the collector; undefined when the service's list does not show it. */
   readonly version: string | undefined;
   /**
-   * Whether the policy's selector matches the collector. False for a collector that the policy keeps only until its open attempt
-   * has ended.
+   * Whether the policy's selector matches the collector. Without a match, the policy keeps the collector only until its running
+   * upgrade has ended.
    */
   readonly selected: boolean;
   readonly stage: number;
@@ -53,7 +52,7 @@ export interface Member {
  */
 export type Membership = 'selected' | 'kept' | 'none';
 
-/** States for which the index keeps a list of collectors. It keeps no list for the large groups `updated` and `pending`. */
+/** States for which the index lists the collectors. The large groups `updated` and `pending` are only counted. */
 type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
 
 export class PolicyMemberIndex {
@@ -61,9 +60,9 @@ export class PolicyMemberIndex {
   /** Whether the policy's selector and exclusions match a collector. */
   readonly matches: Matcher;
   readonly context: MemberContext;
-  /** Name of the policy's selector and exclusions; another selector has another name. */
+  /** Digest of the policy's selector and exclusions. Another selector has another digest. */
   readonly selection: string;
-  /** Whether the attempts in the ledger were made for another selector than the current one. */
+  /** Whether the policy's selector has changed since the attempts in the ledger were made. */
   readonly isReselected: boolean;
   readonly #members = new Map<string, Member>();
   readonly #counts: MutableCounts = emptyCounts();
@@ -71,20 +70,20 @@ export class PolicyMemberIndex {
   readonly #zones = new SparseSet<string>();
   /** Number of collectors in each state, by the index of their stage. Empty for a policy without stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
-  /** For each stage that has not started, whether it may choose a collector. */
+  /** Functions, one for each stage that has not started, that say whether the stage may choose a collector. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Stage index for collectors that no started stage has chosen. */
+  /** Stage index of all collectors that are in no stored list of a stage. */
   #unlisted = noStage;
   /** Number of started stages when the index was last updated. */
   #started = -1;
-  /** Sorted pending collectors; undefined until the order is needed, and again after a change of the stages or the list. */
+  /** Pending collectors in the order of their upgrades; undefined when they must be sorted again. */
   #order: PendingOrder | undefined;
   /** Revision of the service's list by which the pending collectors were sorted. */
   #orderRevision = -1;
   readonly #listed = new SparseSets<ListedState | RowNote, string>();
   /**
-   * Collectors that left the target version. The value is the send time, in monotonic ms, of the first listing that shows the
-   * other version.
+   * Collectors that left the target version, each with the send time (monotonic ms) of the first listing that shows another
+   * version.
    */
   readonly #drifts = new SparseMap<string, number>();
 
@@ -127,20 +126,20 @@ export class PolicyMemberIndex {
     return countVersions(this.#members.values(), ({ version }) => version);
   }
 
-  /** Time zones of the policy's collectors, when maintenance windows use them. */
+  /** Time zones of the policy's collectors; empty when no maintenance window depends on them. */
   timeZones(): Iterable<string> {
     return this.#zones;
   }
 
-  /** Collectors whose state may change although their listing row, ledger entry and owner stay the same. */
+  /** Collectors whose states are computed again in each decision, because their changes are not reported. */
   unsettled(): readonly string[] {
-    // A newer sign of life is not reported as a change of the listing row, but it ends the state `offline`.
+    // When the service hears from a collector again, this is not reported as a change, but ends the state `offline`.
     return [...this.members('offline'), ...this.members('contradicted')];
   }
 
   /**
-   * Whether the next sweep may change the state of a collector although its listing row stays the same. The sweep may show a
-   * newer sign of life, or may be the first one after the end of an attempt.
+   * Whether the next read of the whole collector list may change a collector's state, for example because it shows that an
+   * offline collector is alive again.
    */
   get awaitsSweep(): boolean {
     if (this.members('contradicted').size > 0) return true;
@@ -150,10 +149,7 @@ export class PolicyMemberIndex {
     return false;
   }
 
-  /**
-   * Reason why the policy has a collector: its selector matches the collector, or an attempt of the collector is open. The index
-   * stays unchanged.
-   */
+  /** Reason why the policy has the collector: its selector matches the collector, or an upgrade of the collector runs. */
   membershipOf(id: string): Membership {
     const { listing, ledger } = this.#options;
     const [row, entry] = [listing.row(id), ledger.entry(id)];
@@ -187,10 +183,7 @@ export class PolicyMemberIndex {
     this.#count(id, member, 1);
   }
 
-  /**
-   * Evaluates collectors again after the stages changed: a stage has started, or a retry has removed a started stage. Collectors
-   * of other stages keep their state.
-   */
+  /** Updates the affected collectors after a stage has started, or after a retry has removed a started stage. */
   noteStages(): void {
     const { spec, ledger } = this.#options;
     const { stages = [] } = ledger.header;
@@ -215,12 +208,12 @@ export class PolicyMemberIndex {
     return this.#options.ledger.listedIn(id) ?? this.#unlisted;
   }
 
-  /** Whether the policy has stages, and neither a started stage nor a later one takes the collector. */
+  /** Whether the policy has stages, and none of them takes the collector. */
   #isUnstaged(id: string, row: Row | undefined): boolean {
     return this.#stageOf(id) === laterStage && !this.#takers.some((takes) => takes(row));
   }
 
-  /** State that a collector would have if this were its ledger entry. The index is not changed. */
+  /** State that the collector would have with this ledger entry. */
   stateOf(id: string, entry: Entry | undefined): MemberState {
     return memberStateOf(this.#input(id, entry), this.context);
   }
@@ -233,15 +226,14 @@ export class PolicyMemberIndex {
     return this.#options.listing.row(id);
   }
 
-  /** Collectors in this state, or about which listing rows have shown this fact. */
+  /**
+   * Collectors in a state such as `failed`, or for which the service's list shows a fact such as `silent` (no longer alive).
+   */
   members(label: ListedState | RowNote): SetView<string> {
     return this.#listed.get(label);
   }
 
-  /**
-   * Index of the started stage of a collector. The value is `laterStage` when no started stage has chosen the collector, and
-   * `noStage` for a policy without stages.
-   */
+  /** Index of the stage that has chosen the collector; `laterStage` if none has, `noStage` for a policy without stages. */
   stageOf(id: string): number {
     return this.#members.get(id)?.stage ?? noStage;
   }
@@ -258,10 +250,6 @@ export class PolicyMemberIndex {
     }
   }
 
-  /**
-   * Monotonic time in ms of the first listing that shows the collector at another version than the target; undefined when the
-   * collector has not left the target.
-   */
   driftingSinceMs(id: string): number | undefined {
     return this.#drifts.get(id);
   }
@@ -278,20 +266,22 @@ export class PolicyMemberIndex {
     return this.#options.ownership.owner(id)?.uid === this.#options.policy;
   }
 
-  /** Whether this policy would own the collector if no attempt were in flight, so that a new attempt may start (U13). */
+  /**
+   * Whether this policy will own the collector once no upgrade of the collector runs, so that a new upgrade may start (U13).
+   */
   comesFirst(id: string): boolean {
     return this.#options.ownership.first(id)?.uid === this.#options.policy;
   }
 
-  /** Attempt in flight that a deleted policy left behind for this collector; undefined when there is none. */
+  /** Upgrade of the collector that a deleted policy started and that still runs; undefined when there is none. */
   orphan(id: string): Flight | undefined {
     return this.#options.ownership.orphan(id);
   }
 
   /**
    * Whether the policy selects a collector. If this rollout has an attempt for the collector, the collector stays selected when
-   * its own fields change (U12). The collector is excluded only when the policy's selector changes and would not have matched the
-   * collector before the attempt either.
+   * an upgrade changes its version (U12). After an edit, the new selector must match the collector as it was before the
+   * attempt.
    */
   #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
     if (this.matches(collector)) return true;
@@ -301,8 +291,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Whether the policy has a collector that no listing row shows. The policy has it while its attempt is open, and when listings
-   * cannot show collectors at the target version (U7). Otherwise the collector no longer exists.
+   * Whether the policy keeps a collector that is missing in the service's list: while its upgrade runs, and when no list can
+   * show collectors at the target version (U7).
    */
   #isUnseenMember(entry: Entry | undefined): boolean {
     if (!entry) return false;
@@ -326,8 +316,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Monotonic time in ms: only a listing requested at or after this time shows the result of an upgrade that this ledger does not
-   * contain. Undefined when the row is new enough (U8, U13).
+   * Monotonic time in ms from which a listing shows the result of an upgrade of this collector that this ledger does not
+   * contain. Undefined when there is no such upgrade, or a listing has shown its result (U8, U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;

@@ -1,27 +1,23 @@
 /**
- * Facts that listing rows show about single collectors, in addition to their states. Examples are collectors that left the target
- * version (U8), that are no longer alive, or that reached the target version after a failed attempt (U6).
+ * Facts about single collectors that the service's list shows, in addition to their states. Examples: an upgraded collector is
+ * no longer alive, or a failed collector has reached the target version.
  */
 import type { Row } from '../../fleet/fleet-rows.ts';
 import type { Entry } from '../ledger/ledger.ts';
 import { isMended, isSilent, type MemberContext, type MemberState } from './member-state.ts';
 
 /**
- * Facts about collectors of a policy:
- * - `silent`: this rollout upgraded the collector, and the collector is not alive any more.
- * - `silentBefore`: the collector runs the target version and is not alive, and this rollout has not tried to upgrade it.
- * - `mended`: the collector's failure is over: it runs the target version after a failed attempt, or is alive again.
- * - `contradicted`: the listing row contradicts the end of the last attempt. This counts only after a later listing has shown the
- *   same row (U6, U8).
+ * Facts that the service's list shows about a collector:
+ * - `silent`: this rollout upgraded the collector, but the collector is no longer alive.
+ * - `silentBefore`: the collector runs the target version without an upgrade by this rollout, and is not alive.
+ * - `mended`: the collector had failed, but now runs the target version and is alive.
+ * - `contradicted`: the list contradicts the result of the last upgrade, so a later listing must confirm it (U6, U8).
  */
 export type RowNote = 'silent' | 'silentBefore' | 'mended' | 'contradicted';
 
 export const rowNotes: readonly RowNote[] = ['silent', 'silentBefore', 'mended', 'contradicted'];
 
-/**
- * Facts that the listing row of a collector shows.
- * @param isNews whether another policy may have upgraded the collector after the row was read
- */
+/** @param isNews whether the collector's listing row may be older than an upgrade by another policy */
 export function notesOf(
   row: Row | undefined,
   entry: Entry | undefined,
@@ -32,8 +28,8 @@ export function notesOf(
   const isThere = row?.collector.collectorVersion === context.targetVersion;
   const isDead = isThere && row.collector.alive === false;
   const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
-  // A row that shows the collector as not alive may be older than the end of its attempt. A later listing must confirm the row
-  // before the collector counts as failed.
+  // A listing before the end of an upgrade does not prove that the collector went offline after its upgrade. A later listing
+  // must confirm this.
   const isUnseen = isDead && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
   return {
     silent: isSilent({ row, entry }, context),
@@ -44,9 +40,9 @@ export function notesOf(
 }
 
 /**
- * Send time, in monotonic ms, of the first listing that shows the collector at another version than the target; undefined when
- * the collector has not left the target.
- * @param knownMs result for the previous row of the collector
+ * Send time, in monotonic ms, of the first listing that shows that the collector left the target version; undefined when it did
+ * not.
+ * @param knownMs result for the collector's previous row
  * @param memberState state of the collector before this row
  */
 export function driftSinceMs(
@@ -57,7 +53,7 @@ export function driftSinceMs(
   { targetVersion, settings }: MemberContext,
 ): number | undefined {
   if (row.collector.collectorVersion === targetVersion || entry?.open) return undefined;
-  // A rollback moves a collector away from the target version, which is no drift.
+  // A rollback changes the version on purpose, so the new version is no drift.
   if (knownMs !== undefined || entry?.back) return knownMs;
   const ending = entry?.ending;
   const after = ending?.kind === 'updated' ? ending.sinceMs + settings.graceMs : 0;

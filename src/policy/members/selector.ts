@@ -26,8 +26,8 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
 }
 
 /**
- * Returns a condition on one field that every matching collector meets. Only collectors that meet the condition must be compared
- * with the whole selector, which saves time. The most selective field is used. Undefined if no field restricts the selector.
+ * Returns a condition on one field that all matching collectors meet, so that only few collectors are compared with the whole
+ * selector. Undefined if no field restricts the selector.
  */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
@@ -48,7 +48,7 @@ function anchorOn(key: string, texts: readonly string[]): Anchor {
   return { field: key as SelectorField, texts, prefixes: [] };
 }
 
-/** Condition on the name of a collector. For a pattern, the name must begin with the text before the first wildcard. */
+/** Condition on the collector's name: equal to a name, or beginning with the text before a pattern's first wildcard. */
 function anchorOnNames(patterns: readonly string[]): Anchor {
   const isGlob = (pattern: string) => /[*?]/.test(pattern);
   return {
@@ -58,7 +58,7 @@ function anchorOnNames(patterns: readonly string[]): Anchor {
   };
 }
 
-/** Returns the digest of a policy's selector and exclusions. Another digest shows that they have changed. */
+/** Digest of a policy's selector and exclusions. The digest changes when a person edits them. */
 export function nameSelection({
   selector,
   exclude = [],
