@@ -1,10 +1,8 @@
 /**
- * The ledger of one policy in this process. The ledger is read once, begins again with each rollout, and is stored with each
- * decision. The ownership table learns of new attempts before they are stored, because other policies decide at the same time
- * (U13).
+ * The ledger of one policy in this process, which is read once, begun again with each rollout, and stored with each decision. New
+ * upgrades are entered in the ownership table before they are stored, because other policies decide at the same time (U13).
  *
- * Invariant: after a failed write, the ledger in memory may differ from the stored one. The caller that sees the failure calls
- * `forget`.
+ * Invariant: after a failed write, the ledger in memory may differ from the stored one, so the caller calls `forget`.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
@@ -29,7 +27,7 @@ export class KeptLedger {
   #ledger: Ledger | undefined;
   /** Ledger header that this process stored last. Another process may have stored a newer header since then. */
   #written: LedgerHeader | undefined;
-  /** State of the stored ledger. `missing`: no ledger was stored, so only the policy's status shows running upgrades (U1). */
+  /** State of the stored ledger. `missing`: no ledger is stored, so only the policy's status shows running upgrades (U1). */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
 
   constructor(options: KeptLedgerOptions) {
@@ -43,8 +41,8 @@ export class KeptLedger {
   }
 
   /**
-   * Whether a new rollout towards this target must begin: the ledger has another target, or status shows a later rollout than the
-   * ledger. In the second case the ledger is old, and the outcome of the later rollout is lost.
+   * Whether a new rollout must begin: the policy has a new target, or the ledger was restored from a backup and lacks a later
+   * rollout that the policy's status shows.
    */
   isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
     const { header } = this.#ledger ?? {};
@@ -56,12 +54,10 @@ export class KeptLedger {
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }
 
-  /** Whether the ledger has no space left for another batch of attempts (U1). */
   get full(): boolean {
     return this.#file.full;
   }
 
-  /** Whether a ledger of this policy is stored, as far as this process knows. */
   get isWritten(): boolean {
     return this.#file.isWritten;
   }
@@ -75,13 +71,13 @@ export class KeptLedger {
 
   /** Reads the stored ledger unless it is already in memory. */
   async load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<void> {
-    // Task ids of another service are meaningless, so a ledger that belongs to another service is not used (U1).
+    // A task id is valid for one service only, so the ledger of another service is not used (U1).
     if (this.#ledger && this.#ledger.header.service !== account.serviceId) this.#ledger = undefined;
     if (this.#stored !== 'unread') return;
     const { clock, owner } = this.#options;
     const nowMs = clock.monotonic();
     let ledger = await this.#file.load(nowMs);
-    // If no ledger of the policy was ever needed, the rollout continues from the policy's status.
+    // If the policy's status says that the policy has not needed a ledger so far, the status shows the whole rollout (U1).
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
@@ -106,8 +102,7 @@ export class KeptLedger {
   ): Ledger {
     const { clock } = this.#options;
     const before = this.#ledger?.header;
-    // If the previous ledger belongs to another service, status may describe that service, too, so its ended rollouts are not
-    // used.
+    // If the previous ledger belongs to another service, the ended rollouts in status may belong to that service, too.
     const isTold = before !== undefined || this.#stored === 'missing';
     const shown = isTold ? shownHistory(policy.status, before) : [];
     const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };
@@ -123,10 +118,7 @@ export class KeptLedger {
     return ledger;
   }
 
-  /**
-   * Replaces the ledger header in memory only. Nothing is stored, because the policy's status shows everything that a later
-   * process must know (U1).
-   */
+  /** Replaces the ledger header in memory only, because the policy's status shows all that a later process needs (U1). */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
   }
@@ -142,8 +134,9 @@ export class KeptLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // The write failed, so it is unknown whether the ledger records that this policy took over attempts of deleted policies. In
-      // the ownership table, these attempts belong to the deleted policies again.
+      // After a failed write, it is unknown whether the ledger contains upgrades that this policy took over from deleted
+      // policies. The ownership table assigns these upgrades to the deleted policies again, so that they are taken over once
+      // more.
       for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }

@@ -1,11 +1,8 @@
 /**
- * Text format of a policy's ledger, which is stored in shards (separate files or Kubernetes objects). The `head` shard holds the
- * header, all open upgrade attempts and recently ended attempts. `log` shards hold older ended attempts. `members` shards hold
- * the collectors of started stages. Log and member shards are written once and stay unchanged until the next rollout. Ledger entries
- * are packed into arrays, because a large fleet may have one entry per collector.
+ * Converts a policy's ledger to text and back. The ledger consists of several objects or files (*shards* in code), which
+ * `ledger-file.ts` describes. Ledger entries are packed into arrays, because a large fleet may have one entry per collector.
  *
- * Monotonic times are not stored. A process that reads a ledger counts all ages from that moment (U5). It treats attempts whose
- * POST may not have been sent as sent with an unknown outcome.
+ * Monotonic times are not stored: a process that reads a ledger counts the age of each attempt from that moment (U5).
  */
 import { LogfleetError } from '../../base/errors.ts';
 import { maxShardBytes } from '../../host/host.ts';
@@ -14,18 +11,18 @@ import { type Attempt, attemptStates, type Ending, type Entry, endingKinds, type
 const formatVersion = 4;
 
 /**
- * End of an attempt in packed form: kind and end time (s). Unless the kind is `updated`, further fields
- * follow: task id, message, start time (s), last sign of life (ms), target version.
+ * Packed end of an upgrade attempt: kind and end time (s). Unless the kind is `updated`, further fields follow: task id,
+ * message, start time (s), `lastSeenAlive` of an offline collector (ms), target version.
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
 /**
- * Rare fields of a ledger entry in packed form: number of the rollout's count and index of the stage that count the last attempt,
- * whether the collector is rolled back, whether a person's retry forgave its failure. Absent values at the end are left out.
+ * Packed fields that few ledger entries have: the two fields of `counted`, `back`, and `forgiven`. Absent values at the end are
+ * left out.
  */
 type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**
- * Ledger entry of a collector in packed form: id, version before the rollout, number of attempts, number of times that it left
- * the target, end of the last attempt, and the rare fields if any is set.
+ * Packed ledger entry of a collector: id, version before the rollout, number of attempts, number of times that the collector
+ * left the target version, end of the last attempt, rare fields.
  */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, (PackedRest | null)?];
 /**
@@ -34,15 +31,14 @@ type PackedEntry = [string, string | null, number, number, (PackedEnding | null)
  */
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
-/** Numbers of the log shards and member shards (parts of the stored ledger) to which the head shard refers. */
 export interface ShardNumbers {
-  /** Number of log shards that this rollout has written. */
+  /** Number of ledger objects with ended attempts that this rollout has written. */
   readonly logs: number;
-  /** Number of member shards of each started stage. */
+  /** Number of ledger objects with collectors of each started stage. */
   readonly memberShards: readonly number[];
   /**
-   * Number of writes of log shards and member shards so far. Each shard contains this number, so that no two shards have the same
-   * text.
+   * Number of writes of ledger objects other than `head` so far. Each object contains this number, so that no two objects have
+   * the same text.
    */
   readonly shardWrites: number;
 }
@@ -50,13 +46,13 @@ export interface ShardNumbers {
 interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
-  /** Collectors whose entry in a log shard no longer applies, because the entry was deleted after that shard was written. */
+  /** Collectors whose entry was deleted after the ledger object with the entry had been written. */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
 }
 
-/** Fields that every shard (part of the stored ledger) has, except the head shard. */
+/** Fields of all ledger objects except `head`. */
 interface OtherShard {
   readonly format: number;
   readonly rolloutId: string;
@@ -76,18 +72,15 @@ export interface DecodedHead extends ShardNumbers, Pick<Head, 'header' | 'forgot
   readonly entries: readonly Entry[];
 }
 
-/**
- * Encodes one ledger entry as text. An entry is encoded once per change, although the shard that contains it may be written many
- * times.
- */
+/** Encodes one ledger entry as text. Each change of an entry is encoded once, and the text is written many times. */
 export function encodeEntry(entry: Entry, target: string): string {
   const packed = packEntry(entry, target);
   return JSON.stringify(entry.open ? [packed, packAttempt(entry.open)] : packed);
 }
 
 /**
- * Encodes the head shard of the ledger.
- * @param open, ended entries with open attempts and with ended attempts, as texts of `encodeEntry`
+ * Encodes the ledger object `head`. `open` and `ended` are entries with open and with ended attempts, as texts of
+ * `encodeEntry`.
  */
 export function encodeHead(
   header: LedgerHeader,
@@ -100,19 +93,16 @@ export function encodeHead(
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}],"open":[${[...open].join()}]}`;
 }
 
-/**
- * Encodes a log shard, which holds older ended attempts.
- * @param ended entries with ended attempts, as texts of `encodeEntry`
- */
+/** Encodes a ledger object with older ended attempts. `ended` are entries as texts of `encodeEntry`. */
 export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: number, ended: Iterable<string>): string {
   const start = { format: formatVersion, rolloutId, shardWrites, target };
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
 }
 
-/** Number of bytes of a member shard (part of the stored ledger) that are reserved for fields other than the collector ids. */
+/** Number of bytes of a ledger object that are reserved for fields other than the collector ids. */
 const spareBytes = 1024;
 
-/** Splits the collectors of a stage into groups, each small enough for one shard (part) of the stored ledger. */
+/** Splits the collectors of a stage into groups that each fit into one ledger object. */
 export function splitMembers(ids: readonly string[]): readonly (readonly string[])[] {
   const parts: string[][] = [];
   let bytes = Infinity;
@@ -133,8 +123,8 @@ export function encodeMembers({ rolloutId }: LedgerHeader, shardWrites: number, 
 }
 
 /**
- * Decodes a member shard: a stored list of collectors that a started stage has chosen. A missing list is an error, because
- * without it the stage would upgrade other collectors after a restart.
+ * Decodes a ledger object with collectors of a started stage. A missing object is an error, because the stage would choose
+ * other collectors.
  */
 export function decodeMembers(name: string, text: string | undefined, rolloutId: string): readonly string[] {
   const { members } = counted<Members>(name, text, rolloutId);
@@ -142,7 +132,7 @@ export function decodeMembers(name: string, text: string | undefined, rolloutId:
 }
 
 /**
- * Decodes the head shard of the ledger.
+ * Decodes the ledger object `head`.
  * @param takeoverMs monotonic time in ms from which this process counts the ages of all attempts
  */
 export function decodeHead(text: string, takeoverMs: number): DecodedHead {
@@ -158,9 +148,8 @@ export function decodeHead(text: string, takeoverMs: number): DecodedHead {
 }
 
 /**
- * Decodes a log shard (older ended attempts) to which the ledger's head shard refers. A missing log shard is an error: its
- * content cannot be observed again, and collectors with exhausted retries would be tried again.
- * @param text undefined when the shard does not exist
+ * Decodes a ledger object with ended attempts. A missing object is an error, because collectors whose retries are exhausted
+ * would be tried again.
  */
 export function decodeLog(
   name: string,
@@ -172,10 +161,7 @@ export function decodeLog(
   return unpacked(() => log.ended.map((packed) => unpackEntry(packed, log.target, takeoverMs)));
 }
 
-/**
- * Parses a log or member shard to which the ledger's head shard refers. Fails when the shard does not exist or belongs to another
- * rollout.
- */
+/** Parses a ledger object to which the object `head` refers. Fails when the object is missing or belongs to another rollout. */
 function counted<T extends OtherShard>(name: string, text: string | undefined, rolloutId: string): T {
   if (text === undefined) throw unreadable(`its shard ${name} is missing`);
   const shard = parse<T>(text);
@@ -183,10 +169,7 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
   throw unreadable(`its shard ${name} belongs to rollout ${shard.rolloutId}, not to ${rolloutId}`);
 }
 
-/**
- * Runs the decoding of a shard, and reports unexpected content as an unreadable ledger. Valid JSON in an unexpected form
- * means that another program has changed the shard.
- */
+/** Reports unexpected content of a ledger object as an unreadable ledger, because another program must have changed it. */
 function unpacked<T>(unpack: () => T): T {
   try {
     return unpack();
@@ -252,7 +235,7 @@ function packEnding(ending: Ending, target: string): PackedEnding {
   return trimmed([...start, taskId ?? null, message, seconds(startedAtMs), lastSeenAliveMs ?? null, other]);
 }
 
-/** Returns a packed form without the absent values at its end. */
+/** Removes absent values from the end of a packed form. */
 function trimmed<T extends unknown[]>(packed: T): T {
   return packed.slice(0, packed.findLastIndex((value) => value !== null) + 1) as T;
 }

@@ -1,16 +1,14 @@
 /**
- * Stores a policy's ledger in shards of the host, which is the Kubernetes API or a directory (U1).
+ * Stores a policy's ledger as several ledger objects (*shards* in code) of the host, which is the Kubernetes API or a directory (U1).
  *
- * - `head` holds the header, open attempts and recently ended attempts. It is written with every change.
- * - `log-N` holds older ended attempts. They move there before the head shard grows too large, so a write costs the same in the last
- *   hour of a rollout as in the first.
- * - `members-STAGE-N` holds collectors that a started stage has chosen.
+ * - `head` contains the header, open attempts and recently ended attempts, and is written with every change.
+ * - `log-N` contains older ended attempts, which are moved before `head` grows too large, so that each write costs the same.
+ * - `members-STAGE-N` contains collectors that a started stage has chosen.
  *
  * Invariants:
- * - The head shard names the log and member shards in use. When one of them is missing, a person removed it, and the ledger is
- *   unreadable.
- * - A log or member shard is written between two writes of the head shard. The first one proves that no other process has written
- *   the ledger since this process read the shard's version. So a former leader cannot replace a shard of the next leader.
+ * - `head` names the other ledger objects in use. If one of them is missing, a person removed it, and the ledger is unreadable.
+ * - Another ledger object is written between two writes of `head`. The first of these writes fails if another process has written
+ *   the ledger, so a former leader cannot replace a ledger object of the next leader.
  */
 
 import { LogfleetError } from '../../base/errors.ts';
@@ -28,13 +26,13 @@ import {
   splitMembers,
 } from './ledger-codec.ts';
 
-/** Size of the head shard in bytes above which its ended entries move to a log shard. */
+/** Size of the ledger object `head` in bytes above which ended attempts are moved to another object. */
 const flushBytes = maxShardBytes / 4;
 const maxLogs = 128;
-/** Size of the head shard in bytes above which the ledger has no space for another batch of attempts. */
+/** Size of the ledger object `head` in bytes above which the ledger is full, so that no further upgrade starts. */
 const fullBytes = 0.75 * maxShardBytes;
 
-/** Shard (part of the stored ledger) that is written next: older ended attempts, or collectors of a stage. */
+/** Ledger object to be written, with older ended attempts or with collectors of a stage. */
 interface NewShard {
   readonly name: string;
   readonly summary: string;
@@ -45,13 +43,13 @@ export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new SparseMap<string, string>();
-  /** Encoded entries of the head shard: open attempts, and ended attempts whose present form no log shard contains. */
+  /** Packed entries of the ledger object `head`: open attempts, and ended attempts that no other object contains. */
   readonly #open = new SparseMap<string, string>();
   readonly #ended = new SparseMap<string, string>();
   readonly #logged = new SparseSet<string>();
   readonly #forgotten = new SparseSet<string>();
   #logs = 0;
-  /** Number of member shards (stored lists of collectors) of each started stage. */
+  /** Number of ledger objects with collectors of each started stage. */
   #memberShards: number[] = [];
   #shardWrites = 0;
   #full = false;
@@ -61,12 +59,12 @@ export class LedgerFile {
     this.#owner = owner;
   }
 
-  /** Whether the ledger has no space for another batch of attempts (U1). Updated with each read and write. */
+  /** Whether the ledger has no space for further upgrades (U1). */
   get full(): boolean {
     return this.#full;
   }
 
-  /** Whether a ledger of this policy is stored: this process has read or written its head shard. */
+  /** Whether a ledger of this policy is stored, as far as this process has read or written it. */
   get isWritten(): boolean {
     return this.#versions.has('head');
   }
@@ -95,8 +93,8 @@ export class LedgerFile {
   }
 
   /**
-   * Stores the changes of the ledger, which `ledger` already contains. Throws `host.conflict` when another process has changed
-   * the stored ledger.
+   * Stores a ledger to which the changes have already been applied. Throws `host.conflict` when another process has changed the
+   * stored ledger.
    * @param changes entries that differ from the stored ledger
    * @param started collectors of a stage that starts with this write
    */
@@ -118,7 +116,7 @@ export class LedgerFile {
     await this.#writeHead(header);
   }
 
-  /** Begins another rollout in this ledger. The stored entries of the former rollout are no longer used. */
+  /** Begins another rollout: the stored entries of the former rollout are no longer used. */
   restart(ledger: Ledger): void {
     this.#open.clear();
     this.#ended.clear();
@@ -155,14 +153,13 @@ export class LedgerFile {
     return stored;
   }
 
-  /** Reads the entries of all log shards to which the head shard refers. */
   async #readLogs(rolloutId: string, takeoverMs: number): Promise<readonly Entry[]> {
     const names = Array.from({ length: this.#logs }, (_, log) => logName(log));
     const shards = await Promise.all(names.map((name) => this.#read(name)));
     return names.flatMap((name, log) => decodeLog(name, shards[log]?.content, rolloutId, takeoverMs));
   }
 
-  /** Reads the collectors of the started stages, each with the index of its stage. */
+  /** Reads the collectors of all started stages, each with the index of its stage. */
   async #readMembers(rolloutId: string): Promise<readonly (readonly [string, number])[]> {
     const read = this.#memberShards.flatMap((shards, stage) =>
       Array.from({ length: shards }, async (_, part) => {
@@ -175,8 +172,8 @@ export class LedgerFile {
   }
 
   /**
-   * Reads shards (parts of the stored ledger) that the head shard names. If the read fails because another process, such as a
-   * former leader, has written the ledger meanwhile, the thrown error names this cause.
+   * Reads ledger objects that the object `head` names. If the read fails because another process has written the ledger
+   * meanwhile, the thrown error says so.
    */
   async #unlessReplaced<T>(head: LedgerShard, read: () => Promise<T>): Promise<T> {
     try {
@@ -211,9 +208,9 @@ export class LedgerFile {
   }
 
   /**
-   * Writes log or member shards (parts of the stored ledger). An existing shard of the same name is overwritten: it is from an
-   * earlier rollout, or from a process that stopped before it wrote the head shard.
-   * @param before header that does not refer to these shards
+   * Writes ledger objects other than `head`. An existing object of the same name is overwritten, because an earlier rollout
+   * wrote it, or its process stopped before it wrote `head`.
+   * @param before header that does not refer to these objects
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {
     for (const { name } of shards) if (!this.#versions.has(name)) await this.#read(name);

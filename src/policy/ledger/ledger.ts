@@ -1,7 +1,6 @@
 /**
- * The ledger of a policy in memory. The ledger holds what the service cannot return (U1): for each collector that this rollout
- * has tried to upgrade, the open attempt or the end of the last one, the number of attempts, and the version before the
- * rollout.
+ * The ledger of a policy in memory. For each collector that this rollout has tried to upgrade, the ledger contains what the
+ * service cannot report: the last attempt, the number of attempts, and the version before the rollout (U1).
  *
  * `ledger-codec.ts` converts the ledger to text and back, and `ledger-file.ts` stores it.
  *
@@ -37,23 +36,23 @@ export interface Attempt {
   /** Start of the upgrade attempt as wall time in ms, for display. */
   readonly startedAtMs: number;
   /**
-   * Monotonic time in ms from which the age of the attempt counts: when it was accepted, when logfleet first noticed the
-   * upgrade, or when its outcome became unknown (U5). Not stored. A process that reads the ledger counts from that read.
+   * Monotonic time in ms from which the age of the attempt counts: when the service accepted it, when logfleet first noticed
+   * it, or when its outcome became unknown (U5). Not stored: another process counts from its read of the ledger.
    */
   readonly sinceMs: number;
   /**
-   * Whether a listing is evidence for this attempt only if it was requested at least a grace period (`graceMs`) after
-   * `sinceMs`. Not stored; true after another process took over.
+   * Whether only a listing requested at least a grace period (`graceMs`) after `sinceMs` shows the result of the attempt,
+   * because an earlier listing may be outdated. Not stored; true after another process took over.
    */
   readonly needsGrace: boolean;
   /**
-   * Monotonic time in ms at which a probe (a repeated POST) returned without result or effect. The next probe waits for a grace
-   * period (`graceMs`) from this time; the age of the attempt still counts from `sinceMs`. Not stored.
+   * Monotonic time in ms at which a repeated POST (probe) had no effect or got no answer. The next probe waits for a grace
+   * period (`graceMs`). Not stored.
    */
   readonly probedAtMs?: number;
   /**
-   * Newest sign of life of the collector at the time when the service refused a probe (a repeated POST) because the collector
-   * is offline (U11). Not stored.
+   * `lastSeenAlive` of the collector in ms when the service refused a repeated POST (probe), because the collector is offline.
+   * The next probe waits for a newer value (U11). Not stored.
    */
   readonly silentSinceMs?: number;
 }
@@ -96,17 +95,17 @@ export interface Ending {
   /** Monotonic time in ms at which the attempt ended or this process read the ledger. Not stored. */
   readonly sinceMs: number;
   /**
-   * Newest sign of life of an `offline` collector at the time when its upgrade was refused. No attempt is posted until a newer
-   * sign of life arrives (U11).
+   * `lastSeenAlive` of an `offline` collector in ms when the service refused its upgrade. The next attempt waits for a newer
+   * value (U11).
    */
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Counts that include an ended attempt: the count of the rollout and that of a stage. */
+/** Where an upgrade attempt has been counted: in the number of attempts of the rollout, and in that of a stage. */
 export interface Counted {
-  /** Number of the rollout's count of ended and failed attempts that includes the attempt. Each retry begins a new count. */
+  /** Number of the rollout's count that includes the attempt. Each retry of the rollout begins the next count at zero. */
   readonly tally: number;
-  /** Index of the stage whose count also includes the attempt; undefined when the attempt belongs to no stage. */
+  /** Index of the stage that also counted the attempt; undefined when the attempt belongs to no stage. */
   readonly stage: number | undefined;
 }
 
@@ -119,18 +118,14 @@ export interface Entry {
   /** Number of times that the collector left the target version in this rollout (U8). */
   readonly drifts: number;
   /**
-   * Count that includes the last ended attempt of the collector, so that the attempt is not counted twice; absent when no count
-   * includes it.
+   * Where the last ended attempt of the collector has been counted, so that it is counted only once; absent when not counted.
    */
   readonly counted?: Counted;
-  /**
-   * Set by a person's retry if the collector had stopped running or left the target version. This failure is then not counted
-   * again.
-   */
+  /** Set by a person's retry if the collector had gone offline after its upgrade, so that this failure is not counted again. */
   readonly forgiven?: true;
   /**
-   * Whether the collector returns to its former version (`before`), because the rollout is rolled back. `used` then counts
-   * the rollback attempts.
+   * Whether the collector returns to its former version, because the rollout is rolled back. `used` then counts rollback
+   * attempts.
    */
   readonly back: boolean;
   readonly open: Attempt | undefined;
@@ -147,13 +142,13 @@ export interface RolloutHistory {
   readonly failed: number;
   /** Actions of people in the rollout; absent in ledgers that an earlier version of logfleet wrote. */
   readonly actions?: readonly ActionRecord[];
-  /** Reason why the rollout was stopped; absent if the rollout ended without a stop. */
+  /** Reason why the rollout was stopped; absent if the rollout was not stopped. */
   readonly stop?: RolloutStop;
 }
 
 /**
- * A stage of this rollout that has started, with its limits and its number of collectors. They stay the same even if the spec is
- * edited later. All times are wall times in ms.
+ * A started stage of this rollout. Its limits and its number of collectors stay the same even if the spec is edited later. All
+ * times are wall times in ms.
  */
 export interface StageRecord {
   readonly name: string;
@@ -161,17 +156,13 @@ export interface StageRecord {
   readonly maxFailures?: Share;
   readonly maxInProgress?: Share;
   readonly soakMs: number;
-  /**
-   * Number of collectors that the stage chose. Absent for a last stage without a list of collectors, which takes every collector
-   * that no other stage has.
-   */
+  /** Number of collectors that the stage chose; absent for a last stage that takes all collectors of no other stage. */
   readonly members?: number;
   readonly tally: Tally;
   /** Set once an upgrade of this rollout has succeeded in the stage. Only such a stage soaks. */
   readonly upgraded?: true;
   /**
-   * Time at which the last collector of the stage reached the target version. The soak counts from this time and never starts
-   * again.
+   * Start of the soak: the wall time in ms at which the last collector of the stage reached the target version. Set only once.
    */
   readonly updatedAtMs?: number;
   readonly endedAtMs?: number;
@@ -180,7 +171,7 @@ export interface StageRecord {
 
 /** Message analysis of a stage, with its settings at the start of the stage. */
 export interface StageAnalysis {
-  /** Minimum ratio of the messages after the upgrade to the messages in the baseline, in percent. */
+  /** Minimum number of messages after the upgrade, in percent of the number in the baseline. */
   readonly minRatio: number;
   readonly durationMs: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
@@ -191,21 +182,21 @@ export interface StageAnalysis {
   /** Query for the messages that are counted; absent when all messages are counted. */
   readonly scope?: string;
   /**
-   * Wall time in ms by which the baseline must end, if collectors of the stage may have run the target version before the stage
-   * started. Otherwise, the baseline must end by the start of the stage.
+   * Wall time in ms by which the baseline must end, because collectors of the stage may have run the target version since then.
+   * If absent, the baseline must end by the start of the stage.
    */
   readonly baselineBeforeMs?: number;
   /**
-   * Start of the period after the upgrade in which messages are counted. Set by a person's retry; without a retry, the period is
-   * the last part of the soak.
+   * Start of the period in which messages after the upgrade are counted, as wall time in ms. Set by a person's retry; if
+   * absent, the period is the last part of the soak.
    */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
-  /** Check whether the collectors that stopped sending logs send them again. Set when the rollback of the rollout is over. */
+  /** Count of messages after a rollback, which shows whether collectors that stopped sending logs send them again. */
   readonly recovery?: RecoveryCheck;
 }
 
-/** Check after a rollback whether the collectors in `quietest` send logs again. */
+/** Check after a rollback whether the collectors that had lost the most messages (`quietest`) send logs again. */
 export interface RecoveryCheck {
   /** Start of the period after the rollback as wall time in ms. */
   readonly fromMs: number;
@@ -214,7 +205,7 @@ export interface RecoveryCheck {
 }
 
 export interface AnalysisOutcome {
-  /** Number of collectors that were judged, and how many of them send too few messages since the upgrade. */
+  /** Number of collectors that were judged by their messages. `quiet` of them send too few messages since the upgrade. */
   readonly judged: number;
   readonly quiet: number;
   /** Number of collectors that were not judged: they sent too few messages before the upgrade, or were upgraded too late. */
@@ -249,8 +240,8 @@ export interface Exceeded extends Tally {
 export interface RolloutStop {
   /**
    * Kind of the stop.
-   * - `failures`: the failure policy stopped the rollout.
-   * - `rollback`: the failure policy stopped the rollout, and its collectors are rolled back.
+   * - `failures`: more upgrades failed than the failure policy tolerates.
+   * - `rollback`: more upgrades failed than tolerated, and upgraded collectors return to their former versions.
    * - `inconclusive`: no collector of the stage reached the target version, or none could be judged by its messages.
    * - `abort`: a person stopped the rollout.
    */
@@ -258,8 +249,8 @@ export interface RolloutStop {
   /** One sentence that explains the stop, with the numbers at the time of the stop. */
   readonly message: string;
   /**
-   * Numbers of failures and attempts in the message; absent if the stop was not caused by failures that were
-   * counted in this rollout.
+   * Numbers of failures and attempts that stopped the rollout; absent if the stop has another cause, or was inherited from an
+   * earlier rollout.
    */
   readonly exceeded?: Exceeded;
   /** Name of the stage in which the rollout was stopped. */
@@ -272,7 +263,7 @@ export interface ActionRecord {
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
   readonly atMs: number;
   readonly stage?: string;
-  /** Field manager that set the annotation, when the API server reports it. */
+  /** Field manager that set the annotation of a person's action, if the API server reports it. */
   readonly by?: string;
 }
 
@@ -284,15 +275,9 @@ export interface LedgerHeader {
   readonly rolloutNumber: number;
   readonly target: string;
   readonly startedAtMs: number;
-  /**
-   * Wall time in ms at which all collectors that count for the rollout ran the target version for the first time; undefined until
-   * then.
-   */
+  /** Wall time in ms at which the rollout was first completed; undefined until then. */
   readonly completedAtMs: number | undefined;
-  /**
-   * Counts of ended and failed attempts of the whole rollout. A retry and each completion of the rollout begin a new count at
-   * zero, also in the stages.
-   */
+  /** Numbers of ended and failed attempts of the whole rollout. A retry and each completion of the rollout set them to zero. */
   readonly tally: Tally & { readonly number: number };
   /** Highest number of an upgrade attempt in this ledger so far. */
   readonly attempts: number;
@@ -305,24 +290,26 @@ export interface LedgerHeader {
   /** Names of the stages that a person has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set if an earlier rollout to this version did not complete, or if its ledger was lost. Every stage then soaks, even a stage
-   * whose collectors already run the target version (R6).
+   * Set if an earlier rollout to this version was not completed, or if its ledger was lost. Every stage then soaks, even if its
+   * collectors already run the version (R6).
    */
   readonly unproven?: true;
-  /** Wall time in ms before which no rollout upgraded collectors to this version; set in an unproven rollout. */
+  /** Wall time in ms at which the first rollout to this version began that was not completed. Set only with `unproven`. */
   readonly unprovenSinceMs?: number;
   /** Reason why the rollout was stopped; absent while the rollout continues. */
   readonly stop?: RolloutStop;
   /**
-   * Actions of people in this rollout, oldest first. The list has at most 20 actions and always includes the newest retry, the
-   * newest approval of each stage, and the newest pause or resume.
+   * Actions of people in this rollout, oldest first, at most 20. The newest retry, the newest approval of each stage, and the
+   * newest pause or resume are always kept.
    */
   readonly actions?: readonly ActionRecord[];
-  /** Annotation values of people that were applied last, and the start of the newest stop that a person has ended. */
+  /**
+   * Values of people's annotations that were applied last, and the start of the newest stop that a person ended with a retry.
+   */
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
-    /** Value of an approval that has no effect any more, because the rollout was rolled back after the approval. */
+    /** Value of an approval that became void, because the rollout was rolled back afterwards. */
     readonly approve?: string;
     readonly liftedAtMs?: number;
   };
@@ -347,8 +334,8 @@ export function wantedVersion({ before, back }: Entry, target: string): string {
 }
 
 /**
- * Whether attempts of this kind may still start. Upgrades start until the rollout is stopped. Rollback
- * attempts start only while the rollout is rolled back.
+ * Whether attempts of this kind may still start: upgrades until the rollout is stopped, rollback attempts only during a
+ * rollback.
  */
 export function goesOn({ back }: Pick<Entry, 'back'>, { stop }: LedgerHeader): boolean {
   return back ? stop?.kind === 'rollback' : stop === undefined;
@@ -430,10 +417,7 @@ export class Ledger {
     }
   }
 
-  /**
-   * Begins another rollout in this ledger. Open attempts stay until they end; all other entries are deleted, because they belong
-   * to the former rollout.
-   */
+  /** Begins another rollout in this ledger. Open attempts stay until they end; all other entries are deleted. */
   begin(header: LedgerHeader): void {
     this.setHeader(header);
     this.#members.clear();
@@ -441,8 +425,7 @@ export class Ledger {
     this.#entries.clear();
     for (const { collectorId, open, back, before: former } of before) {
       if (!open) continue;
-      // An open attempt towards the new target version belongs to the new rollout: the new rollout
-      // counts its end, and a rollback of the new rollout includes its collector.
+      // The new rollout counts open attempts towards its own target version, and a rollback of it includes their collectors.
       const isOwn = !back && open.ours && open.toVersion === header.target;
       const blank = { drifts: 0, back: false, ending: undefined };
       this.#put({ collectorId, open, ...blank, used: Number(isOwn), before: back ? undefined : former });

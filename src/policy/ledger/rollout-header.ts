@@ -1,4 +1,7 @@
-/** Begins, continues and ends rollouts in the ledger's header. A policy has one rollout for each of its targets, one after the other. */
+/**
+ * Begins, continues and ends rollouts in the ledger's header. A policy has one rollout for each of its target versions, one
+ * after another.
+ */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import { quietText, verdictOf } from '../analysis/message-analysis.ts';
@@ -20,12 +23,12 @@ export function withHistory(history: readonly RolloutHistory[], ended: RolloutHi
   return [ended, ...history.filter(({ id }) => id !== ended.id)].slice(0, maxHistory);
 }
 
-/** Maximum number of characters of the service's address in `status.noLedgerFor`. */
+/** Maximum number of characters of the service's address in `status.noLedgerFor`. A longer address needs a stored ledger. */
 const maxServiceLength = 1024;
 
 /**
- * Whether the ledger header contains something that the policy's status does not show: an attempt, a started stage, a stop, or a person's
- * action (U1). The ledger is stored only from then on. Until then, the field `status.noLedgerFor` tells that no ledger was lost.
+ * Whether a ledger must be stored, because its header contains more than the policy's status shows: an attempt, a started
+ * stage, a stop, or a person's action (U1).
  */
 export function needsLedger({ service, attempts, stages = [], actions, stop, unproven }: LedgerHeader): boolean {
   const isPlain = attempts === 0 && stages.length === 0 && !actions && !stop && !unproven;
@@ -46,8 +49,8 @@ export interface Beginning {
 /**
  * Builds the ledger header of a rollout that begins now.
  * @param before header of the ledger, if a ledger for this service exists
- * @param status status that was shown last. If the ledger was lost or restored from an older backup, rollout numbers continue
- *   from this status, so that no rollout id is used twice
+ * @param status status that was shown last; its rollout numbers are continued if the ledger was lost, so that no rollout id is
+ *   used twice
  */
 export function nextRollout(
   before: LedgerHeader | undefined,
@@ -63,8 +66,8 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    // An attempt in flight may have been made for an earlier selector of the policy, so the digest of that selector stays
-    // recorded (U12).
+    // Attempts in flight may have been made for an earlier selector of the policy, so the digest of that selector is kept
+    // (U12).
     ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
@@ -72,8 +75,8 @@ export function nextRollout(
 }
 
 /**
- * Applies the result of the last rollout to the same target version. If that rollout was stopped, the new rollout begins stopped
- * and waits for a person's retry. If it did not complete, the new rollout is unproven: every stage soaks again (R6).
+ * Applies the result of the last rollout to the same target version. If that rollout was stopped, the new rollout begins
+ * stopped and waits for a person's retry. If that rollout was not completed, every stage of the new rollout soaks (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);
@@ -83,20 +86,18 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   return {
     ...header,
     ...(oldest && { unproven: true, unprovenSinceMs: oldest.startedAtMs }),
-    // The collectors to roll back, or the inconclusive stage, belonged to the former rollout. So the new rollout begins
-    // with an ordinary stop.
+    // A rollback or an inconclusive stage belongs to the former rollout, so the new rollout begins with an ordinary stop.
     ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),
   };
 }
 
 /**
- * Returns the stop of an ended rollout, with a new message, for a new rollout to the same target. If only status shows the stop,
- * details are missing.
+ * Stop with which a rollout begins, because the last rollout to the same target version was stopped; undefined if it was not.
  */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // The rollout inherited its stop from an earlier rollout, so the message of the stop already names that earlier rollout.
+  // A stop that is older than the rollout came from an earlier rollout, which the message of the stop already names.
   if (stop && stop.atMs < startedAtMs) return stop;
   const told = `Rollout ${id}, which had the same target version, was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
@@ -113,7 +114,6 @@ const stopKinds: { readonly [O in RolloutHistory['outcome']]?: RolloutStop['kind
   Aborted: 'abort',
 };
 
-/** Results of a decision that update the rollout in the ledger's header. */
 export interface Progress {
   readonly attempts: number;
   readonly selection: string;
@@ -121,19 +121,21 @@ export interface Progress {
   /** Whether all collectors that count for the rollout run the target version; tolerated failures are ignored. */
   readonly isUpdated: boolean;
   /**
-   * Whether the rollout can be marked as completed: its stages have ended, no failure needs action, and a rollout without stages
-   * has no collector left to upgrade.
+   * Whether the rollout can be marked as completed: its stages have ended, no failure needs action, and (without stages) no
+   * collector is left to upgrade.
    */
   readonly isOver: boolean;
   readonly wallMs: number;
 }
 
-/** Returns the ledger header after a decision, with new attempt numbers and, if the rollout is complete, its completion. */
+/**
+ * Ledger header after a decision, with the new number of attempts and, if the rollout is complete, the time of its completion.
+ */
 export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHeader {
   const { attempts, selection, counts, isUpdated, isOver, wallMs } = progress;
   const isSame = attempts === header.attempts && selection === header.selection;
   const next = isSame ? header : { ...header, attempts, selection };
-  // After all collectors have reached the target version, a new count of attempts begins for late joiners.
+  // After the completion, failures are counted from zero again whenever all collectors run the target version (R5).
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
   // A rollout is not complete while no collector runs the target version, for example because all are offline or belong to other

@@ -1,9 +1,9 @@
 /**
- * Adds facts from a policy's status to its ledger after the ledger was read. Where status and ledger contradict each other, the
- * more cautious one applies (U1).
+ * Adds facts from a policy's status to a ledger that was lost or restored from a backup. If status and ledger disagree, the one
+ * that allows fewer upgrades counts (U1).
  *
- * An upgrade task counts as running if status shows it as running and the ledger contains no task of the collector or only an
- * older one. So a ledger that was restored from a backup starts no upgrade twice.
+ * An upgrade that status shows as running counts as running, unless the ledger contains this upgrade or a newer one of the
+ * collector. So a restored ledger starts no upgrade twice.
  */
 import { annotations } from '../../api/annotations.ts';
 import type {
@@ -37,7 +37,7 @@ export function adoptFromStatus(
   return changes;
 }
 
-/** Whether a running task in status began after the last attempt of its collector in the ledger. */
+/** Whether status shows a running upgrade task that started after the end of the collector's last attempt in the ledger. */
 function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
   return !open && ending !== undefined && task.id !== ending.taskId && Date.parse(task.startTime) > ending.endedAtMs;
 }
@@ -68,9 +68,9 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * Adds facts about the rollout to the header that status shows and the ledger does not contain. A stopped rollout stays stopped
- * when its ledger is restored (U1). Present annotations count as already applied. The rollout becomes unproven if status shows a
- * running stage that the ledger does not contain.
+ * Returns the ledger header with facts that only the policy's status shows: a stop of the rollout (U1), or a running stage,
+ * which makes the target version unproven. If the stop is added, the present annotations count as already applied, so that they
+ * do not end it.
  * @param written header that this process stored last, if any; it records the applied annotations
  */
 export function adoptCourse(
@@ -88,9 +88,8 @@ export function adoptCourse(
 }
 
 /**
- * Returns the header of a rollout that begins after the ledger was lost or restored from an older backup. Status shows a later
- * rollout towards the same target. The new rollout has a new id, so no id is used twice. It is unproven, and it is stopped if
- * the lost rollout was stopped.
+ * Returns the header of a new rollout that replaces a lost rollout to the same target version, which only the policy's status
+ * shows. The new rollout is stopped if the lost one was, and its target version is unproven if a stage was running.
  */
 export function adoptLostCourse(
   { status }: CollectorVersionPolicy,
@@ -102,8 +101,8 @@ export function adoptLostCourse(
 }
 
 /**
- * Returns the header with the stop that status shows, and marked as unproven if status shows a running stage or soak that the
- * ledger does not contain.
+ * Adds the stop that status shows to the header. Marks the target version as unproven if status shows a running stage or soak
+ * that the ledger lacks.
  */
 function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { rollout } = status;
@@ -123,8 +122,8 @@ export function shownHistory(
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // If status shows another outcome for a rollout than the ledger, the ledger was restored and lacks the end of this rollout. The
-  // rollout is then added like one that is missing.
+  // If status shows the ledger's present rollout as ended, the ledger was restored from a backup and lacks the end of the
+  // rollout.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isNews).map(endedRollout);
@@ -136,7 +135,7 @@ function endedRollout({ startTime, completionTime, actions: _, ...shown }: Shown
 
 type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
-/** Stop that status shows and the ledger does not contain; undefined when there is none, or a person has ended it. */
+/** Stop that status shows and the ledger lacks; undefined when there is none, or when a person has ended it. */
 function shownStop(
   { rollout }: CollectorVersionPolicyStatus,
   { stop, handled }: LedgerHeader,
@@ -145,13 +144,13 @@ function shownStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // A person has ended this stop, but status has not been written since. Times in status are whole seconds, so an equal time
-  // counts as the same stop.
+  // Status may still show a stop that a person has ended. Status has whole seconds, so its time of the stop may be a little
+  // earlier.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Whether status shows a running stage or soak that the ledger does not contain. */
+/** Whether status shows a running stage or soak that the ledger lacks. */
 function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: known = [] }: LedgerHeader): boolean {
   return stages.some(({ name, state, startTime, soakedUntil }) => {
     if (startTime === undefined || state === 'Completed') return false;
@@ -160,8 +159,8 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
   });
 }
 
-// Kinds of stops that are restored from status. A restored ledger does not contain the inconclusive stage, so an inconclusive
-// stop becomes an ordinary stop, which only a person's retry ends.
+// Kinds of the stops that status shows. An inconclusive stop becomes an ordinary one, because a restored ledger lacks the
+// inconclusive stage.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',
@@ -169,12 +168,12 @@ const stopKinds = {
   Aborted: 'abort',
 } as const satisfies Record<StoppedRollout['reason'], RolloutStop['kind']>;
 
-/** Placeholder for an unknown selection. No real selection has this name. */
+/** Placeholder for an unknown digest of a selector, which differs from all real digests. */
 const unknownSelection = '';
 
 /**
  * Builds the ledger header from the status of a policy that has not needed a stored ledger so far. Undefined if status does not
- * say that no ledger was needed.
+ * say this.
  */
 export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number): LedgerHeader | undefined {
   const { metadata, status } = policy;
@@ -196,8 +195,8 @@ export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number)
     completedAtMs: own?.endedAtMs,
     attempts: 0,
     tally: { ...emptyTally, number: 0 },
-    // A changed spec may select other collectors. The placeholder marks the selector as changed, so the new collectors continue
-    // the completed rollout and are not late joiners.
+    // After a change of the spec, its selector counts as changed. Newly selected collectors then belong to the completed
+    // rollout, and are not late joiners.
     ...(!isSameSpec && { selection: unknownSelection }),
     history,
   };
