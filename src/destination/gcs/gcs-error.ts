@@ -35,7 +35,7 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
-/** Codes of connections that fail, also because of a certificate. */
+/** Form of the error codes of connections that cannot be opened or break off, also because of a certificate. */
 const connectionForm = new RegExp(
   `^(?:ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|UND_ERR_)|${untrustedForm.source}`,
 );
@@ -63,7 +63,7 @@ export function errorOfAnswer(status: number, body: string): GcsError {
   return new GcsError(code, String(error['message'] ?? ''), status);
 }
 
-/** Error for credentials of which no token could be made. A missing connection or an unavailable token service keeps its own code. */
+/** Error for credentials that give no token. If the token service cannot be reached or is not available, the error keeps its code. */
 export function tokenError(cause: unknown): GcsError {
   const { code, status, message } = cause as { code?: unknown; status?: unknown; message?: unknown };
   const text = `no token for the store: ${typeof message === 'string' ? message : String(cause)}`;
@@ -74,7 +74,7 @@ export function tokenError(cause: unknown): GcsError {
   return new GcsError(isConnection ? code : noToken, text);
 }
 
-/** Error for an upload session that the store does not know any more. */
+/** Converts the error for a request to an upload session that the store does not know any more. */
 export function sessionError({ message, status }: GcsError): GcsError {
   return new GcsError(sessionEnded, message, status);
 }

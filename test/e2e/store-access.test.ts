@@ -1,13 +1,20 @@
-/** Tests which condition an export shows when its store refuses requests: which reason, and what the message tells people to do. */
+/**
+ * Tests which condition an export shows when its store refuses requests: which reason, and what the message tells people to do. Tests an
+ * export with the identity of its machine instead of a Secret.
+ */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { request as send } from 'undici';
 import { afterAll, describe, expect, vi } from 'vitest';
 import { findCondition } from '../../src/api/conditions.ts';
+import { httpsServer, selfSigned } from '../support/loopback.ts';
 import { test, writeExport } from './support/export-crashes.ts';
 import { gcsPlace, type Place, s3Place, stopStores } from './support/exports.ts';
+import { logs } from './support/simulator.ts';
 
 vi.setConfig({ maxConcurrency: 8 });
 afterAll(() => stopStores());
@@ -20,19 +27,25 @@ interface Refusal {
   readonly applies: (method: string, url: string) => boolean;
 }
 
+/** Sends a request to the emulator, and returns the answer of the emulator. */
+async function forward(emulator: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = '', url = '', headers } = request;
+  const body = await buffer(request);
+  const { host: _, connection: _own, 'transfer-encoding': _chunked, ...others } = headers;
+  const answer = await send(`${emulator}${url}`, { method, headers: others, body: body.length > 0 ? body : null });
+  response.writeHead(answer.statusCode, answer.headers).end(Buffer.from(await answer.body.arrayBuffer()));
+}
+
 /** Starts a server that refuses some requests with the errors of Google Cloud Storage, and forwards the others to the emulator. */
 async function refusingServer(emulator: string, { status, reason, message, applies }: Refusal) {
   const server = createServer(async (request, response) => {
-    const { method = '', url = '', headers } = request;
-    const body = await buffer(request);
-    if (applies(method, url)) {
-      const error = { code: status, message, errors: [{ domain: 'global', reason, message }] };
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
+    if (!applies(request.method ?? '', request.url ?? '')) {
+      await forward(emulator, request, response);
       return;
     }
-    const { host: _, connection: _own, 'transfer-encoding': _chunked, ...others } = headers;
-    const answer = await send(`${emulator}${url}`, { method, headers: others, body: body.length > 0 ? body : null });
-    response.writeHead(answer.statusCode, answer.headers).end(Buffer.from(await answer.body.arrayBuffer()));
+    await buffer(request);
+    const error = { code: status, message, errors: [{ domain: 'global', reason, message }] };
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
@@ -121,5 +134,55 @@ describe.concurrent('a key that cannot be read', () => {
       reason: 'DestinationCredentialsInvalid',
     });
     expect(`${stdout}${stderr}${JSON.stringify(stored)}`).not.toContain('canary');
+  });
+});
+
+describe.concurrent('an export to Google Cloud Storage without a Secret', () => {
+  test('uses tokens of the metadata server, as workload identity gives them', async ({ tenant, start, manifests }) => {
+    const { gcs } = (await gcsPlace('default')).destination as {
+      readonly gcs: { readonly endpoint: string; readonly bucket: string };
+    };
+    const seen = new Set<string>();
+    const certificate = await selfSigned(['127.0.0.1']);
+    await using store = await httpsServer(certificate, (request, response) => {
+      seen.add(String(request.headers.authorization));
+      void forward(gcs.endpoint, request, response);
+    });
+    const metadata = createServer((_, response) => {
+      const token = { access_token: 'token-of-the-pod', expires_in: 3_600, token_type: 'Bearer' };
+      response.writeHead(200, { 'metadata-flavor': 'Google', 'content-type': 'application/json' });
+      response.end(JSON.stringify(token));
+    }).listen(0, '127.0.0.1');
+    await once(metadata, 'listening');
+    try {
+      const caFile = join(manifests.path, 'store-ca.crt');
+      writeFileSync(caFile, certificate.cert);
+      const env = {
+        ...tenant.env,
+        NODE_EXTRA_CA_CERTS: caFile,
+        GCE_METADATA_HOST: `127.0.0.1:${(metadata.address() as AddressInfo).port}`,
+        HOME: manifests.path,
+      };
+      const options = { cwd: manifests.path, env };
+      const flags = ['--endpoint', `https://127.0.0.1:${store.port}`];
+      const request = ['--query', '*', '--from', logs.from, '--to', logs.to, '-o', `gs://${gcs.bucket}/audit`];
+      const { status, stdout, stderr } = await (await start(['export', ...request, ...flags], options)).ended;
+      expect({ status, stderr }).toMatchObject({ status: 0 });
+      expect(stdout).toMatch(new RegExp(`^gs://${gcs.bucket}/audit/default/export/[0-9a-f]{64}/manifest\\.json\n$`));
+      const verified = await (await start(['verify', stdout.trim(), ...flags], options)).ended;
+      expect(verified).toMatchObject({ status: 0, stdout: expect.stringContaining(`Proven: ${logs.messages} rows`) });
+      expect([...seen]).toEqual(['Bearer token-of-the-pod']);
+    } finally {
+      metadata.close().closeAllConnections();
+    }
+  });
+
+  test('reports that there are no credentials', async ({ tenant, start, manifests }) => {
+    const env = { ...tenant.env, METADATA_SERVER_DETECTION: 'none', HOME: manifests.path };
+    const request = ['--query', '*', '--from', logs.from, '--to', logs.to, '-o', 'gs://log-exports/audit'];
+    const { status, stderr } = await (await start(['export', ...request], { cwd: manifests.path, env })).ended;
+    expect(status).toBe(1);
+    expect(stderr).toContain('DestinationCredentialsInvalid');
+    expect(stderr).toContain('GOOGLE_APPLICATION_CREDENTIALS');
   });
 });
