@@ -198,7 +198,7 @@ class Batch {
     }
   }
 
-  /** Starts an attempt for the candidate collector, or returns the reason why the collector may not start. */
+  /** Starts the upgrade of a collector, or returns the reason why the upgrade may not start. */
   #consider(candidate: Candidate): Refusal | undefined {
     const refusal = refusalOf(candidate, this.#known());
     if (refusal) this.#wait(candidate.id, refusal);

@@ -28,13 +28,15 @@ export interface Refusal {
   readonly reason?: string | undefined;
   /** Earliest monotonic time in ms at which the wait may end; absent when an event ends the wait. */
   readonly untilMs?: number | undefined;
-  /** Monotonic time in ms: the collector may start only after a listing that was requested at or after this time. */
+  /**
+   * Monotonic time in ms: the upgrade may start only after a listing of the collector that was requested at or after this time.
+   */
   readonly unseenSinceMs?: number;
   /** Set when all remaining collectors must wait for the same reason. */
   readonly forAll?: boolean;
 }
 
-/** Input of the rules that concern all collectors of a policy. */
+/** Data by which the rules decide whether a policy may start any upgrade. */
 export interface KnownOfAll extends Pick<DecideInput, 'policy' | 'observation' | 'calendar' | 'now'> {
   /** Reason why the rollout was stopped; undefined while the rollout continues. */
   readonly stop: RolloutStop | undefined;
@@ -54,7 +56,7 @@ export interface AdmissionInput extends DecideInput {
   readonly state: RolloutState;
 }
 
-/** Input of the rules for a single candidate. */
+/** Data by which the rules decide whether a single collector may be upgraded now. */
 export interface AdmissionState extends AdmissionInput {
   /** Number of attempts that this decision has started so far. */
   readonly batched: number;
@@ -100,7 +102,7 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   return ledgerFull ? 'free space in the ledger' : undefined;
 }
 
-/** Reason why this candidate collector may not start now; undefined when the collector may start. */
+/** Reason why the upgrade of this collector may not start now; undefined when it may start. */
 export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   for (const rule of rulesForOne) {
     const refusal = rule(candidate, known);

@@ -70,7 +70,7 @@ interface DuePage {
   readonly ids: string[];
 }
 
-/** Maximum time in ms for which a read of a page waits for further attempts on the page to end. */
+/** Maximum time in ms for which the read of a page of the collector list waits for more upgrades on the page to end. */
 export function pageWaitMs(typicalMs: number, pressed: boolean, settings: PolicySettings): number {
   return Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
 }

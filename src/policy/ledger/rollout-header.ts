@@ -40,7 +40,7 @@ export interface Beginning {
   readonly service: string;
   readonly target: string;
   readonly wallMs: number;
-  /** Final counts of the rollout that ends now. */
+  /** Numbers of updated and failed collectors of the rollout that ends now. */
   readonly counts: Pick<Counts, 'updated' | 'failed'> | undefined;
   /** Ended rollouts that the policy's status shows although the ledger does not contain them, newest first. */
   readonly shown?: readonly RolloutHistory[];
@@ -106,7 +106,7 @@ function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): 
 }
 
 const stopWords = { failures: 'stopped', inconclusive: 'stopped', rollback: 'rolled back', abort: 'aborted' } as const;
-/** Outcome of a rollout that ended before it was completed. */
+/** Outcomes of rollouts that were stopped, by the kind of the stop. */
 const outcomes = { failures: 'Stopped', inconclusive: 'Stopped', rollback: 'RolledBack', abort: 'Aborted' } as const;
 const stopKinds: { readonly [O in RolloutHistory['outcome']]?: RolloutStop['kind'] } = {
   Stopped: 'failures',

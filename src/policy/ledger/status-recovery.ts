@@ -43,8 +43,7 @@ function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
 }
 
 function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Entry {
-  // Status shows an upgrade that logfleet did not start. It is in flight, but is never counted as an attempt of this policy
-  // (U10).
+  // An upgrade that logfleet did not start is in flight, but never counts as an attempt of this policy (U10).
   const adopted = task.state === 'Adopted';
   return {
     collectorId: task.collectorId,
@@ -144,8 +143,8 @@ function shownStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // Status may still show a stop that a person has ended. Status has whole seconds, so its time of the stop may be a little
-  // earlier.
+  // Status may still show a stop that a person has ended. Times in status are whole seconds, so the shown time of the stop may
+  // be a little too early.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }

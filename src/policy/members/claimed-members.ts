@@ -32,7 +32,7 @@ export class ClaimedMembers {
     return ledger === this.#options.ledger && isSameTarget && sameSelection(this.#options.spec, spec);
   }
 
-  /** Updates the claims and the index of the policy's collectors from the listing, the ledger and the ownership table. */
+  /** Updates the policy's claims and its index of collectors after changes of the service's list, the ledger or the owners. */
   sync(): void {
     const { ownership, policy } = this.#options;
     this.index.noteStages();
@@ -41,7 +41,7 @@ export class ClaimedMembers {
     for (const id of ownership.takeChanged(policy)) this.place(id);
   }
 
-  /** Evaluates only collectors whose listing rows changed, so that the policy claims new collectors early (U13). */
+  /** Evaluates the collectors that changed in the service's list, so that the policy claims new collectors early (U13). */
   claimNew(): void {
     const { listing, policy } = this.#options;
     if (this.#isNew) this.#begin();

@@ -111,7 +111,7 @@ export class PendingChanges {
     for (const id of this.#changes.keys()) {
       if (!isIn(id)) continue;
       const before = this.#memberIndex.member(id)?.memberState;
-      // No count of states includes this collector yet.
+      // The index of collectors does not contain this collector yet, so no count includes it.
       if (before === undefined) continue;
       counts[before]--;
       const after = this.stateOf(id);

@@ -72,7 +72,7 @@ export class PolicyMemberIndex {
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
   /** Functions, one for each stage that has not started, that say whether the stage may choose a collector. */
   #takers: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Stage index of all collectors that are in no stored list of a stage. */
+  /** Stage index of all collectors that no started stage has in its stored list. */
   #unlisted = noStage;
   /** Number of started stages when the index was last updated. */
   #started = -1;
@@ -158,7 +158,7 @@ export class PolicyMemberIndex {
     return entry?.open ? 'kept' : 'none';
   }
 
-  /** Updates the index after a change of a collector's row, ledger entry or owner. The caller updates the claims. */
+  /** Updates the index after a collector's listing, ledger entry or owner changed. The caller updates the policy's claims. */
   place(id: string, membership: Membership): void {
     if (membership === 'none') {
       this.#remove(id);
