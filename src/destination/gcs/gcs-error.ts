@@ -46,8 +46,8 @@ export class GcsError extends Error {
   /** HTTP status of the store's answer. Undefined if no request was sent. */
   readonly status: number | undefined;
 
-  constructor(code: string, message: string, status?: number, cause?: unknown) {
-    super(message, { cause });
+  constructor(code: string, message: string, status?: number) {
+    super(message);
     this.code = code;
     this.status = status;
   }

@@ -31,7 +31,7 @@ export class GcsUpload implements UploadRequests {
   readonly #client: GcsClient;
   readonly #bucket: string;
   readonly #mark: string;
-  /** Path and query of the session. */
+  /** Path and query of the address of the upload session. */
   #session = '';
   #storedBytes = 0;
 

@@ -1,6 +1,9 @@
 /** Tests how errors of disks and object stores are classified, and their messages. */
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';
+import { errorOfAnswer, gcsError, tokenError } from '../../../src/destination/gcs/gcs-error.ts';
+import { checkSettings as checkGcsSettings } from '../../../src/destination/gcs/gcs-settings.ts';
 import { s3Error } from '../../../src/destination/s3/s3-error.ts';
 import { checkSettings, type S3Settings } from '../../../src/destination/s3/s3-settings.ts';
 import { diskError } from '../../../src/destination/volume/disk-error.ts';
@@ -57,6 +60,60 @@ describe('an error of a store or its connection', () => {
     const { message } = s3Error('read plan', cause);
     expect(message).toMatch(/^cannot read plan: AccessDenied: no !+…; grant these credentials s3:PutObject/);
     expect(message.length).toBeLessThan(700);
+  });
+});
+
+describe('an error of Google Cloud Storage', () => {
+  test.each([
+    [{ code: 'ECONNREFUSED' }, 'destination.away', 'backoff'],
+    [{ code: 'ETIMEDOUT' }, 'destination.away', 'backoff'],
+    [{ code: '503', status: 503 }, 'destination.away', 'backoff'],
+    [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'destination.invalid', 'stall'],
+    [{ code: '400', status: 400 }, 'destination.credentials', 'stall'],
+    [{ code: 'ENOENT' }, 'destination.credentials', 'stall'],
+    [{}, 'destination.credentials', 'stall'],
+  ])('while it gets a token, with %j, is %s', (members, code, handling) => {
+    const config = { headers: { authorization: 'Bearer canary' } };
+    const cause = Object.assign(new Error('no'), members, { config });
+    const error = gcsError('read plan', tokenError(cause));
+    expect(error).toMatchObject({ code, handling: { kind: handling } });
+    expect(inspect(error, { depth: 9 })).not.toContain('canary');
+  });
+
+  test.each([
+    ['UND_ERR_SOCKET', 'destination.away'],
+    ['UND_ERR_HEADERS_TIMEOUT', 'destination.away'],
+    ['CERT_HAS_EXPIRED', 'destination.invalid'],
+  ])('of the connection, %s, is %s', (code, expected) => {
+    expect(gcsError('read plan', Object.assign(new Error('no'), { code }))).toMatchObject({ code: expected });
+  });
+
+  test.each([
+    ['plain text', 'No such object: audit/plan', 'HTTP status 404: No such object: audit/plan'],
+    ['a page of a proxy', '<html>no</html>', 'HTTP status 404'],
+    ['JSON without reasons', '{"error": {"message": "no"}}', 'HTTP status 404: no'],
+    ['JSON of another form', '[]', 'HTTP status 404: []'],
+  ])('that is %s has a message', (_, body, expected) => {
+    expect(gcsError('read plan', errorOfAnswer(404, body)).message).toContain(`cannot read plan: ${expected}; `);
+  });
+});
+
+describe('settings of Google Cloud Storage', () => {
+  const good = { bucket: 'audit_logs.example.com', root: 'prefix/logging', credentials: 'ambient' } as const;
+
+  test('are accepted', () => {
+    expect(() => checkGcsSettings({ ...good, endpoint: 'http://127.0.0.1:4443', insecure: true })).not.toThrow();
+  });
+
+  test.each([
+    [{ bucket: 'Audit' }, 'destination.invalid'],
+    [{ bucket: 'ab' }, 'destination.invalid'],
+    [{ bucket: 'gs://audit' }, 'destination.invalid'],
+    [{ root: '../x' }, 'destination.name'],
+    [{ endpoint: 'http://127.0.0.1:4443' }, 'destination.invalid'],
+    [{ endpoint: 'store' }, 'destination.invalid'],
+  ])('%j are refused', (changes, code) => {
+    expect(() => checkGcsSettings({ ...good, ...changes })).toThrow(expect.objectContaining({ code }));
   });
 });
 
