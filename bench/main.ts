@@ -28,7 +28,7 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
                 --json    one JSON document instead of tables
   many        cost of thousands of resources without work: a restart, memory, first statuses, a minute at rest
                 --resources N  number of resources of each population; default 10000
-                --only    populations: paused (exports), complete (exports), policies, waiting (exports whose Secret is missing)
+                --only    populations: paused (exports), complete (exports), schedules, policies, waiting (exports whose Secret is missing)
                 --profiles DIR  folder for CPU profiles of the operator
                 --json    one JSON document instead of tables
   simulator   throughput of the simulated service without its limits`;

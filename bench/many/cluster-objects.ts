@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { ControlPlaneAccess } from '../../test/support/control-plane-process.ts';
 
-export type Plural = 'searchexports' | 'collectorversionpolicies';
+export type Plural = 'searchexports' | 'searchexportschedules' | 'collectorversionpolicies';
 
 export const namespace = 'default';
 const secrets = `/api/v1/namespaces/${namespace}/secrets`;

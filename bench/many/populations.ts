@@ -21,7 +21,7 @@ export interface FinishingPlace {
   readonly operator: OperatorOptions;
 }
 
-export const populationNames = ['paused', 'complete', 'policies', 'waiting'] as const;
+export const populationNames = ['paused', 'complete', 'schedules', 'policies', 'waiting'] as const;
 export type PopulationName = (typeof populationNames)[number];
 
 const secretName = 'log-service';
@@ -29,6 +29,13 @@ const version = '19.500-1';
 const lookEveryMs = 500;
 const looks = 240;
 const exportRange = { from: '2026-10-01T00:00:00Z', to: '2026-10-01T01:00:00Z' } as const;
+
+const exportSpec = {
+  credentialsSecretRef: { name: secretName },
+  query: '*',
+  timeRange: exportRange,
+  destination: { volume: { name: 'exports' } },
+};
 
 export const populations: Readonly<Record<PopulationName, Population>> = {
   paused: {
@@ -43,6 +50,12 @@ export const populations: Readonly<Record<PopulationName, Population>> = {
     hasSecret: true,
     make: (index) => searchExport(index, {}),
     finish: completeAll,
+  },
+  schedules: {
+    title: 'schedules without due runs',
+    plural: 'searchexportschedules',
+    hasSecret: true,
+    make: schedule,
   },
   policies: {
     title: 'policies of one account, one collector each, all at the target',
@@ -81,13 +94,18 @@ function searchExport(index: number, more: object): object {
     apiVersion: 'logfleet.dev/v1alpha1',
     kind: 'SearchExport',
     metadata: { name: nameOf(index) },
-    spec: {
-      credentialsSecretRef: { name: secretName },
-      query: '*',
-      timeRange: exportRange,
-      destination: { volume: { name: 'exports' } },
-      ...more,
-    },
+    spec: { ...exportSpec, ...more },
+  };
+}
+
+/** Schedule whose next run becomes due at the end of the year, so that none becomes due during the measurement. */
+function schedule(index: number): object {
+  const { timeRange: _, ...spec } = exportSpec;
+  return {
+    apiVersion: 'logfleet.dev/v1alpha1',
+    kind: 'SearchExportSchedule',
+    metadata: { name: nameOf(index) },
+    spec: { schedule: '0 0 31 12 *', template: { spec: { ...spec, byReceiptTime: true } } },
   };
 }
 

@@ -3,13 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
+import { leastPerRun } from './least-requests.ts';
 import { dayMs, every, hourMs, minuteMs, ScheduleWorld, startMs } from './schedule-world.ts';
-
-/**
- * Least requests of a run with one page of messages: a search job for messages and one for the digest. Each of the two is created, polled,
- * read and deleted.
- */
-const leastPerRun = 8;
 
 test('a backfill beside due runs needs at most 1.10 times the least requests', async () => {
   const world = new ScheduleWorld({ messages: every(20 * minuteMs, startMs - 3 * dayMs, startMs + 2 * dayMs) });

@@ -1,0 +1,64 @@
+/**
+ * Tests a backfill of 1,000 runs beside runs that become due every ten minutes: requests to the service, and how long a due run waits for
+ * the backfill.
+ */
+import { expect, test } from 'vitest';
+import { reasons } from '../../src/api/conditions.ts';
+import { runName } from '../../src/schedule/run-name.ts';
+import { leastPerRun } from '../integration/schedule/least-requests.ts';
+import { every, minuteMs, ScheduleWorld, startMs } from '../integration/schedule/schedule-world.ts';
+
+const backfill = 1_000;
+const stepMs = 10 * minuteMs;
+const fromMs = startMs - backfill * stepMs;
+
+/** Times in ms at which runs were created and completed, by their names. */
+function followRuns({ world: { api, clock } }: ScheduleWorld) {
+  const created = new Map<string, number>();
+  const completed = new Map<string, number>();
+  const { onEvent } = api.store;
+  api.store.onEvent = (event) => {
+    const { metadata, status } = event.object as { metadata: { name: string }; status?: { completionTime?: string } };
+    if (event.collection.endsWith('/searchexports')) {
+      if (event.type === 'ADDED') created.set(metadata.name, clock.now());
+      if (status?.completionTime !== undefined && !completed.has(metadata.name))
+        completed.set(metadata.name, clock.now());
+    }
+    onEvent(event);
+  };
+  return { created, completed };
+}
+
+test.each([
+  ['NewestFirst', 1],
+  ['NewestFirst', 2],
+  ['OldestFirst', 2],
+] as const)(
+  'a backfill of 1,000 runs, %s, %i at a time, needs at most 1.10 times the least requests, and due runs wait for one run at most',
+  { timeout: 600_000 },
+  async (backfillOrder, maxActive) => {
+    const messages = every(3 * minuteMs, fromMs, startMs + 48 * 60 * minuteMs);
+    const world = new ScheduleWorld({ messages, scenario: { search: { duration: '5s' } } });
+    const { created, completed } = followRuns(world);
+    const startTime = new Date(fromMs).toISOString().replace('.000', '');
+    world.add({ schedule: '*/10 * * * *', startTime, backfillOrder, maxActive });
+    world.start();
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate, 48 * 60 * minuteMs)).toBe(true);
+    await world.world.clock.advance(8 * minuteMs);
+    const records = world.records();
+    expect(records.length).toBeGreaterThan(backfill);
+    expect((await world.verify())?.gaps).toEqual([]);
+    const ratio = world.world.journal.length / (records.length * leastPerRun);
+    const durationOf = (name: string) => (completed.get(name) ?? 0) - (created.get(name) ?? 0);
+    // A due run lasts longer than a run of the backfill, since it waits until its data is old enough.
+    const older = records.filter(({ toMs }) => toMs < startMs);
+    const longestMs = Math.max(...older.map((span) => durationOf(runName('hourly', span))));
+    const due = records.filter(({ toMs }) => toMs > startMs);
+    const waits = due.map(
+      ({ fromMs: from, toMs }) => (created.get(runName('hourly', { fromMs: from, toMs })) ?? toMs) - toMs,
+    );
+    expect(due.length).toBeGreaterThan(5);
+    expect(ratio).toBeLessThanOrEqual(1.1);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(longestMs);
+  },
+);
