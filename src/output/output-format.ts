@@ -4,7 +4,7 @@ import type { ColumnSet } from './columns.ts';
 import type { Compression } from './compression.ts';
 import { CsvEncoder } from './csv-encoder.ts';
 import { NdjsonEncoder, NdjsonFieldsEncoder } from './ndjson-encoder.ts';
-import { ParquetEncoder } from './parquet-encoder.ts';
+import { ParquetEncoder, ParquetMemory } from './parquet-encoder.ts';
 import type { RowEncoder } from './row-encoder.ts';
 
 export type OutputFormat =
@@ -32,7 +32,8 @@ export function fileForm(format: OutputFormat, compression: Compression): FileFo
       return { encoder: (spool) => new CsvEncoder(spool, columns, { formulaGuard }), compression };
     }
     case 'parquet': {
-      const encoder = (spool: ByteSpool) => new ParquetEncoder(spool, format.columns, { compression });
+      const memory = new ParquetMemory(format.columns);
+      const encoder = (spool: ByteSpool) => new ParquetEncoder(spool, format.columns, { compression, memory });
       return { encoder, compression: { kind: 'none' } };
     }
   }

@@ -15,7 +15,7 @@ import type { Compression } from './compression.ts';
 import { validText } from './json-text.ts';
 import { type ParquetColumn, parquetColumn, textColumn } from './parquet-column.ts';
 import { type Codec, type ColumnChunk, ParquetFooter } from './parquet-footer.ts';
-import { type PagePacker, PageWriter } from './parquet-pages.ts';
+import { PageMemory, type PagePacker, PageWriter } from './parquet-pages.ts';
 import { RowColumns, restBytes, writeRest } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 import { WordDictionary } from './word-store.ts';
@@ -32,44 +32,78 @@ export interface ParquetOptions {
   readonly compression: Compression;
   readonly groupBytes?: number;
   readonly footerBytes?: number;
+  /** Memory that the file shares with other files of the same columns. By default, the file has its own memory. */
+  readonly memory?: ParquetMemory;
+}
+
+/** Columns of the rows in the current row group of one file. */
+interface RowGroup {
+  readonly columns: readonly ParquetColumn[];
+  /** Extra column for members without a column. Absent if the user chose only text fields, because a column of texts accepts every value. */
+  readonly rest: ReturnType<typeof textColumn> | undefined;
+  /** All columns, including the extra column. */
+  readonly all: readonly ParquetColumn[];
+}
+
+/**
+ * Memory of Parquet files with the same columns. Files that are written one after the other use the same row group, because allocating its
+ * memory takes as long as encoding thousands of rows.
+ */
+export class ParquetMemory {
+  readonly set: ColumnSet;
+  readonly row: RowColumns;
+  readonly pages = new PageMemory();
+  readonly dictionary = new WordDictionary();
+  readonly #free: RowGroup[] = [];
+
+  constructor(set: ColumnSet) {
+    this.set = set;
+    this.row = new RowColumns(set.columns.map(({ name }) => name));
+  }
+
+  takeGroup(): RowGroup {
+    return this.#free.pop() ?? emptyGroup(this.set);
+  }
+
+  /** Takes back a row group without rows. */
+  giveBack(group: RowGroup): void {
+    this.#free.push(group);
+  }
+}
+
+function emptyGroup({ columns: described, restName, keepsOthers }: ColumnSet): RowGroup {
+  const columns = described.map(parquetColumn);
+  const hasRest = keepsOthers || described.some(({ type }) => type !== 'text');
+  const rest = hasRest ? textColumn(restName) : undefined;
+  return { columns, rest, all: rest === undefined ? columns : [...columns, rest] };
 }
 
 export class ParquetEncoder implements RowEncoder {
   heldBytes = 0;
   misfits = 0;
-  readonly #row: RowColumns;
-  readonly #columns: readonly ParquetColumn[];
-  /** Extra column for members without a column. Absent if the user chose only text fields, because a column of texts accepts every value. */
-  readonly #rest: ReturnType<typeof textColumn> | undefined;
-  /** All columns of the file, including the extra column for members without a column. */
-  readonly #all: readonly ParquetColumn[];
-  readonly #keepsOthers: boolean;
+  readonly #memory: ParquetMemory;
+  readonly #group: RowGroup;
   readonly #spool: ByteSpool;
   /** Bytes that are not in the spool yet. `offset` of this writer is the position of these bytes in the file. */
   readonly #out = new ByteWriter();
   readonly #pages: PageWriter;
-  readonly #dictionary = new WordDictionary();
   readonly #groups: ParquetFooter;
   readonly #groupBytes: number;
   readonly #footerBytes: number;
   #rows = 0;
   #restText: Buffer = Buffer.allocUnsafeSlow(4096);
 
-  constructor(spool: ByteSpool, { columns, restName, keepsOthers }: ColumnSet, options: ParquetOptions) {
-    this.#row = new RowColumns(columns.map(({ name }) => name));
-    this.#columns = columns.map(parquetColumn);
-    const hasRest = keepsOthers || columns.some(({ type }) => type !== 'text');
-    this.#rest = hasRest ? textColumn(restName) : undefined;
-    this.#all = this.#rest === undefined ? this.#columns : [...this.#columns, this.#rest];
-    this.#keepsOthers = keepsOthers;
+  constructor(spool: ByteSpool, columns: ColumnSet, options: ParquetOptions) {
+    this.#memory = options.memory ?? new ParquetMemory(columns);
+    this.#group = this.#memory.takeGroup();
     this.#groupBytes = options.groupBytes ?? usualGroupBytes;
     this.#footerBytes = options.footerBytes ?? usualFooterBytes;
     const { codec, pack } = packing(options.compression);
     this.#spool = spool;
     this.#out.appendUint32(magic);
-    this.#pages = new PageWriter(this.#out, spool, pack);
+    this.#pages = new PageWriter(this.#out, spool, pack, this.#memory.pages);
     this.#groups = new ParquetFooter(
-      this.#all.map(({ element }) => element),
+      this.#group.all.map(({ element }) => element),
       codec,
     );
   }
@@ -80,10 +114,10 @@ export class ParquetEncoder implements RowEncoder {
 
   row({ bytes: came }: RawRow): void {
     const bytes = validText(came);
-    const row = this.#row;
+    const { row, set } = this.#memory;
     row.read(bytes);
-    const rest = this.#keepsOthers ? row.others : [];
-    for (const [index, column] of this.#columns.entries()) {
+    const rest = set.keepsOthers ? row.others : [];
+    for (const [index, column] of this.#group.columns.entries()) {
       if (column.add(row, index)) continue;
       rest.push(row.nameStarts[index] as number, row.ends[index] as number);
       this.misfits++;
@@ -91,7 +125,7 @@ export class ParquetEncoder implements RowEncoder {
     this.#addRest(bytes.length, rest);
     this.#rows++;
     let heldBytes = 0;
-    for (const column of this.#all) heldBytes += column.store.bytes;
+    for (const column of this.#group.all) heldBytes += column.store.bytes;
     this.heldBytes = heldBytes;
     if (this.heldBytes >= this.#groupBytes) this.#writeGroup();
   }
@@ -101,28 +135,30 @@ export class ParquetEncoder implements RowEncoder {
     this.#groups.write(this.#out);
     this.#out.appendUint32(magic);
     this.#spool.append(this.#out.getBytes());
+    this.#memory.giveBack(this.#group);
   }
 
   #addRest(rowBytes: number, members: readonly number[]): void {
-    if (this.#rest === undefined) return;
+    const { rest } = this.#group;
+    if (rest === undefined) return;
     if (this.#restText.length < rowBytes + restBytes) this.#restText = Buffer.allocUnsafeSlow(2 * rowBytes + restBytes);
-    const end = writeRest(this.#restText, this.#row.bytes, members);
-    if (end > 0) this.#rest.store.addText(this.#restText, 0, end);
-    else this.#rest.store.addNull();
+    const end = writeRest(this.#restText, this.#memory.row.bytes, members);
+    if (end > 0) rest.store.addText(this.#restText, 0, end);
+    else rest.store.addNull();
   }
 
   #writeGroup(): void {
     if (this.#rows === 0) return;
-    const chunks = this.#all.map((column) => this.#writeColumn(column));
+    const chunks = this.#group.all.map((column) => this.#writeColumn(column));
     this.#groups.add(this.#rows, chunks);
-    for (const { store } of this.#all) store.clear();
+    for (const { store } of this.#group.all) store.clear();
     this.heldBytes = 0;
     this.#rows = 0;
   }
 
   #writeColumn({ element, store }: ParquetColumn): ColumnChunk {
     this.#pages.begin();
-    const bounds = store.write(this.#pages, this.#dictionary);
+    const bounds = store.write(this.#pages, this.#memory.dictionary);
     return { ...this.#pages.totals, element, bounds };
   }
 }

@@ -43,14 +43,25 @@ export interface PageTotals {
   readonly dataPages: number;
 }
 
+/** Memory for one page, which is reused for each page. */
+export class PageMemory {
+  /** Flags of the rows, which show the rows with a value. */
+  readonly levels = new ByteWriter();
+  /** Encoded values. */
+  readonly values = new ByteWriter();
+  #texts = Buffer.alloc(0);
+
+  texts(bytes: number): Buffer {
+    if (this.#texts.length < bytes) this.#texts = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * this.#texts.length));
+    return this.#texts;
+  }
+}
+
 export class PageWriter {
   readonly #out: ByteWriter;
   readonly #spool: ByteSpool;
   readonly #pack: PagePacker;
-  /** Buffer for the flags of a page, which show the rows with a value. Reused for each page. */
-  readonly #levels = new ByteWriter();
-  readonly #values = new ByteWriter();
-  #memory = Buffer.alloc(0);
+  readonly #memory: PageMemory;
   #start = 0;
   #dictionaryAt: number | undefined;
   #dataAt: number | undefined;
@@ -60,10 +71,11 @@ export class PageWriter {
   #dataPages = 0;
 
   /** Pages are written to the spool. `out` contains the bytes before the next page. */
-  constructor(out: ByteWriter, spool: ByteSpool, pack: PagePacker) {
+  constructor(out: ByteWriter, spool: ByteSpool, pack: PagePacker, memory: PageMemory) {
     this.#out = out;
     this.#spool = spool;
     this.#pack = pack;
+    this.#memory = memory;
   }
 
   /** Prepares for the pages of another column: all totals become zero. */
@@ -92,8 +104,7 @@ export class PageWriter {
 
   /** Returns memory for the values of a page. The memory is valid until the next page. */
   memory(bytes: number): Buffer {
-    if (this.#memory.length < bytes) this.#memory = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * this.#memory.length));
-    return this.#memory;
+    return this.#memory.texts(bytes);
   }
 
   /** Writes a dictionary page of `count` values in Parquet's plain encoding. */
@@ -115,9 +126,9 @@ export class PageWriter {
     const start = this.#out.offset;
     this.#dataAt ??= start;
     const rows = present.length;
-    rewind(this.#levels);
-    writeRleBitPackedHybrid(this.#levels, present, 1);
-    const levels = this.#levels.getBytes();
+    rewind(this.#memory.levels);
+    writeRleBitPackedHybrid(this.#memory.levels, present, 1);
+    const levels = this.#memory.levels.getBytes();
     const packed = this.#pack(values);
     writePageHeader(this.#out, {
       type: 'DATA_PAGE_V2',
@@ -155,11 +166,12 @@ export class PageWriter {
   /** Writes a page whose values are indexes into a dictionary with `dictionarySize` entries. */
   indexes(present: Uint8Array, indexes: Int32Array, dictionarySize: number): void {
     const bits = Math.ceil(Math.log2(dictionarySize));
+    const { values } = this.#memory;
     for (const page of evenPages(present, Int32Array.BYTES_PER_ELEMENT)) {
-      rewind(this.#values);
-      this.#values.appendUint8(bits);
-      writeRleBitPackedHybrid(this.#values, indexes.subarray(page.from, page.to), bits);
-      this.data({ encoding: 'RLE_DICTIONARY', ...page, values: this.#values.getBytes() });
+      rewind(values);
+      values.appendUint8(bits);
+      writeRleBitPackedHybrid(values, indexes.subarray(page.from, page.to), bits);
+      this.data({ encoding: 'RLE_DICTIONARY', ...page, values: values.getBytes() });
     }
   }
 
@@ -176,12 +188,13 @@ export class PageWriter {
 
   /** Writes a page of booleans, which are given as 1 and 0. */
   bits(present: Uint8Array, bits: Uint8Array): void {
+    const { values } = this.#memory;
     for (const page of evenPages(present, 1)) {
-      rewind(this.#values);
-      this.#values.appendUint32(0);
-      const length = writeRleBitPackedHybrid(this.#values, bits.subarray(page.from, page.to), 1);
-      this.#values.view.setUint32(0, length, true);
-      this.data({ encoding: 'RLE', ...page, values: this.#values.getBytes() });
+      rewind(values);
+      values.appendUint32(0);
+      const length = writeRleBitPackedHybrid(values, bits.subarray(page.from, page.to), 1);
+      values.view.setUint32(0, length, true);
+      this.data({ encoding: 'RLE', ...page, values: values.getBytes() });
     }
   }
 }

@@ -19,6 +19,9 @@ const newFileFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL |
 const folderMode = 0o750;
 const fileMode = 0o640;
 
+/** Whether the system has the folder `/proc/self/fd`. Undefined until the first folder is opened. */
+let hasFolderPaths: Promise<boolean> | undefined;
+
 export interface FolderEntry {
   readonly name: string;
   readonly kind: 'file' | 'folder' | 'other';
@@ -49,11 +52,11 @@ export class Folder {
 
   static async #held(path: string, handle: FileHandle): Promise<Folder> {
     const base = `/proc/self/fd/${handle.fd}`;
-    const viaHandle = await lstat(`${base}/.`).then(
+    hasFolderPaths ??= lstat(`${base}/.`).then(
       (found) => found.isDirectory(),
       () => false,
     );
-    return new Folder(path, handle, viaHandle ? base : path);
+    return new Folder(path, handle, (await hasFolderPaths) ? base : path);
   }
 
   /** Opens a subfolder. Returns undefined if it does not exist. Throws `destination.outside` if it is a symbolic link. */
@@ -71,6 +74,8 @@ export class Folder {
   /** Opens a subfolder, or creates it. When the call resolves, the name of the subfolder is durable. */
   async enterOrMake(name: string): Promise<Folder> {
     const path = join(this.path, name);
+    const existing = await this.enter(name);
+    if (existing) return existing;
     try {
       await mkdir(this.#at(name), { mode: folderMode });
       await this.sync();

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { ByteSpool } from '../../../src/output/byte-spool.ts';
 import { type ColumnSet, messageColumns, recordColumns } from '../../../src/output/columns.ts';
 import type { Compression } from '../../../src/output/compression.ts';
-import { ParquetEncoder } from '../../../src/output/parquet-encoder.ts';
+import { ParquetEncoder, ParquetMemory } from '../../../src/output/parquet-encoder.ts';
 import { describeParquet, query, readParquet } from './duckdb.ts';
 import { encoded, rowMembers, rowWith, sorted, texts, writings, writtenRow } from './rows.ts';
 
@@ -424,4 +424,31 @@ test('short texts are shared after many long texts that are not shared', async (
   const rows = texts.map((text) => JSON.stringify({ _raw: text }));
   const found = await read(parquet(messageColumns(['_raw'], []), rows));
   expect(found.map((row) => row['_raw'])).toEqual(texts);
+});
+
+test('files that are written one after the other use the same memory, and have the same bytes as files with memory of their own', async () => {
+  const columns = messageColumns([], []);
+  const write = (memory?: ParquetMemory) => {
+    const chunks: Buffer[] = [];
+    for (const start of [0, 5_000, 7_000]) {
+      const spool = new ByteSpool();
+      const encoder = new ParquetEncoder(spool, columns, {
+        compression: none,
+        groupBytes: 2 ** 16,
+        ...(memory && { memory }),
+      });
+      for (let number = start; number < start + 2_000; number++) {
+        encoder.row(rowWith({ _messageid: String(number), _raw: `${number}`.repeat(20), other: number }));
+      }
+      encoder.end();
+      spool.flush();
+      for (let chunk = spool.take(); chunk; chunk = spool.take()) chunks.push(Buffer.from(chunk));
+    }
+    return Buffer.concat(chunks);
+  };
+  const memory = new ParquetMemory(columns);
+  const group = memory.takeGroup();
+  memory.giveBack(group);
+  expect(write(memory).equals(write())).toBe(true);
+  expect(memory.takeGroup()).toBe(group);
 });
