@@ -125,7 +125,7 @@ function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: Exp
 function lockedText({ lockedFiles: count }: WorkView): string {
   if (count === 0) return '';
   const files = counted(count, 'file that belongs', 'files that belong');
-  return ` The store keeps ${files} to no interval until the object lock ends.`;
+  return ` The store keeps ${files} to no interval until the retention in the store ends.`;
 }
 
 /** Text that lists the missing selected fields, the first ones by name; empty if no selected field is missing. */
