@@ -1,7 +1,9 @@
 /**
- * Tests an export with partitions in a real directory. DuckDB reads the files by the folders of their hours, in a range with a day of 25
- * hours.
+ * Tests an export with partitions in a real directory. DuckDB and pyarrow read the files by the folders of their hours, in a range with a
+ * day of 25 hours. The test with pyarrow runs if the variable `LOGFLEET_PYTHON` names a Python that has the package pyarrow.
  */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -87,19 +89,48 @@ async function duckdb(sql: string): Promise<readonly Readonly<Record<string, unk
   return (await connection.runAndReadAll(sql)).getRowObjectsJS();
 }
 
-test('DuckDB reads only the partitions that a query asks for, and every row is in the partition of its hour', async () => {
-  const task = taskOf();
+/** Writes the whole export with its manifest. Returns the folder of the data files. */
+async function complete(task: ExportTask): Promise<string> {
   const plan = await settlePlan(destination, task.layout, { boundariesMs: [fromMs, toMs] });
   const record = await exportAll(task);
   expect(await commit(destination, task.layout, record)).toEqual({ kind: 'committed' });
   await writeManifest(destination, task.layout, manifestOf(task.identity, coverageOf(plan, [record])));
+  const { directory, root } = place.data as Extract<Place['data'], { kind: 'volume' }>;
+  return join(directory, root, task.layout.data);
+}
+
+const python = process.env['LOGFLEET_PYTHON'];
+
+test.runIf(python)('pyarrow reads only the partitions that a query asks for, and finds equal rows', async () => {
+  const folder = await complete(taskOf());
+  for (const [day, hour, start, hours] of [
+    ['2026-10-25', 2, '2026-10-25T02:00:00+02:00', 2],
+    ['2026-10-26', 23, '2026-10-26T23:00:00+01:00', 1],
+  ] as const) {
+    const startMs = Date.parse(start);
+    const hash = createHash('sha256');
+    let rows = 0;
+    for (let index = 0; index < rowsWritten; index++) {
+      const timeMs = timeOf(index);
+      if (timeMs < startMs || timeMs >= startMs + hours * 3_600_000) continue;
+      hash.update(`${index} ${timeMs} message ${index}\n`);
+      rows++;
+    }
+    const program = join(import.meta.dirname, 'read-partition.py');
+    const found = execFileSync(python ?? '', [program, folder, day, `${hour}`], { encoding: 'utf8' });
+    expect(JSON.parse(found)).toEqual({ files: 1, rows, sha256: hash.digest('hex') });
+  }
+});
+
+test('DuckDB reads only the partitions that a query asks for, and every row is in the partition of its hour', async () => {
+  const task = taskOf();
+  const folder = await complete(task);
   const { differences, rows, files } = await verifyExport(destination, task.layout);
   expect(differences).toEqual([]);
   // Clocks show the hour from 2 to 3 twice on 25 October, so 73 hours have 72 partitions.
   expect([rows, files]).toEqual([rowsWritten, 72]);
 
-  const { directory, root } = place.data as Extract<Place['data'], { kind: 'volume' }>;
-  const data = join(directory, root, task.layout.data, '**', '*.parquet');
+  const data = join(folder, '**', '*.parquet');
   const table = `read_parquet('${data}', hive_partitioning = true)`;
   const expected = Array.from({ length: rowsWritten }, (_, index) => timeOf(index));
   const startMs = Date.parse('2026-10-25T02:00:00+02:00');
