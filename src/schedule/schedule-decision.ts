@@ -86,7 +86,7 @@ export interface ScheduleDecision<R extends Run = Run> {
   readonly coveredUntilMs: number;
   /** True if everything until the end of the schedule is covered. */
   readonly isComplete: boolean;
-  /** Last tick until now; undefined if there was none. */
+  /** Last tick until now and until the end of the schedule; undefined if there was none. */
   readonly lastTickMs: number | undefined;
   /** Time at which the next run becomes due; undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;
@@ -120,7 +120,7 @@ export function decideSchedule<R extends Run>(snapshot: ScheduleSnapshot<R>): Sc
     coveredUntilMs,
     isComplete: coveredUntilMs >= settings.endMs,
     nextDueMs: nextDue(settings, nowMs),
-    lastTickMs: calendar.lastUntil(nowMs),
+    lastTickMs: calendar.lastUntil(Math.min(nowMs, settings.endMs)),
     ...{ repeat, active, gaps },
   };
 }

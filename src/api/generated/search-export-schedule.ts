@@ -126,7 +126,7 @@ export interface SearchExportScheduleStatus {
    * the first run is complete.
    */
   readonly coveredUntil?: string;
-  /** Latest time of the cron schedule that has passed. */
+  /** Latest time of the cron schedule that has passed, and is not after `spec.endTime`. */
   readonly lastScheduleTime?: string;
   /**
    * Time at which the next run becomes due. It is the next time of the cron schedule, or `endTime`. Absent if the

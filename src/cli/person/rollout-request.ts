@@ -53,7 +53,7 @@ function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock
   const noun = stalled === 0 ? 'failed run' : 'failed or stalled run';
   const count = gaps.length + stalled;
   const again = count === 0 ? 'no run has failed.' : `the schedule exports ${counted(count, noun)} again.`;
-  const records = 'It also writes lost records of complete runs again.';
+  const records = 'The schedule also writes lost records of complete runs again.';
   return {
     annotation: { name: annotations.requestedAt, value: new Date(clock.now()).toISOString() },
     report: `${again} ${records}${renderPaused(schedule, options)}`,

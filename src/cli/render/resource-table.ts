@@ -95,8 +95,8 @@ export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
 /** Returns the text of a table cell. Empty if the resource has no value, as in kubectl. */
 export function renderCell(column: PrinterColumn, resource: unknown, nowMs: number): string {
   const value = valueAt(column.jsonPath, resource);
-  if (column.type === 'date') return renderAgeSince(typeof value === 'string' ? value : undefined, nowMs);
-  return value === undefined || value === null ? '' : String(value);
+  if (value === undefined || value === null) return '';
+  return column.type === 'date' ? renderAgeSince(String(value), nowMs) : String(value);
 }
 
 const step = /\.([A-Za-z_][\w-]*)|\[\?\(@\.(\w+)\s*==\s*["']([^"']*)["']\)\]/g;

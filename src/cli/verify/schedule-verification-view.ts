@@ -119,7 +119,7 @@ function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
   return [
     ...(gaps.length > 0
       ? [
-          'Remedy for a gap: if the record of a run was lost, restore the record. If a run failed, repeat it with logfleet retry. To verify another time range, add --from and --to.',
+          'Remedy for a gap: logfleet retry repeats failed runs, and writes lost records of the latest runs again. Restore older records from a backup. To verify another time range, add --from and --to.',
         ]
       : []),
     ...(overlaps.length > 0

@@ -155,6 +155,11 @@ describe('decideSchedule', () => {
     expect(decide(5, { recorded: [covered], settings: limits }).isComplete).toBe(isComplete);
   });
 
+  it('has no tick after the end of the schedule', () => {
+    expect(decide(5, { settings: { endMs: span(2).fromMs } }).lastTickMs).toBe(span(2).fromMs);
+    expect(decide(5, {}).lastTickMs).toBe(span(5).fromMs);
+  });
+
   it('records a complete run again whose time is covered, but whose record is lost', () => {
     const runs = [run(0, 'Complete'), run(1, 'Complete')];
     const decision = decide(2, { runs, covered: [span(0, 2)], recorded: [span(1)] });

@@ -32,6 +32,7 @@ describe('a cell', () => {
     expect(cell('.status.rollout.waitingFor')).toBe('');
     expect(cell('.status.conditions[?(@.type=="Stalled")].message')).toBe('');
     expect(cell('.status.summary.updated.deeper')).toBe('');
+    expect(cell('.status.completionTime', 'date')).toBe('');
   });
 
   it('with an unknown path is a bug', () => {
