@@ -26,10 +26,12 @@ export function renderReport(report: WorkerReport): string {
   const known = Object.fromEntries(
     reportedMembers.flatMap((name) => (report.status[name] === undefined ? [] : [[name, report.status[name]]])),
   );
+  // A schedule records a complete run by its manifest and its fingerprint.
+  const { manifest, fingerprint } = known;
   const candidates = [
     { ...report, message: report.message.slice(0, maxMessage), status: known },
     { ...report, message: report.message.slice(0, shortMessage), status: known },
-    { ...report, message: report.message.slice(0, shortMessage), status: { manifest: known['manifest'] } },
+    { ...report, message: report.message.slice(0, shortMessage), status: { manifest, fingerprint } },
     { ...report, message: report.message.slice(0, shortMessage), status: {} },
   ];
   const texts = candidates.map((candidate) => JSON.stringify(candidate));

@@ -4,6 +4,7 @@ import { type Message, RowData } from '../../../simulator/test/search/row-data.t
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
+import type { OperatorOptions } from '../../../src/cli/operator.ts';
 import { ScheduleLayout } from '../../../src/destination/schedule-records.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import { readRunTimes, runName, runTimes } from '../../../src/schedule/run-name.ts';
@@ -49,6 +50,8 @@ export interface ScheduleWorldOptions {
   readonly epochMs?: number;
   /** True if searches find only messages that the service has received. By default they find all messages. */
   readonly hidesFuture?: boolean;
+  /** Image of the pods of Kubernetes Jobs. Without it, runs cannot be Jobs. */
+  readonly workerImage?: string;
 }
 
 /** Returns whether two spans have a moment in common. */
@@ -59,6 +62,8 @@ export function overlaps(one: TimeSpan, other: TimeSpan): boolean {
 export class ScheduleWorld {
   readonly world: World;
   readonly store = new MemoryStore();
+  /** Options of operators and workers for exports. */
+  readonly exports: NonNullable<OperatorOptions['exports']>;
   /** Destinations of processes that were not killed. */
   readonly #destinations = new Set<MemoryDestination>();
   #processes = 0;
@@ -67,26 +72,29 @@ export class ScheduleWorld {
   /** Called for each call to the destination. Returns the fault of the call. */
   strike: MemoryDestination['strike'] = () => undefined;
 
-  constructor({ messages = [], scenario = {}, epochMs = startMs, hidesFuture = false }: ScheduleWorldOptions = {}) {
+  constructor(options: ScheduleWorldOptions = {}) {
+    const { messages = [], scenario = {}, epochMs = startMs, hidesFuture = false, workerImage } = options;
     const clock = new VirtualClock(epochMs);
     const data = new RowData(messages);
     const receivedData = () => new RowData(messages.filter(({ at, received = at }) => received <= clock.now()));
     const { fields } = data;
+    this.exports = {
+      places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: true, environment: {} },
+      writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
+      openDestination: async () => {
+        this.opened++;
+        const destination = new MemoryDestination(this.store);
+        destination.strike = (call, name) => this.strike(call, name);
+        this.#destinations.add(destination);
+        return destination;
+      },
+    };
     this.world = new World({
       clock,
+      ...(workerImage === undefined ? {} : { workerImage }),
       scenario: { builds: ['19.100-1'], ...scenario },
       logData: () => (hidesFuture ? { fields, search: (range, filter) => receivedData().search(range, filter) } : data),
-      exports: {
-        places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: false, environment: {} },
-        writer: async () => new Writer({ pid: ++this.#processes, processStart: '1', scope: 'test' }, seededRandom(1)),
-        openDestination: async () => {
-          this.opened++;
-          const destination = new MemoryDestination(this.store);
-          destination.strike = (call, name) => this.strike(call, name);
-          this.#destinations.add(destination);
-          return destination;
-        },
-      },
+      exports: this.exports,
     });
     this.world.addSecret();
   }

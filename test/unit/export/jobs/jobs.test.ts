@@ -266,10 +266,11 @@ describe('the state of a Kubernetes Job', () => {
 describe('the report of a worker', () => {
   test('has at most 4,096 bytes, whatever the export says', () => {
     const manifest = { url: 'u'.repeat(2_048), rows: 1 };
-    const status = { manifest, location: 'l'.repeat(2_048), jobs: ['unknown to the operator'] };
+    const fingerprint = 'f'.repeat(64);
+    const status = { manifest, fingerprint, location: 'l'.repeat(2_048), jobs: ['unknown to the operator'] };
     const text = renderReport({ ...report, message: 'é'.repeat(5_000), status });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4_096);
-    expect(readReport(text)).toMatchObject({ end: 'complete', reason: 'Exported', status: { manifest } });
+    expect(readReport(text)).toMatchObject({ end: 'complete', reason: 'Exported', status: { manifest, fingerprint } });
     expect(readReport(text)?.status).not.toHaveProperty('jobs');
   });
 

@@ -1,0 +1,28 @@
+/** Tests schedules whose runs are Kubernetes Jobs, with a simulated Job controller in virtual time. */
+import { describe, expect, test } from 'vitest';
+import { reasons } from '../../../src/api/conditions.ts';
+import { JobController } from '../../support/job-controller.ts';
+import { every, hourMs, minuteMs, ScheduleWorld, startMs, textsIn } from './schedule-world.ts';
+
+const inJob = { execution: { mode: 'Job' }, destination: { s3: { bucket: 'logs', region: 'eu-central-1' } } };
+const startTime = new Date(startMs - 4 * hourMs).toISOString().replace('.000', '');
+
+describe('a schedule whose runs are Kubernetes Jobs', () => {
+  test('records each run, and exports every row once', async () => {
+    const messages = every(7 * minuteMs, startMs - 4 * hourMs, startMs + 4 * hourMs);
+    const world = new ScheduleWorld({ messages, workerImage: 'logfleet:test' });
+    const controller = new JobController(world.world, world.exports);
+    world.add({ startTime }, inJob);
+    world.start();
+    await world.until(() => controller.running.length > 0);
+    controller.kill(controller.running[0] as string);
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
+    await world.world.clock.advance(2.5 * hourMs);
+    const toMs = world.records().at(-1)?.toMs ?? 0;
+    expect(toMs).toBeGreaterThanOrEqual(startMs + 2 * hourMs);
+    expect(world.rowsOfRecords()).toEqual(textsIn(messages, { fromMs: startMs - 4 * hourMs, toMs }));
+    expect(await world.verify()).toMatchObject({ gaps: [], overlaps: [], problems: [] });
+    const ended = world.runs().filter(({ status }) => status?.manifest !== undefined);
+    expect(ended.every(({ status }) => status?.kubernetesJob !== undefined)).toBe(true);
+  });
+});
