@@ -70,6 +70,8 @@ export class ScheduleRuntime {
   readonly #publisher: StatusWriter<'SearchExportSchedule'>;
   /** Start and recorded time of the schedule, undefined until the destination was read. */
   #stored: Stored | undefined;
+  /** True if the records must be read before the next decision, also after an attempt that failed. */
+  #isReadDue = false;
   /** Monotonic times in ms at which runs were created that the cache does not show yet, by name. */
   readonly #created = new Map<string, number>();
   /** Uids of runs that this process deleted and the cache still shows. */
@@ -108,7 +110,9 @@ export class ScheduleRuntime {
     const { host, clock } = this.#options;
     const calendar = this.#calendarOf(resource);
     const isRetryRequested = isRetryNew(resource);
-    if (isRetryRequested || this.#isReadFirst(resource)) this.#stored = await this.#read(resource, calendar);
+    this.#isReadDue ||= isRetryRequested || this.#isReadFirst(resource);
+    if (this.#isReadDue) this.#stored = await this.#read(resource, calendar);
+    this.#isReadDue = false;
     const pausedBy = pausedForAll(host) ?? pausedByOf(resource);
     const decide = (): Found => {
       const settings = this.#settings(resource, calendar);
@@ -180,9 +184,11 @@ export class ScheduleRuntime {
    * spec has changed. Otherwise they are read before this process creates or records its first run.
    */
   #isReadFirst({ spec, status, metadata }: SearchExportSchedule): boolean {
-    if (this.#stored) return spec.startTime === undefined && this.#stored.startMs === undefined;
     const { startTime, covered = [], observedGeneration } = status ?? {};
-    return startTime === undefined || covered.length >= mostCovered || observedGeneration !== metadata.generation;
+    if (startTime === undefined || observedGeneration !== metadata.generation) return true;
+    return this.#stored
+      ? spec.startTime === undefined && this.#stored.startMs === undefined
+      : covered.length >= mostCovered;
   }
 
   /** Settings of the spec. Throws `InvalidSpec`. */

@@ -147,13 +147,16 @@ describe('a schedule with faults', () => {
       expect((await world.verify())?.gaps).toEqual([]);
     });
 
-    test('from its manifest, when a person requests a retry', async () => {
+    test.each([
+      ['a person requests a retry', (world: ScheduleWorld) => world.retry()],
+      ['the spec changes', (world: ScheduleWorld) => world.patch({ spec: { maxActive: 3 } })],
+    ])('from its manifest, when %s', async (_, change) => {
       const world = new ScheduleWorld();
       world.add({ successfulRunsHistoryLimit: 0 });
       world.start();
       await world.world.clock.advance(3.5 * hourMs);
       const records = lost(world);
-      world.retry();
+      change(world);
       await world.world.clock.advance(minuteMs);
       expect(recordsOf(world, records.keys())).toEqual([...records]);
     });
@@ -184,6 +187,24 @@ describe('a schedule with faults', () => {
       await world.world.clock.advance(minuteMs);
       expect(world.records()).toHaveLength(records.size - 1);
     });
+  });
+
+  test('reports until its destination works that the destination does not work, after a change of the spec', async () => {
+    const world = new ScheduleWorld();
+    world.add({ schedule: '0 5 * * *' });
+    const first = world.start();
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
+    world.kill(first);
+    let isAway = true;
+    world.strike = () => (isAway ? { failure: 'away' } : undefined);
+    world.patch({ spec: { maxActive: 3 } });
+    world.start();
+    const seen = new Set<string | undefined>();
+    await world.until(() => world.ready?.reason !== reasons.upToDate, minuteMs);
+    await world.until(() => !seen.add(world.ready?.status), 30 * minuteMs);
+    expect([...seen]).toEqual(['False']);
+    isAway = false;
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate, hourMs)).toBe(true);
   });
 
   test('repeats no failed run for a former request after its status was lost', async () => {
