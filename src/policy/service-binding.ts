@@ -125,7 +125,8 @@ export class ServiceBinding {
    */
   heldBy(): string | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
-    if (listedMs < this.#buildsDoubtedMs) return 'the list of builds, because the service refused the requested build';
+    if (listedMs < this.#buildsDoubtedMs)
+      return 'the current list of builds, because the service refused an upgrade to the requested build';
     return this.#hold ? 'the service, which failed a moment ago' : undefined;
   }
 

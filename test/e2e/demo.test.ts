@@ -56,7 +56,7 @@ describe('the demo', () => {
     );
     expect(row('The other 57')).toBe('The other 57 collectors were not changed.');
     expect(row('logging/production: RolloutStopped')).toMatch(
-      /2 failures in stage canary, maxFailures is 0: 2 collectors went quiet/,
+      /2 failures in stage canary, maxFailures is 0: 2 collectors send too few messages since their upgrade/,
     );
     expect(row('Now the manifest names')).toContain('names 19.500-1 instead of 19.480-2');
     expect(row('logging/production: AllUpdated')).toContain('40 of 60 collectors run 19.500-1');

@@ -191,7 +191,7 @@ describe.concurrent('actions of a person', () => {
     await manifests.policy('production', { paused: true });
     const { status, stdout } = await (await run()).ended;
     expect(stdout).toBe(
-      'logging/production: Paused: Paused by spec.paused: no upgrade is started. To resume: remove paused: true from the manifest\n',
+      'logging/production: Paused: Paused by spec.paused: no upgrade starts. To resume: remove paused: true from the manifest\n',
     );
     expect(status).toBe(0);
     expect(await tenant.tasks()).toEqual([]);

@@ -168,7 +168,7 @@ function renderCounts(stage: StageStatus): string {
 }
 
 /**
- * Renders the failures of a stage, such as `2 failed, 3 went quiet`. Upgrades of one collector can fail repeatedly; if there are more
+ * Renders the failures of a stage, such as `2 failed, 3 send too few messages`. Upgrades of one collector can fail repeatedly; if there are more
  * failed attempts than failed collectors, the number of attempts is added. Undefined without failures.
  */
 function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = { state: 'Pending' } }: StageStatus) {
@@ -177,7 +177,10 @@ function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = 
   const text = counted(attempts, 'attempt');
   const failures =
     attempts <= failed ? `${failed} failed` : failed === 0 ? `${text} failed` : `${failed} failed (${text})`;
-  const texts = [...(Math.max(failed, attempts) > 0 ? [failures] : []), ...(quiet > 0 ? [`${quiet} went quiet`] : [])];
+  const texts = [
+    ...(Math.max(failed, attempts) > 0 ? [failures] : []),
+    ...(quiet > 0 ? [`${quiet} ${wordFor(quiet, 'sends', 'send')} too few messages`] : []),
+  ];
   return texts.length === 0 ? undefined : texts.join(', ');
 }
 

@@ -7,7 +7,7 @@
  */
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
-import { counted } from '../../base/number-text.ts';
+import { counted, wordFor } from '../../base/number-text.ts';
 import { bounded } from '../../controller/status-text.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
@@ -110,8 +110,13 @@ export function verdictOf({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Faile
 export function quietText({ durationMs, outcome }: StageAnalysis): string | undefined {
   if (!outcome || outcome.quiet === 0) return undefined;
   const [{ name, messages, baseline } = { name: '', messages: 0, baseline: 0 }] = outcome.quietest;
-  const example = `${name}: ${messages} messages in ${renderDuration(durationMs)}, ${baseline} before`;
-  return `${counted(outcome.quiet, 'collector')} went quiet (${outcome.quiet === 1 ? '' : 'for example '}${example})`;
+  const example = `${name}: ${messages} messages in ${renderDuration(durationMs)}, ${baseline} before the upgrade`;
+  const sends = wordFor(
+    outcome.quiet,
+    'sends too few messages since its upgrade',
+    'send too few messages since their upgrade',
+  );
+  return `${counted(outcome.quiet, 'collector')} ${sends} (${outcome.quiet === 1 ? '' : 'for example '}${example})`;
 }
 
 /** Upgraded collector of a stage. */

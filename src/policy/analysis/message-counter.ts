@@ -128,8 +128,9 @@ class CounterRun {
         },
       },
     );
-    if (aggregated?.kind === 'errors') throw notCounted(`the search reported errors: ${aggregated.errors.join('; ')}`);
-    if (!aggregated) throw notCounted('answers were lost, or the result was cut');
+    if (aggregated?.kind === 'errors')
+      throw notCounted(`the search for the counts reported errors: ${aggregated.errors.join('; ')}`);
+    if (!aggregated) throw notCounted('the service lost answers, or cut the result of the search');
     return countsOf(aggregated.records, aggregated.messageCount);
   }
 
@@ -144,7 +145,7 @@ class CounterRun {
     if (Math.abs(aheadMs - this.#aheadMs) <= toleratedMs) return job;
     this.#aheadMs = aheadMs;
     await job.close();
-    throw notCounted('the clock of the service differs from that of logfleet');
+    throw notCounted('the clock of the service differs too much from the clock of logfleet');
   }
 }
 
@@ -158,17 +159,23 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
   for (const record of records) {
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
-    if (count === undefined) throw notCounted('a record has no count');
+    if (count === undefined) throw notCounted('a record of the search result has no count');
     // The service rounded an id such as 1E8. The messages of the real id would then be missing, and its collector would seem to
     // send no logs.
-    if (!collectorId.test(id)) throw notCounted('a record has a collector id that is not in decimal digits');
-    if (counts.has(id)) throw notCounted(`two records are about ${id === '' ? 'no collector' : `collector ${id}`}`);
+    if (!collectorId.test(id))
+      throw notCounted('a record of the search result has a collector id with characters other than digits');
+    if (counts.has(id))
+      throw notCounted(
+        `two records of the search result count ${id === '' ? 'messages without a collector' : `the messages of collector ${id}`}`,
+      );
     counts.set(id, count);
     total += count;
   }
   if (total !== messageCount)
-    throw notCounted(`the search found ${messageCount} messages, and its records have ${total}`);
-  if (counts.size === 1 && counts.has('')) throw notCounted('its records name no collector');
+    throw notCounted(
+      `the search found ${messageCount} messages, but the counts of all collectors have the sum ${total}`,
+    );
+  if (counts.size === 1 && counts.has('')) throw notCounted('the records of the search result name no collector');
   return counts;
 }
 

@@ -77,9 +77,10 @@ export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck 
 }
 
 function unfinishedText(check: PendingCheck | undefined): string {
-  if (check?.error) return 'The messages of the quiet collectors could not be counted (see status.stages)';
+  if (check?.error)
+    return 'After the rollback, the messages of the collectors that sent too few could not be counted (see status.stages)';
   const when = check?.untilMs === undefined ? '' : ` after ${isoTime(check.untilMs)}`;
-  return `The messages of the quiet collectors are counted again${when}`;
+  return `To check the rollback, the messages of the collectors that sent too few are counted again${when}`;
 }
 
 function finishedText(checked: readonly CheckedAnalysis[]): string {
@@ -87,8 +88,10 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
   const listed = sum(({ outcome }) => outcome.quietest.length);
   const recovered = sum(({ recovery }) => recovery.recovered ?? 0);
   const isComplete = listed === sum(({ outcome }) => outcome.quiet);
-  const all = isComplete ? counted(listed, 'quiet collector') : `the ${counted(listed, 'quietest collector')}`;
-  const text = `${recovered} of ${all} ${wordFor(recovered, 'ships', 'ship')} messages again`;
+  const all = isComplete
+    ? `${counted(listed, 'collector')} with too few messages`
+    : `the ${listed} collectors with the fewest messages`;
+  const text = `After the rollback, ${recovered} of ${all} ${wordFor(recovered, 'sends', 'send')} enough messages again`;
   const example = checked.map(stillQuiet).find((still) => still !== undefined);
   return example === undefined ? text : `${text} (${example})`;
 }
@@ -97,7 +100,7 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
 function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   for (const { name, baseline, messagesAfterRollback: messages = 0 } of analysis.outcome.quietest) {
     if (isQuiet(analysis, messages, baseline))
-      return `not ${name}: ${messages} messages in ${renderDuration(analysis.durationMs)}, ${baseline} before`;
+      return `but ${name} sent ${messages} messages in ${renderDuration(analysis.durationMs)}, and ${baseline} before the upgrade`;
   }
   return undefined;
 }

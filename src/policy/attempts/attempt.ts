@@ -205,7 +205,7 @@ function afterListing(known: Known): Entry | undefined {
   if (now.monotonicMs < limitMs) return entry;
   if (row !== undefined && row.seenAtMs >= limitMs) return timedOut(known);
   if (sweptSinceMs < limitMs) return entry;
-  const unobservable = `no listing can show collectors at ${open.toVersion}, the only build of the service`;
+  const unobservable = `the result of the upgrade is unknown: the service offers only build ${open.toVersion}, and its list of upgradable collectors may omit collectors that run this build`;
   if (!observable) return close(known, 'unobservable', unobservable);
   if (row !== undefined) return entry;
   // If the service's list can show collectors at their former version, a collector that is missing in the list no longer

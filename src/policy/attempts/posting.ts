@@ -208,7 +208,7 @@ function refusesCollector({ effect, status, serviceCode }: ServiceError): boolea
 function withdrawn(why: string): LogfleetError {
   return new LogfleetError({
     code: withdrawnCode,
-    message: `The attempt was withdrawn before it was sent: ${why}.`,
+    message: `The upgrade was cancelled before its request was sent to the service: ${why}.`,
     handling: { kind: 'wait' },
   });
 }

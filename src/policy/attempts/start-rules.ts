@@ -89,12 +89,12 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   const pausedBy = pausedByOf(policy);
   // A manifest that cannot be used stops all upgrades, because it may be that of a policy that keeps collectors at a version
   // (D1).
-  if (upgradesBlocked !== undefined) return 'a person to correct or delete the manifest that cannot be used';
+  if (upgradesBlocked !== undefined) return 'a person to correct or delete the manifest that logfleet cannot use';
   if (pausedForAll !== undefined) return `the end of the pause of all policies by ${pausedForAll}`;
   if (pausedBy !== undefined) return `the end of the pause by ${pausedBy}`;
   if (policy.metadata.deletionTimestamp !== undefined) return 'the end of the policy, which is being deleted';
   if (policy.spec.mode !== 'Enforce') return 'spec.mode to be Enforce';
-  if (stop && stop.kind !== 'rollback') return 'a retry or another target, because the rollout is stopped';
+  if (stop && stop.kind !== 'rollback') return '`logfleet retry` or another target, because the rollout is stopped';
   // A rollback returns collectors to their former versions, so it does not need the target build.
   if (notOffered !== undefined && !stop) return 'the service to offer the target build';
   if (problem) return 'the service, which cannot be used';
@@ -176,12 +176,15 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
     case 'failed': {
       // During the grace period after a failed upgrade, a listing may still show an outdated version (U6).
       const sentAfterMs = candidate.ending.sinceMs + settings.graceMs;
-      return needsListing(sentAfterMs, 'a listing that confirms the version after the failed upgrade');
+      return needsListing(sentAfterMs, 'a list of collectors that shows the version after the failed upgrade');
     }
     case 'drifted': {
       // The first listing with another version may be outdated, so a second listing must confirm the drift (U8).
       const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;
-      return needsListing(sentAfterMs, 'a second listing that confirms the drift');
+      return needsListing(
+        sentAfterMs,
+        'a second list of collectors that confirms that the collector left the target version',
+      );
     }
     case 'rollback': {
       // If the listing shows the former version already, the listing is outdated, or the collector was rolled back by an
@@ -189,7 +192,10 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
-      return needsListing(sentAfterMs, 'a listing that shows whether the rollback is still needed');
+      return needsListing(
+        sentAfterMs,
+        'a list of collectors that shows whether the rollback of the collector is still needed',
+      );
     }
   }
 }
@@ -218,7 +224,7 @@ function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: Admi
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
   return {
-    waitsFor: `a running upgrade to end: a policy may have ${counted(settings.maxOpen, 'upgrade')} in flight at most`,
+    waitsFor: `a running upgrade to end: a policy may have ${counted(settings.maxOpen, 'upgrade')} in progress at most`,
     forAll: true,
   };
 }

@@ -163,10 +163,10 @@ export function decodeLog(
 
 /** Parses a ledger object to which the object `head` refers. Fails when the object is missing or belongs to another rollout. */
 function counted<T extends OtherShard>(name: string, text: string | undefined, rolloutId: string): T {
-  if (text === undefined) throw unreadable(`its shard ${name} is missing`);
+  if (text === undefined) throw unreadable(`the ledger object ${name} is missing`);
   const shard = parse<T>(text);
   if (shard.rolloutId === rolloutId) return shard;
-  throw unreadable(`its shard ${name} belongs to rollout ${shard.rolloutId}, not to ${rolloutId}`);
+  throw unreadable(`the ledger object ${name} belongs to rollout ${shard.rolloutId}, not to ${rolloutId}`);
 }
 
 /** Reports unexpected content of a ledger object as an unreadable ledger, because another program must have changed it. */
@@ -174,7 +174,7 @@ function unpacked<T>(unpack: () => T): T {
   try {
     return unpack();
   } catch (cause) {
-    throw unreadable('its lines do not have the form that logfleet writes', cause);
+    throw unreadable('a ledger object does not have the form that logfleet writes', cause);
   }
 }
 
@@ -189,13 +189,15 @@ function parse<T extends { readonly format: number }>(text: string): T {
   try {
     parsed = JSON.parse(text) as T;
   } catch (cause) {
-    throw unreadable('it is no JSON', cause);
+    throw unreadable('a ledger object is not JSON', cause);
   }
   if (parsed?.format === formatVersion) return parsed;
   const isOlder = parsed?.format < formatVersion;
-  const remedy = isOlder ? 'Delete the ledger when no upgrade is running. A new rollout then begins.' : undefined;
+  const remedy = isOlder
+    ? 'Wait until no upgrade is running, then delete the ledger: logfleet begins a new rollout.'
+    : undefined;
   throw unreadable(
-    `its format is ${parsed?.format}, and this version of logfleet reads format ${formatVersion}`,
+    `the ledger has format ${parsed?.format}, but this version of logfleet reads format ${formatVersion}`,
     undefined,
     remedy,
   );

@@ -188,7 +188,7 @@ export class LedgerFile {
     const { stages = [], rolloutId } = header;
     return members.map((ids, part) => ({
       name: membersName(stages.length - 1, part),
-      summary: `rollout ${rolloutId}: ${ids.length} collectors of stage ${stages.at(-1)?.name}`,
+      summary: `list of ${ids.length} collectors of stage ${stages.at(-1)?.name} in rollout ${rolloutId}`,
       content: encodeMembers(header, this.#shardWrites, ids),
     }));
   }
@@ -231,14 +231,14 @@ export class LedgerFile {
 }
 
 function summaryOf({ rolloutId }: LedgerHeader, open: number, ended: number): string {
-  return `rollout ${rolloutId}: ${open} open, ${ended} ended`;
+  return `rollout ${rolloutId}: ${open} upgrades in progress, ${ended} ended`;
 }
 
 function changedMeanwhile({ kind, namespace, name }: OwnerRef, cause: unknown): LogfleetError {
   return new LogfleetError({
     code: 'host.conflict',
     handling: { kind: 'backoff' },
-    message: `The ledger of ${kind} ${namespace}/${name} changed while it was read. It is read again.`,
+    message: `The ledger of ${kind} ${namespace}/${name} was changed by another process while logfleet read it. logfleet reads the ledger again.`,
     cause,
   });
 }

@@ -99,7 +99,7 @@ function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): 
   if (kind === undefined) return undefined;
   // A stop that is older than the rollout came from an earlier rollout, which the message of the stop already names.
   if (stop && stop.atMs < startedAtMs) return stop;
-  const told = `Rollout ${id}, which had the same target version, was ${stopWords[kind]}`;
+  const told = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
   if (!stop) return { kind, message: told, atMs: endedAtMs };
   const { exceeded: _, ...former } = stop;
   return { ...former, message: `${told}: ${stop.message}` };
@@ -172,19 +172,20 @@ export function stageEvents({ stages: before = [], rolloutId }: LedgerHeader, { 
 /** Event that reports the outcome of a stage's message analysis. */
 function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutcome) {
   const { judged, unjudged } = outcome;
-  const collectors = counted(judged, 'judged collector');
-  const left = unjudged === 0 ? '' : ` ${unjudged} could not be judged.`;
+  const collectors = counted(judged, 'compared collector');
+  const left =
+    unjudged === 0 ? '' : ` ${counted(unjudged, 'collector')} could not be compared with the time before the upgrade.`;
   switch (verdictOf(outcome)) {
     case 'Failed': {
       const message = `Stage ${stage}: of ${collectors}, ${quietText(analysis)}.${left}`;
       return { type: 'Warning', reason: 'StageAnalysisFailed', message } as const;
     }
     case 'Inconclusive': {
-      const message = `Stage ${stage}: no collector could be judged, because all sent too few messages before the stage or were upgraded too late.`;
+      const message = `Stage ${stage}: the message analysis has no result, because all collectors sent too few messages before the stage or were upgraded too late.`;
       return { type: 'Warning', reason: 'StageAnalyzed', message } as const;
     }
     case 'Passed': {
-      const message = `Stage ${stage}: ${collectors} still ${wordFor(judged, 'ships', 'ship')} messages.${left}`;
+      const message = `Stage ${stage}: ${collectors} ${wordFor(judged, 'sends', 'send')} enough messages since the upgrade.${left}`;
       return { type: 'Normal', reason: 'StageAnalyzed', message } as const;
     }
   }
@@ -194,7 +195,7 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
 function recoveryEvents(stage: string, { outcome, recovery: { recovered } = { fromMs: 0 } }: StageAnalysis) {
   if (recovered === undefined || !outcome) return [];
   const listed = outcome.quietest.length;
-  const message = `Stage ${stage}: ${recovered} of ${counted(listed, 'listed quiet collector')} ${wordFor(recovered, 'ships', 'ship')} messages again after the rollback.`;
+  const message = `Stage ${stage}: ${recovered} of ${counted(listed, 'collector')} in quietest ${wordFor(recovered, 'sends', 'send')} enough messages again after the rollback.`;
   return recovered === listed
     ? [{ type: 'Normal', reason: 'CollectorsRecovered', message } as const]
     : [{ type: 'Warning', reason: 'CollectorsStillQuiet', message } as const];

@@ -125,7 +125,7 @@ export class ClaimTurns {
   /** Text that names a policy which has not claimed its collectors yet; undefined when all policies have claimed. */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(this.#hostOf(serviceId));
-    return awaited && `policy ${keyText(awaited)} to claim its collectors first`;
+    return awaited && `policy ${keyText(awaited)} to report first which collectors it selects`;
   }
 
   /** Reconciles the policy again as soon as all policies of its service have claimed their collectors or are excused. */

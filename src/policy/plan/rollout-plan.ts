@@ -163,8 +163,8 @@ function hindrancesOf(
   const { upgradesBlocked } = input.observation;
   return [
     ...(upgradesBlocked === undefined ? [] : [`${upgradesBlocked}.`]),
-    ...(by === undefined ? [] : [`It is paused by ${by}: nothing is started before it goes on.`]),
-    ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: nothing is started before it is Enforce.'] : []),
+    ...(by === undefined ? [] : [`The policy is paused by ${by}: no upgrade starts before the pause ends.`]),
+    ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: no upgrade starts until spec.mode is Enforce.'] : []),
     // The list also contains the health message during a rollback, although a rollback continues without a person.
     ...(health.stalled || header.stop ? [health.message] : []),
   ];

@@ -77,8 +77,8 @@ function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {
   const [scope, limit] =
     stage === undefined ? ['the rollout', 'failurePolicy.maxFailures'] : [`stage ${stage}`, 'maxFailures'];
   const where = typeof tolerated === 'number' ? scope : `${counted(finished, 'upgrade')} of ${scope}`;
-  const quiet = quietAmong(failed, stage === undefined ? stages : stages.filter(({ name }) => name === stage));
-  const message = `${counted(failed, 'failure')} in ${where}, ${limit} is ${tolerated}${quiet}`;
+  const cause = quietAmong(failed, stage === undefined ? stages : stages.filter(({ name }) => name === stage));
+  const message = `${counted(failed, 'failure')} in ${where}, ${limit} is ${tolerated}${cause}`;
   return { message, exceeded };
 }
 

@@ -49,8 +49,8 @@ export function planRollback(
     const found = placeOf(entry, memberIndex, target, graceMs);
     const row = memberIndex.row(collectorId);
     const zoneless = row
-      ? 'no time zone of its own that can be read'
-      : 'no list shows its time zone, which its maintenance windows need';
+      ? 'the collector has no readable time zone, which its maintenance windows need'
+      : 'no list of the service shows the time zone of the collector, which its maintenance windows need';
     const place = found === 'candidate' && isZoneless(row) ? leftFor(zoneless) : found;
     if (typeof place !== 'object') return place;
     left.push({ collectorId, ...place });
@@ -102,9 +102,10 @@ function placeOf(
   if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return leftFor(words);
   // If the service offers a single build, no list shows two facts that a retry needs: whether the collector is alive
   // again (U11), and whether a failed attempt had no effect (U6).
-  if (!row && ending?.kind === 'offline') return leftFor('it did not run, and no list shows when it does');
+  if (!row && ending?.kind === 'offline')
+    return leftFor('the collector was offline, and no list of the service shows when it is online again');
   if (!row && back && hasFailed(ending))
-    return leftFor(`${words}; no list shows the collector, so the rollback cannot be retried`);
+    return leftFor(`${words}; the rollback cannot be retried, because no list of the service shows the collector`);
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 

@@ -352,7 +352,7 @@ class StageProgress {
     if (verdict === 'Inconclusive') {
       return this.#stopInconclusive(
         name,
-        `No collector of stage ${name} can be judged by its messages: all sent too few before the stage, or were upgraded too late`,
+        `The message analysis of stage ${name} has no result: all collectors sent too few messages before the stage, or were upgraded too late`,
       );
     }
     // The collectors that stopped sending logs are failures, and the next decision applies the failure policy to them.
@@ -367,9 +367,14 @@ class StageProgress {
     const quiet = stage.analysis && quietText(stage.analysis);
     if ((failed === 0 && !quiet) || hasTolerance(stage, this.#input.policy.spec)) return undefined;
     const what =
-      failed > 0 ? `${counted(failed, 'collector')} of stage ${stage.name} that failed or died` : `stage ${stage.name}`;
+      failed > 0
+        ? `${counted(failed, 'collector')} of stage ${stage.name} that failed or went offline`
+        : `stage ${stage.name}`;
     const why = quiet === undefined ? '' : `, in which ${quiet}`;
-    return byPerson(`a person to examine ${what}${why}, because no maxFailures is set`, reasons.collectorsFailed);
+    return byPerson(
+      `a person to examine ${what}${why}, because the policy sets no maxFailures`,
+      reasons.collectorsFailed,
+    );
   }
 
   /**
@@ -394,7 +399,7 @@ class StageProgress {
     const { name, members } = stage;
     const soakedMs = soakEndMs({ ...stage, soakMs });
     if (now.wallMs < soakedMs) {
-      const short = soakMs < deathSeenAfterMs ? ' (a death is visible only after 35m)' : '';
+      const short = soakMs < deathSeenAfterMs ? ' (the service shows offline collectors only after 35m)' : '';
       return { gate: gate(`the end of the soak of stage ${name}${short}`, reasons.soaking, soakedMs) };
     }
     const sweptMs = observation.listing.completeSinceMs() ?? Number.NEGATIVE_INFINITY;
@@ -446,7 +451,7 @@ class StageProgress {
     if (isFilled || this.#header.approved?.includes(name)) return undefined;
     // Every collector that can be upgraded is in an earlier stage, so the last stage has nothing to upgrade.
     if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
-    const waitsFor = `a collector for stage ${name}, which has no collector that can be upgraded: remove the stage, or approve it to skip it`;
+    const waitsFor = `a collector that stage ${name} can upgrade, because the stage has none: to skip the stage, remove or approve it`;
     return byPerson(waitsFor, reasons.awaitingApproval);
   }
 
@@ -469,7 +474,8 @@ function isInconclusive({ members }: StageRecord, counts: Counts): boolean {
 
 function noneAtTarget({ name }: StageRecord, counts: Counts): string {
   const members = totalOf(counts);
-  const listed = members === 0 ? 'none of them is listed any more' : `${members} of them are still listed`;
+  const listed =
+    members === 0 ? 'the service lists none of them any more' : `the service still lists ${members} of them`;
   return `None of the collectors of stage ${name} runs the target version, and ${listed}`;
 }
 

@@ -119,7 +119,7 @@ function oldEnough(
  */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {
   const gone = current === undefined ? '' : `The service no longer offers build ${current}. `;
-  const message = `${gone}Waiting for build ${nextBuild.version}, which becomes the target at ${isoTime(nextBuild.atMs)}, once it has been offered for ${minAge}; for an earlier start write a shorter spec.target.minAge, or spec.target.version instead of channel.`;
+  const message = `${gone}Waiting until ${isoTime(nextBuild.atMs)}: build ${nextBuild.version} then becomes the target, because the service has offered it for ${minAge}. To start earlier, write a shorter spec.target.minAge, or spec.target.version instead of channel.`;
   return { kind: 'tooYoung', nextBuild, message };
 }
 

@@ -142,9 +142,9 @@ export class MaintenanceCalendar {
     const block = this.#blocks.find(({ startMs, endMs }) => startMs <= wallMs && wallMs < endMs);
     const before = piece && this.#blocks.find(({ endMs }) => endMs === piece.startMs);
     const exclusion = block ?? before;
-    if (exclusion) return `the end of the exclusion ${JSON.stringify(exclusion.name)}`;
+    if (exclusion) return `the end of the maintenance exclusion ${JSON.stringify(exclusion.name)}`;
     if (piece) return 'the next maintenance window';
-    return `a maintenance window longer than the cutoff of ${renderDuration(this.#cutoffMs)}, and no such window will open`;
+    return `a maintenance window, but none will open that is longer than the cutoff of ${renderDuration(this.#cutoffMs)}`;
   }
 
   #findNext(wallMs: number, zone: string): Found<Span | undefined> {

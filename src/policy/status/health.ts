@@ -94,13 +94,15 @@ function heldByManifest({ upgradesBlocked, fleet }: HealthInput): Health | undef
 
 function paused({ pausedBy, fleet }: HealthInput): Health | undefined {
   if (pausedBy === undefined) return undefined;
-  const message = `Paused by ${pausedBy}: no upgrade is started.${inFlight(fleet)}`;
+  const message = `Paused by ${pausedBy}: no upgrade starts.${inFlight(fleet)}`;
   return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
 }
 
 function inFlight(fleet: Fleet | undefined): string {
   const running = fleet?.counts.inProgress ?? 0;
-  return running > 0 ? ` ${counted(running, 'upgrade')} in flight will end.` : '';
+  return running > 0
+    ? ` ${counted(running, 'upgrade')} in progress will continue to ${wordFor(running, 'its', 'their')} end.`
+    : '';
 }
 
 function windowsUnreadable({ badCalendar }: HealthInput): Health | undefined {
@@ -143,7 +145,7 @@ function nothingMatched({ fleet }: HealthInput): Health | undefined {
 function ledgerFull(input: HealthInput): Health | undefined {
   if (!input.ledgerFull) return undefined;
   const message =
-    'The ledger of upgrade attempts is full: no upgrade is started. Split the policy by its selector into several policies.';
+    'The ledger of upgrade attempts has reached its maximum size, so no upgrade starts. Divide the collectors of the policy among several policies.';
   return { ...stalled, reason: reasons.ledgerFull, message };
 }
 
@@ -165,8 +167,8 @@ export const stopReasons = {
 
 function afterInconclusive({ stage }: RolloutStop, { stages = [] }: LedgerHeader): string {
   const isAnalyzed = stages.find(({ name }) => name === stage)?.analysis?.outcome !== undefined;
-  const retry = isAnalyzed ? 'to count their messages again' : 'to choose other collectors';
-  return `Run \`logfleet retry\` ${retry}, \`logfleet approve --stage ${stage}\` to continue without ${isAnalyzed ? 'a judgement' : 'them'}, or set another target.`;
+  const retry = isAnalyzed ? 'to count the messages again' : 'to choose other collectors';
+  return `Run \`logfleet retry\` ${retry}, \`logfleet approve --stage ${stage}\` to continue without ${isAnalyzed ? 'this analysis' : 'this stage'}, or set another target.`;
 }
 
 /**
@@ -187,21 +189,23 @@ function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   const { rolledBack, candidates, underWay, left, offline } = rollback;
   const why = stopText(header.stop, state?.failedNow);
   const rest = [
-    left.length > 0 ? `${counted(left.length, 'collector')} could not be rolled back (see status.failureReasons)` : '',
+    left.length > 0
+      ? `${counted(left.length, 'collector')} could not return to the former version (see status.failureReasons)`
+      : '',
     offline > 0
-      ? `${counted(offline, 'offline collector')} will follow when ${wordFor(offline, 'it is', 'they are')} back online`
+      ? `${counted(offline, 'offline collector')} will be rolled back when ${wordFor(offline, 'it is', 'they are')} back online`
       : '',
   ].filter((text) => text !== '');
   const said = rest.length > 0 ? `; ${rest.join('; ')}` : '';
   if (isRollbackOver(rollback)) {
     const recovery = recoveryText(header, state?.recovery);
     const checked = recovery === undefined ? '' : ` ${recovery}.`;
-    const message = `${why}. ${rolledBackWords(rolledBack)} to the former versions${said}.${checked} ${wayOn}`;
+    const message = `${why}. ${rolledBackWords(rolledBack)} to former versions${said}.${checked} ${wayOn}`;
     return { ...stalled, reason: reasons.rolledBack, message };
   }
-  const done = `${why}. ${rolledBackWords(rolledBack)}, ${underWay} in flight`;
+  const done = `${why}. ${rolledBackWords(rolledBack)}, ${underWay} in progress`;
   if (spec.mode === 'Observe' && candidates.length > 0) {
-    const message = `${done}${said}. Would roll back ${counted(candidates.length, 'more collector')}; ${observesOnly}`;
+    const message = `${done}${said}. logfleet would roll back ${counted(candidates.length, 'more collector')}, but ${observesOnly}`;
     return { ...quiet, ready: 'False', reason: reasons.observing, message };
   }
   const waits = wait === undefined ? '' : `; waiting for ${wait.waitingFor}`;
@@ -222,11 +226,11 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
   if (now + later === 0) return undefined;
   const them = wordFor(later, 'it runs', 'they run');
   const whom = now > 0 ? counted(now, 'collector') : `${counted(later, 'collector')}, once ${them},`;
-  const message = `Would upgrade ${whom} to ${targetVersion}; ${observesOnly}`;
+  const message = `logfleet would upgrade ${whom} to ${targetVersion}, but ${observesOnly}`;
   return { ...quiet, ready: 'False', reason: reasons.observing, message };
 }
 
-const observesOnly = 'spec.mode is Observe, so no upgrade is started.';
+const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
 /**
  * Reports a message analysis of a stage whose searches give no counts. A person must act when the service refuses the searches,
@@ -247,7 +251,10 @@ function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | 
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
   const progress = progressText(fleet, targetVersion);
-  const names = fleet.counts.failed > 0 ? 'status.failureReasons lists the failures' : 'status.stages names them';
+  const names =
+    fleet.counts.failed > 0
+      ? 'status.failureReasons lists the failures'
+      : 'status.stages lists the collectors with too few messages';
   const message = `${progress}; waiting for ${gate.waitsFor}. ${names}. Correct the cause and run \`logfleet retry\`, or set another target.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
@@ -297,7 +304,7 @@ export const stageReasons: ReadonlySet<string> = new Set([
 function downgradeNeeded({ fleet, targetVersion }: HealthInput): Health | undefined {
   const newer = fleet?.counts.newer ?? 0;
   if (newer === 0) return undefined;
-  const message = `${counted(newer, 'collector')} ${wordFor(newer, 'runs', 'run')} a newer version than ${targetVersion} and ${wordFor(newer, 'is', 'are')} not changed. Set spec.allowDowngrade to true to downgrade ${wordFor(newer, 'it', 'them')}.`;
+  const message = `${counted(newer, 'collector')} ${wordFor(newer, 'runs', 'run')} a newer version than ${targetVersion}, but spec.allowDowngrade is not true. To downgrade ${wordFor(newer, 'it', 'them')}, set spec.allowDowngrade to true.`;
   return { ...stalled, reason: reasons.downgradeNotAllowed, message };
 }
 
@@ -333,7 +340,7 @@ function collectorsRefused({ fleet }: HealthInput): Health | undefined {
   const leftAlone = fleet?.leftAlone ?? 0;
   if (leftAlone === 0) return undefined;
   const them = wordFor(leftAlone, 'it', 'them');
-  const message = `${counted(leftAlone, 'collector')} ${wordFor(leftAlone, 'is', 'are')} not upgraded: the service refuses to upgrade ${them}, or ${wordFor(leftAlone, 'it keeps', 'they keep')} leaving the target; status.skippedReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
+  const message = `${counted(leftAlone, 'collector')} ${wordFor(leftAlone, 'is', 'are')} not upgraded: the service refuses to upgrade ${them}, or ${wordFor(leftAlone, 'it', 'they')} repeatedly left the target version; status.skippedReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsRefused, message };
 }
 

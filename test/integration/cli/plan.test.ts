@@ -83,7 +83,7 @@ describe('the manifests of a plan', () => {
     const settings =
       'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings, namespace: logfleet}\ndata: {paused: "true"}\n';
     const { stdout } = await plan({ texts: [secret, policy(), settings] });
-    expect(stdout).toContain('But:       It is paused by the ConfigMap logfleet-settings');
+    expect(stdout).toContain('But:       The policy is paused by the ConfigMap logfleet-settings');
   });
 
   test('replace those of the directory, whose other policies count for overlap', async () => {

@@ -104,7 +104,7 @@ test('status names the collectors that stopped sending logs in a stage without t
   world.start();
   expect(await untilReason('CollectorsFailed')).toBe(true);
   expect(analysisNow()?.quietest?.length).toBeGreaterThan(0);
-  expect(world.ready('production')?.message).toContain('status.stages names them');
+  expect(world.ready('production')?.message).toContain('status.stages lists the collectors');
 });
 
 test('a rollout that continues although collectors stopped sending logs ends as CollectorsFailed', async () => {
@@ -116,7 +116,7 @@ test('a rollout that continues although collectors stopped sending logs ends as 
   await world.until(() => at(target) === 200, 8 * hourMs);
   await world.clock.advance(hourMs);
   expect(world.ready('production')).toMatchObject({ status: 'False', reason: 'CollectorsFailed' });
-  expect(world.ready('production')?.message).toContain('went quiet');
+  expect(world.ready('production')?.message).toContain('send too few messages');
   await annotate(annotations.retry, status()?.rollout?.id ?? '');
   expect(await untilReason('AllUpdated')).toBe(true);
   expect(status()?.history?.[0]).toMatchObject({ outcome: 'Completed' });

@@ -31,7 +31,9 @@ test('the status reports that collectors send messages again after the rollback'
   expect(analysisNow()).toMatchObject({ state: 'Failed', quiet });
   expect(analysisNow()?.scannedBytes).toBeGreaterThan(scannedBytes);
   expect(world.ready('production')).toMatchObject({ status: 'False', reason: 'RolledBack' });
-  expect(world.ready('production')?.message).toContain(`${quiet} of ${quiet} quiet collectors ship messages again`);
+  expect(world.ready('production')?.message).toContain(
+    `${quiet} of ${quiet} collectors with too few messages send enough messages again`,
+  );
   // All requests except those for the status of a search job.
   const requests = searches().filter(({ operation }) => operation !== 'getJob');
   expect(requests.length).toBeLessThanOrEqual(12);

@@ -269,7 +269,7 @@ describe('a soak', () => {
     world.model.patch({ collectors: { [name]: { running: false } } }, world.service.nowMs());
     await world.clock.advance(5 * hourMs);
     expect(tasks()).toHaveLength(3);
-    expect(world.ready('production')?.message).toContain('1 collector of stage canary that failed or died');
+    expect(world.ready('production')?.message).toContain('1 collector of stage canary that failed or went offline');
     world.model.patch({ collectors: { [name]: { running: true } } }, world.service.nowMs());
     expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
   });

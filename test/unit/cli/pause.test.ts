@@ -85,7 +85,7 @@ describe('resume', () => {
   });
 
   const pausedBy = (by: string) => {
-    const message = `Paused by ${by}: no upgrade is started.`;
+    const message = `Paused by ${by}: no upgrade starts.`;
     const ready = { type: 'Ready', status: 'Unknown', reason: 'Paused', message, lastTransitionTime } as const;
     return { ...rollingStatus, conditions: [ready] };
   };

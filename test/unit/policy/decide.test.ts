@@ -58,7 +58,7 @@ describe('no upgrade starts, and upgrades in flight continue to their end', () =
     ['a problem that may pass', { problem: problem('backoff') }, 'Forbidden'],
     [
       'U13: waiting until other policies have claimed',
-      { heldBy: 'policy a/b to claim its collectors first' },
+      { heldBy: 'policy a/b to report first which collectors it selects' },
       'RollingOut',
     ],
     ['U1: a full ledger', { ledgerFull: true }, 'LedgerFull'],
@@ -307,7 +307,9 @@ describe('the wait in the status', () => {
     const bench = new PolicyBench({ collectors: updatedFleet(1) });
     bench.listing.show(500, fleetOf(1));
     bench.sync();
-    expect(waiting(bench)).toBe('a second listing that confirms the drift (1 collector) until 2026-11-01T00:10:00Z');
+    expect(waiting(bench)).toBe(
+      'a second list of collectors that confirms that the collector left the target version (1 collector) until 2026-11-01T00:10:00Z',
+    );
   });
 
   test('names other reasons', () => {

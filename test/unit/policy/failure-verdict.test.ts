@@ -71,9 +71,11 @@ describe('collectors that stopped sending logs', () => {
 
   test('are named among the failures', () => {
     expect(messageFor(failing(2))).toBe(
-      '2 failures in the rollout, failurePolicy.maxFailures is 0: 2 collectors went quiet (for example web-1: 3 messages in 30m, 90 before)',
+      '2 failures in the rollout, failurePolicy.maxFailures is 0: 2 collectors send too few messages since their upgrade (for example web-1: 3 messages in 30m, 90 before the upgrade)',
     );
-    expect(messageFor(failing(3))).toMatch(/ is 0: 2 collectors went quiet \(.+\) and 1 other failure$/);
+    expect(messageFor(failing(3))).toMatch(
+      / is 0: 2 collectors send too few messages since their upgrade \(.+\) and 1 other failure$/,
+    );
   });
 
   test('that a retry has cleared are no failures any more', () => {

@@ -80,7 +80,9 @@ describe('each situation', () => {
   test('paused: unknown, with the number of upgrades in flight', () => {
     const health = healthOf(input({ pausedBy: 'spec.paused', fleet: fleet({ pending: 5, inProgress: 2 }) }));
     expect(health).toMatchObject({ ready: 'Unknown', reason: 'Paused', reconciling: false, stalled: false });
-    expect(health.message).toBe('Paused by spec.paused: no upgrade is started. 2 upgrades in flight will end.');
+    expect(health.message).toBe(
+      'Paused by spec.paused: no upgrade starts. 2 upgrades in progress will continue to their end.',
+    );
   });
 
   test('paused before anything else is known', () => {
@@ -136,18 +138,18 @@ describe('each situation', () => {
     const observe = { spec: spec({ mode: 'Observe' as const }) };
     const health = healthOf(input({ ...observe, fleet: fleet({ updated: 1, pending: 1 }) }));
     expect(health).toMatchObject({ ready: 'False', reason: 'Observing', reconciling: false, stalled: false });
-    expect(health.message).toContain(`Would upgrade 1 collector to ${target}`);
+    expect(health.message).toContain(`logfleet would upgrade 1 collector to ${target}`);
     expect(healthOf(input({ ...observe, fleet: fleet({ updated: 1 }) })).reason).toBe('AllUpdated');
     const waits = { spec: spec({ mode: 'Observe' as const, offlinePolicy: 'Wait' as const }) };
     const offline = healthOf(input({ ...waits, fleet: fleet({ updated: 1, offline: 2 }) }));
     expect(offline).toMatchObject({ reason: 'Observing', reconciling: false });
-    expect(offline.message).toContain(`Would upgrade 2 collectors, once they run, to ${target}`);
+    expect(offline.message).toContain(`logfleet would upgrade 2 collectors, once they run, to ${target}`);
   });
 
   test('newer collectors without allowDowngrade: stalled, and the message names the field', () => {
     const health = healthOf(input({ fleet: fleet({ updated: 5, newer: 2 }) }));
     expect(health).toMatchObject({ ...stalled, reason: 'DowngradeNotAllowed' });
-    expect(health.message).toContain('Set spec.allowDowngrade to true');
+    expect(health.message).toContain('set spec.allowDowngrade to true');
   });
 
   test('failed collectors: stalled', () => {
@@ -171,12 +173,12 @@ describe('each situation', () => {
     [
       { skipped: 1 },
       1,
-      '1 collector is not upgraded: the service refuses to upgrade it, or it keeps leaving the target; status.skippedReasons lists the causes. Correct the cause and run `logfleet retry`, or exclude it.',
+      '1 collector is not upgraded: the service refuses to upgrade it, or it repeatedly left the target version; status.skippedReasons lists the causes. Correct the cause and run `logfleet retry`, or exclude it.',
     ],
     [
       { newer: 1 },
       0,
-      `1 collector runs a newer version than ${target} and is not changed. Set spec.allowDowngrade to true to downgrade it.`,
+      `1 collector runs a newer version than ${target}, but spec.allowDowngrade is not true. To downgrade it, set spec.allowDowngrade to true.`,
     ],
     [{ inProgress: 1 }, 0, `5 of 6 collectors run ${target}, 1 is being upgraded.`],
   ])('says what a person can do about %j, one or several', (some, leftAlone, message) => {

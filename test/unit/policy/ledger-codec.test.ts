@@ -153,7 +153,7 @@ describe('data that the ledger does not keep', () => {
 test('U1: a ledger of an older format stalls the policy, and the message says to delete it', () => {
   const text = encode(header(), [], 0, []).replace('"format":4', '"format":3');
   expect(() => decodeHead(text, 0)).toThrow(
-    /its format is 3, and this version of logfleet reads format 4. Delete the ledger when no upgrade is running/,
+    /the ledger has format 3, but this version of logfleet reads format 4. Wait until no upgrade is running, then delete the ledger/,
   );
 });
 
@@ -198,7 +198,7 @@ describe('U1: an unreadable ledger stalls the policy, and does not count as empt
     expect(() => decodeLog('log-3', text, header().rolloutId, takeoverMs)).toThrow(
       expect.objectContaining({
         code: 'ledger.unreadable',
-        message: expect.stringContaining(`its shard log-3 ${what}`),
+        message: expect.stringContaining(`the ledger object log-3 ${what}`),
       }),
     );
   });

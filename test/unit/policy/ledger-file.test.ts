@@ -183,7 +183,7 @@ describe('U1: a log that the head names', () => {
     await expect(spoilt(({ store }) => store.shards.delete('log-0'))).rejects.toMatchObject({
       code: 'ledger.unreadable',
       handling: { kind: 'stall' },
-      message: expect.stringContaining('its shard log-0 is missing'),
+      message: expect.stringContaining('the ledger object log-0 is missing'),
     });
   });
 
@@ -196,7 +196,7 @@ describe('U1: a log that the head names', () => {
       }),
     ).rejects.toMatchObject({
       code: 'ledger.unreadable',
-      message: expect.stringContaining(`its shard log-0 belongs to rollout 7-x, not to 1-${target}`),
+      message: expect.stringContaining(`the ledger object log-0 belongs to rollout 7-x, not to 1-${target}`),
     });
   });
 });
@@ -265,7 +265,7 @@ describe('U1: the collectors of a stage', () => {
   });
 
   test.each<[string, (one: ReturnType<typeof book>) => void, string]>([
-    ['is gone', ({ store }) => store.shards.delete('members-0-0'), 'its shard members-0-0 is missing'],
+    ['is gone', ({ store }) => store.shards.delete('members-0-0'), 'the ledger object members-0-0 is missing'],
     [
       'is of another rollout',
       ({ store }) =>
@@ -273,7 +273,7 @@ describe('U1: the collectors of a stage', () => {
           version: '9',
           content: JSON.stringify({ format: 4, rolloutId: '7-x', members: ['1'] }),
         }),
-      `its shard members-0-0 belongs to rollout 7-x, not to 1-${target}`,
+      `the ledger object members-0-0 belongs to rollout 7-x, not to 1-${target}`,
     ],
   ])('make the ledger unreadable when their shard %s', async (_, spoil, why) => {
     const one = book();

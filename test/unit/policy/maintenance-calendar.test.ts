@@ -187,13 +187,13 @@ describe('the cutoff', () => {
     expect(calendar({ windows: [short] }).verdict(at('2026-11-20T12:00Z'), undefined)).toEqual({
       kind: 'closed',
       opensAtMs: undefined,
-      because: 'a maintenance window longer than the cutoff of 30m, and no such window will open',
+      because: 'a maintenance window, but none will open that is longer than the cutoff of 30m',
     });
   });
 });
 
 describe('an exclusion', () => {
-  const excluded = { kind: 'closed', because: 'the end of the exclusion "year end"' };
+  const excluded = { kind: 'closed', because: 'the end of the maintenance exclusion "year end"' };
   const both = calendar({ windows: [night], exclusions: [yearEnd] });
   const alone = calendar({ exclusions: [yearEnd] });
 
@@ -234,7 +234,7 @@ describe('an exclusion', () => {
     expect(calendar({ exclusions }).verdict(at('2026-12-26T00:00Z'), undefined)).toEqual({
       kind: 'closed',
       opensAtMs: at('2027-01-03T22:00Z'),
-      because: 'the end of the exclusion "last"',
+      because: 'the end of the maintenance exclusion "last"',
     });
   });
 

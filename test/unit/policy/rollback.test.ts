@@ -133,12 +133,12 @@ describe('the state of each collector in a rollback', () => {
     [
       'U11: was refused as offline',
       backAfter('offline', { used: 0 }),
-      'it did not run, and no list shows when it does',
+      'the collector was offline, and no list of the service shows when it is online again',
     ],
     [
       'U6: failed, with attempts left',
       endedEntry('failed', { toVersion: oldVersion }, { back: true }),
-      'disk full; no list shows the collector, so the rollback cannot be retried',
+      'disk full; the rollback cannot be retried, because no list of the service shows the collector',
     ],
   ])(
     'a collector at the only build, which no list shows, and that %s, keeps its version and is reported',
@@ -171,7 +171,7 @@ describe('the state of each collector in a rollback', () => {
     bench.rebuild();
     const { changes, health } = decided(bench, { nowMs: openLimitMs + 1 });
     expect(changes).toMatchObject([{ entry: { back: true, ending: { kind: 'timedOut' } } }]);
-    expect(health.message).toContain('1 collector could not be rolled back (see status.failureReasons)');
+    expect(health.message).toContain('1 collector could not return to the former version (see status.failureReasons)');
   });
 
   test.each<[Entry, Partial<Collector>, boolean]>([
@@ -209,7 +209,9 @@ describe('attempts of a rollback', () => {
     const { post, requeueAfterMs, health } = decided(bench, { nowMs });
     expect(post).toEqual([]);
     expect(requeueAfterMs).toBe(graceMs - 1_000);
-    expect(health.message).toContain('waiting for a listing that shows whether the rollback is still needed');
+    expect(health.message).toContain(
+      'waiting for a list of collectors that shows whether the rollback of the collector is still needed',
+    );
     expect(posts(rolledBack(updated({ sinceMs: nowMs - 1_000 }), {}, nowMs - 2_000))).toHaveLength(1);
   });
 
@@ -257,19 +259,22 @@ describe('attempts of a rollback', () => {
     });
     expect(health.reason).toBe('RolledBack');
     expect(figures().failureReasons).toMatchObject([
-      { reason: 'not rolled back: no time zone of its own that can be read' },
+      { reason: 'not rolled back: the collector has no readable time zone, which its maintenance windows need' },
     ]);
     const unlisted = rolledBack(updated(), null);
     unlisted.listing.isObservable = false;
     unlisted.rebuild();
     expect(decided(unlisted, { nowMs, policy: { spec: { maintenance } } }).figures().failureReasons).toMatchObject([
-      { reason: 'not rolled back: no list shows its time zone, which its maintenance windows need' },
+      {
+        reason:
+          'not rolled back: no list of the service shows the time zone of the collector, which its maintenance windows need',
+      },
     ]);
     // The attempt of this collector was written to the ledger and then withdrawn, because its POST was never sent.
     const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
     expect(again.figures().failureReasons).toMatchObject([
-      { reason: 'not rolled back: no time zone of its own that can be read' },
+      { reason: 'not rolled back: the collector has no readable time zone, which its maintenance windows need' },
     ]);
   });
 
@@ -336,7 +341,7 @@ describe('the message of a rollback', () => {
       reconciling: true,
       stalled: false,
       message:
-        '2 failures in the rollout. 1 collector was rolled back, 0 in flight, 1 remaining; 1 collector could not be rolled back (see status.failureReasons).',
+        '2 failures in the rollout. 1 collector was rolled back, 0 in progress, 1 remaining; 1 collector could not return to the former version (see status.failureReasons).',
     });
   });
 
@@ -356,7 +361,7 @@ describe('the message of a rollback', () => {
       reconciling: false,
       stalled: false,
       message:
-        '2 failures in the rollout. 1 collector was rolled back, 0 in flight. Would roll back 1 more collector; spec.mode is Observe, so no upgrade is started.',
+        '2 failures in the rollout. 1 collector was rolled back, 0 in progress. logfleet would roll back 1 more collector, but spec.mode is Observe, so no upgrade starts.',
     });
     expect(decided(rolledBack(backAfter('updated')), observe).health.reason).toBe('RolledBack');
   });
@@ -380,7 +385,7 @@ describe('the message of a rollback', () => {
       reason: 'RolledBack',
       stalled: true,
       message:
-        '2 failures in the rollout. 2 collectors were rolled back to the former versions; 1 collector could not be rolled back (see status.failureReasons). Set another target, or run `logfleet retry`.',
+        '2 failures in the rollout. 2 collectors were rolled back to former versions; 1 collector could not return to the former version (see status.failureReasons). Set another target, or run `logfleet retry`.',
     });
   });
 });

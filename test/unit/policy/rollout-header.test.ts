@@ -115,7 +115,7 @@ describe('a target that returns (R6)', () => {
         unproven: true,
         stop: {
           kind: 'failures',
-          message: `Rollout 3-${newerVersion}, which had the same target version, was rolled back: x`,
+          message: `The earlier rollout 3-${newerVersion} to the same target version was rolled back: x`,
           atMs: epochMs + 5,
         },
       },
@@ -135,7 +135,7 @@ describe('a target that returns (R6)', () => {
       { outcome: 'Completed', stop: { kind: 'failures', message: 'x', atMs: epochMs + 5, stage: 'rest' } },
       {
         stop: expect.objectContaining({
-          message: expect.stringMatching(/^Rollout 3-.* was stopped: x$/),
+          message: expect.stringMatching(/^The earlier rollout 3-.* was stopped: x$/),
           stage: 'rest',
         }),
       },

@@ -83,7 +83,7 @@ describe('a stage starts', () => {
   test.each<[string, Seen]>([
     ['the policy is paused', { policy: { spec: { paused: true } } }],
     ['mode is Observe', { policy: { spec: { mode: 'Observe' } } }],
-    ['other policies have not claimed yet', { heldBy: 'policy a/b to claim its collectors first' }],
+    ['other policies have not claimed yet', { heldBy: 'policy a/b to report first which collectors it selects' }],
     ['the build is not offered', { notOffered: 'It offers none.' }],
   ])('not while %s', (_, seen) => {
     expect(namesOf(decision({ ...two, seen }))).toEqual([]);
@@ -109,7 +109,9 @@ describe('a stage starts', () => {
     const setting: Setting = { fleet: ['old'], stages: [empty, rest] };
     const { state, health, settled } = decision(setting);
     const { gate } = state;
-    expect(gate?.waitsFor).toMatch(/^a collector for stage empty, .*: remove the stage, or approve it to skip it$/);
+    expect(gate?.waitsFor).toMatch(
+      /^a collector that stage empty can upgrade, .*: to skip the stage, remove or approve it$/,
+    );
     expect(health.reason).toBe('AwaitingApproval');
     expect(settled).toBe(true);
     const skipped = decision({ ...setting, seen: approved(`${rolloutId}/empty`) });
@@ -198,12 +200,12 @@ describe('an active stage', () => {
     [
       'is held by a failed member without a tolerance',
       { fleet: ['upgraded', 'failed', 'old'], started: {} },
-      'a person to examine 1 collector of stage canary that failed or died, because no maxFailures is set',
+      'a person to examine 1 collector of stage canary that failed or went offline, because the policy sets no maxFailures',
     ],
     [
       'is held by a dead member without a tolerance',
       { fleet: ['upgraded', 'dead', 'old'], started: { updatedAtMs: epochMs } },
-      'a person to examine 1 collector of stage canary that failed or died, because no maxFailures is set',
+      'a person to examine 1 collector of stage canary that failed or went offline, because the policy sets no maxFailures',
     ],
     [
       'continues without failed members within its tolerance',
@@ -234,9 +236,9 @@ describe('an inconclusive stage', () => {
   const failures = { maxFailures: 5 };
 
   test.each<[string, readonly Shown[], string]>([
-    ['whose collectors failed', ['failed', 'failed', 'there'], '2 of them are still listed'],
-    ['whose collectors are no longer listed', ['gone', 'gone', 'there'], 'none of them is listed any more'],
-    ['whose collectors are offline', ['away', 'away', 'there'], '2 of them are still listed'],
+    ['whose collectors failed', ['failed', 'failed', 'there'], 'the service still lists 2 of them'],
+    ['whose collectors are no longer listed', ['gone', 'gone', 'there'], 'the service lists none of them any more'],
+    ['whose collectors are offline', ['away', 'away', 'there'], 'the service still lists 2 of them'],
   ])('%s stops the rollout', (_, fleet, listed) => {
     const { header, health } = decision({ fleet, started: failures });
     const message = `None of the collectors of stage canary runs the target version, and ${listed}`;

@@ -282,7 +282,9 @@ describe('a rollback', () => {
       return outcomeOf(bench, {});
     };
     expect(backAt(formerTarget).posted).toBeUndefined();
-    expect(backAt(formerTarget).told).toContain('a listing that shows whether the rollback is still needed');
+    expect(backAt(formerTarget).told).toContain(
+      'a list of collectors that shows whether the rollback of the collector is still needed',
+    );
     expect(backAt(target).posted).toBe(formerTarget);
   });
 

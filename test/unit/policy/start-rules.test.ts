@@ -30,7 +30,11 @@ const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Ob
   ['spec.mode to be Enforce', { spec: { mode: 'Observe' } }, {}],
   ['the service to offer the target build', {}, { notOffered: 'It offers none.' }],
   ['the service, which cannot be used', {}, { problem }],
-  ['policy a/b to claim its collectors first', {}, { heldBy: 'policy a/b to claim its collectors first' }],
+  [
+    'policy a/b to report first which collectors it selects',
+    {},
+    { heldBy: 'policy a/b to report first which collectors it selects' },
+  ],
   ['free space in the ledger', {}, { ledgerFull: true }],
 ];
 
@@ -73,7 +77,7 @@ describe('rules about the rollout and the calendar', () => {
 
   test.each(['failures', 'abort'] as const)('a stop (%s) waits for a person', (kind) => {
     expect(refusalOfAll(known(quiet, stopped(kind)))).toEqual({
-      waitsFor: 'a retry or another target, because the rollout is stopped',
+      waitsFor: '`logfleet retry` or another target, because the rollout is stopped',
     });
   });
 
@@ -84,7 +88,7 @@ describe('rules about the rollout and the calendar', () => {
   test('a stop is reported before a target that is not offered, and after a pause', () => {
     const seen = { ...quiet, notOffered: 'x' };
     expect(refusalOfAll(known(seen, stopped('abort')))?.waitsFor).toBe(
-      'a retry or another target, because the rollout is stopped',
+      '`logfleet retry` or another target, because the rollout is stopped',
     );
     const paused = { spec: { paused: true } };
     expect(refusalOfAll(known(seen, stopped('abort'), paused))?.waitsFor).toBe('the end of the pause by spec.paused');
@@ -158,14 +162,17 @@ describe('for one collector', () => {
       'U6: then a listing, sent after a time',
       failed,
       line(backOffMs, graceMs - 1),
-      { waitsFor: 'a listing that confirms the version after the failed upgrade', unseenSinceMs: graceMs },
+      { waitsFor: 'a list of collectors that shows the version after the failed upgrade', unseenSinceMs: graceMs },
     ],
     ['nothing after that listing', failed, line(backOffMs, graceMs), undefined],
     [
       'U8: the time of the second listing',
       { id: '1', because: 'drifted', sinceMs: 10 },
       line(20, 10),
-      { waitsFor: 'a second listing that confirms the drift', untilMs: 10 + driftConfirmMs },
+      {
+        waitsFor: 'a second list of collectors that confirms that the collector left the target version',
+        untilMs: 10 + driftConfirmMs,
+      },
     ],
     [
       'room in maxInProgress, like all later collectors',
@@ -177,7 +184,7 @@ describe('for one collector', () => {
       'U1: room in the ledger, like all later collectors',
       { id: '2', because: 'pending' },
       line(0, 0, { settings: { ...settings, maxOpen: 1 }, pending: oneOpen() }),
-      { waitsFor: 'a running upgrade to end: a policy may have 1 upgrade in flight at most', forAll: true },
+      { waitsFor: 'a running upgrade to end: a policy may have 1 upgrade in progress at most', forAll: true },
     ],
     [
       'U2: room in the batch for a short time, like all later collectors',
@@ -243,10 +250,10 @@ describe('for one collector', () => {
     test('a retry or a correction of drift waits for no stage, also during the soak of its own stage', () => {
       const retry: Candidate = { ...failed, used: 0 };
       const after = { now: moment(graceMs) };
-      expect(refusalOf(retry, staged([ended], after))?.waitsFor).toMatch(/a listing/);
+      expect(refusalOf(retry, staged([ended], after))?.waitsFor).toMatch(/a list of collectors/);
       const drift: Candidate = { id: '1', because: 'drifted', sinceMs: 0 };
-      expect(refusalOf(drift, staged([ended], after))?.waitsFor).toMatch(/a second listing/);
-      expect(refusalOf(retry, staged([soaking], after))?.waitsFor).toMatch(/a listing/);
+      expect(refusalOf(drift, staged([ended], after))?.waitsFor).toMatch(/a second list of collectors/);
+      expect(refusalOf(retry, staged([soaking], after))?.waitsFor).toMatch(/a list of collectors/);
     });
 
     test('after a retry that starts the stages again, a failed collector waits until its stage starts', () => {
@@ -298,7 +305,7 @@ describe('for one collector', () => {
     const entries = [endedEntry('updated', { sinceMs: 1_000 })];
     const pending = new PolicyBench({ collectors: fleetOf(2), entries }).pending();
     expect(refusalOf(back, line(2_000, 0, { pending }))).toEqual({
-      waitsFor: 'a listing that shows whether the rollback is still needed',
+      waitsFor: 'a list of collectors that shows whether the rollback of the collector is still needed',
       untilMs: 1_000 + graceMs,
     });
     expect(refusalOf(back, line(2 * graceMs, 0, { pending }))).toMatchObject({ unseenSinceMs: 1_000 + graceMs });

@@ -195,10 +195,12 @@ describe('minAge, with the age in hours after each build', () => {
     expect(resolveTarget(any, [build('19.3-1')], past)).toMatchObject({
       kind: 'tooYoung',
       message:
-        'Waiting for build 19.3-1, which becomes the target at 2026-11-21T18:00:00Z, once it has been offered for 10h; for an earlier start write a shorter spec.target.minAge, or spec.target.version instead of channel.',
+        'Waiting until 2026-11-21T18:00:00Z: build 19.3-1 then becomes the target, because the service has offered it for 10h. To start earlier, write a shorter spec.target.minAge, or spec.target.version instead of channel.',
     });
     expect(resolveTarget(any, [build('19.3-1')], { ...past, current: '19.2-1' })).toMatchObject({
-      message: expect.stringMatching(/^The service no longer offers build 19.2-1. Waiting for build 19.3-1, /),
+      message: expect.stringMatching(
+        /^The service no longer offers build 19.2-1. Waiting until .*: build 19.3-1 then becomes the target/,
+      ),
     });
   });
 });

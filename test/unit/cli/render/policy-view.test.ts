@@ -223,7 +223,7 @@ describe('a rollout in stages', () => {
   });
 
   it('shows how to resume a paused rollout', () => {
-    const message = 'Paused by the annotation: no upgrade is started.';
+    const message = 'Paused by the annotation: no upgrade starts.';
     const paused = { type: 'Ready', status: 'Unknown', reason: 'Paused', message, lastTransitionTime: ago(1) } as const;
     const status = { ...stagedStatus, conditions: [paused] };
     const lines = renderFleet(

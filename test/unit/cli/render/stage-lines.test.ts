@@ -103,10 +103,10 @@ describe('renderStages', () => {
     [{ failed: 0, failedAttempts: 3 }, '0/10, 3 attempts failed'],
     [{ failed: 1, failedAttempts: 3 }, '0/10, 1 failed (3 attempts)'],
     [{ failed: 2, failedAttempts: 2 }, '0/10, 2 failed'],
-    [{ failedAttempts: 3, analysis: { state: 'Failed' as const, quiet: 3 } }, '0/10, 3 went quiet'],
+    [{ failedAttempts: 3, analysis: { state: 'Failed' as const, quiet: 3 } }, '0/10, 3 send too few messages'],
     [
       { failed: 1, failedAttempts: 4, analysis: { state: 'Failed' as const, quiet: 3 } },
-      '0/10, 1 failed, 3 went quiet',
+      '0/10, 1 failed, 3 send too few messages',
     ],
   ])('of %j shows failed attempts if they outnumber failed collectors', (more, counts) => {
     expect(shown([stage('a', 'Stopped', more)])[0]).toMatch(new RegExp(`  ${counts.replace(/[()]/g, '\\$&')}$`));

@@ -145,8 +145,11 @@ describe('the judgement of collectors', () => {
 });
 
 test.each([
-  [1, '1 collector went quiet (web-1: 12 messages in 30m, 4310 before)'],
-  [3, '3 collectors went quiet (for example web-1: 12 messages in 30m, 4310 before)'],
+  [1, '1 collector sends too few messages since its upgrade (web-1: 12 messages in 30m, 4310 before the upgrade)'],
+  [
+    3,
+    '3 collectors send too few messages since their upgrade (for example web-1: 12 messages in 30m, 4310 before the upgrade)',
+  ],
 ])('quiet members are named with their counts: %i', (quiet, text) => {
   const quietest = [{ id: '1', name: 'web-1', messages: 12, baseline: 4310 }];
   const outcome = { judged: 20, quiet, unjudged: 0, scannedBytes: 0, quietest };

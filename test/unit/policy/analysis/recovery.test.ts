@@ -63,12 +63,18 @@ test('ignores the counts of another period', () => {
 
 describe('the result', () => {
   test.each([
-    ['all ship the minimum ratio', [50, 50], 2, '2 of 2 quiet collectors ship messages again', 'CollectorsRecovered'],
+    [
+      'all ship the minimum ratio',
+      [50, 50],
+      2,
+      'After the rollback, 2 of 2 collectors with too few messages send enough messages again',
+      'CollectorsRecovered',
+    ],
     [
       'one ships less',
       [49, 50],
       1,
-      '1 of 2 quiet collectors ships messages again (not web-1: 49 messages in 30m, 100 before)',
+      'After the rollback, 1 of 2 collectors with too few messages sends enough messages again (but web-1 sent 49 messages in 30m, and 100 before the upgrade)',
       'CollectorsStillQuiet',
     ],
   ])('if %s', (_, [first = 0, second = 0], recovered, text, reason) => {
