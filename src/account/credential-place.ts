@@ -26,7 +26,8 @@ const variableNames: SettingNames = {
   credentials: `${variables.accessId} and ${variables.accessKey}`,
   trustAuthority: `put the service's CA certificate (PEM) into a file, and the name of the file into ${variables['ca.crt']}`,
   followRedirect: `write it into ${variables.baseURL}`,
-  shareRate: 'give logfleet a user of its own, or write a Secret with requestsPerSecond and unset the variables',
+  shareRate:
+    'give logfleet a user that no other client uses, or replace the LOGFLEET_ variables by a Secret with requestsPerSecond',
 };
 
 /** Returns the names of the connection settings for messages: keys of a Secret, or environment variables. */
@@ -47,22 +48,22 @@ export function renderPlace({ kind, key }: CredentialPlace): string {
 }
 
 export function renderAbsent({ kind, key }: CredentialPlace): string {
-  const members = listOf(requiredMembers);
-  if (kind === 'secret') return `${secretOf(key)} does not exist: create it with ${members}`;
-  return `There are no credentials: set ${listOf(requiredVariables)}, or provide ${secretOf(key)} with ${members}`;
+  const requiredKeys = listOf(requiredMembers);
+  if (kind === 'secret') return `${secretOf(key)} does not exist: create it with the keys ${requiredKeys}`;
+  return `There are no credentials: set ${listOf(requiredVariables)}, or create ${secretOf(key)} with the keys ${requiredKeys}`;
 }
 
 export function renderIncomplete({ kind, key }: CredentialPlace, missing: readonly Required[]): string {
-  if (kind === 'secret') return `${secretOf(key)} lacks ${listOf(missing)}: add what is missing`;
+  if (kind === 'secret') return `${secretOf(key)} lacks ${listOf(missing)}: add the missing keys to the Secret`;
   const names = listOf(missing.map((member) => variables[member]));
   return `${names} ${missing.length === 1 ? 'is' : 'are'} not set, although other variables are: set all of ${listOf(requiredVariables)}`;
 }
 
 /** Message for credentials that the service rejected with 401. */
 export function renderRefused({ kind, key }: CredentialPlace, serviceId: string): string {
-  const said = `${serviceId} refuses the credentials`;
-  if (kind === 'secret') return `${said} of ${secretOf(key)} (401): check its accessId and accessKey`;
-  return `${said} (401): check ${variableNames.credentials}`;
+  const refusal = `${serviceId} refuses the credentials`;
+  if (kind === 'secret') return `${refusal} of ${secretOf(key)} (401): check accessId and accessKey of the Secret`;
+  return `${refusal} (401): check ${variableNames.credentials}`;
 }
 
 type Required = (typeof requiredMembers)[number];

@@ -14,7 +14,7 @@ const examples: { readonly [M in (typeof requiredMembers)[number]]: string } = {
   accessKey: 'your access key',
 };
 const required = Object.fromEntries(
-  requiredMembers.map((name) => [name, `write it under stringData, as in ${name}: ${examples[name]}`]),
+  requiredMembers.map((name) => [name, `write the missing key under stringData, as in ${name}: ${examples[name]}`]),
 );
 
 export function checkCredentialsSecret(secret: object): readonly Finding[] {
@@ -34,7 +34,7 @@ function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: 
   const limit = serviceLimits[name];
   if (Number(text) <= limit) return;
   yield warning(path, 'OutOfRange', {
-    problem: 'is more than the service allows, so the limit of the service applies',
+    problem: `${name} is more than the service allows, so the limit of the service applies`,
     remedy: `write up to ${limit}, or leave it out`,
   });
 }

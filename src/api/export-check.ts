@@ -80,25 +80,25 @@ function* checkAgainstNow(spec: WrittenSpec, { fromMs, toMs }: TimeRange, wallMs
   const settledMs = toMs + settleDelayMs;
   if (fromMs > wallMs) {
     yield warning(['spec', 'timeRange', 'from'], 'Risky', {
-      problem: `is in the future, so nothing is searched before ${iso(fromMs)}`,
+      problem: `the start of the time range is in the future, so no search starts before ${iso(fromMs)}`,
       remedy: 'write an earlier time unless this is intended',
     });
   } else if (toMs > wallMs) {
     yield warning(['spec', 'timeRange', 'to'], 'Risky', {
-      problem: `is in the future, so the export cannot complete before ${iso(settledMs)}`,
+      problem: `the end of the time range is in the future, so the export cannot complete before ${iso(settledMs)}`,
       remedy: 'write an earlier time unless this is intended',
     });
   }
   const { activeDeadlineSeconds: deadline } = spec;
   if (deadline && wallMs + deadline * 1_000 < settledMs) {
     yield warning(['spec', 'activeDeadlineSeconds'], 'Risky', {
-      problem: `ends before ${iso(settledMs)}, the earliest time at which the end of the range can be searched, so the export would fail`,
+      problem: `the export would fail, because its deadline is before ${iso(settledMs)}, when the end of the time range can first be searched`,
       remedy: 'write a larger value',
     });
   }
   if (settleDelayMs < usualDelayMs && toMs > wallMs - usualDelayMs) {
     yield warning(['spec', 'settleDelay'], 'Risky', {
-      problem: `messages that arrive later than ${spec.settleDelay} after their time are missed`,
+      problem: `the export misses messages that arrive at the service later than ${spec.settleDelay} after their message time`,
       remedy: 'write 3m or more',
     });
   }
@@ -109,13 +109,13 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
   if (results === 'Records') {
     if (split.isSplittable) {
       yield warning(['spec', 'results'], 'Risky', {
-        problem: 'the query has no aggregation, so it produces no records',
-        remedy: 'write Messages as results, or an aggregation such as | count by _sourceHost',
+        problem: 'the query has no aggregation, but only an aggregation has results of the kind Records',
+        remedy: 'write results: Messages, or add an aggregation such as | count by _sourceHost',
       });
     }
     if (requiresRawMessages === true) {
       yield warning(['spec', 'requiresRawMessages'], 'NoEffect', {
-        problem: 'records do not need raw messages, which slow down the search',
+        problem: 'an export of records (results of an aggregation) needs no raw messages, which slow down the search',
         remedy: 'leave it out',
       });
     }
@@ -129,9 +129,9 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
   if (!split.isSplittable) {
     const instead = split.onlyChooses
       ? 'leave out operators that sort or limit rows if you want every row'
-      : 'write Records as results to export the rows of the aggregation, or use only row-wise operators such as where and parse';
+      : 'write results: Records to export the results of the aggregation, or use only operators such as where and parse, which handle each row separately';
     yield warning(['spec', 'query'], 'Risky', {
-      problem: `${split.reason}, so it runs as one search job and is incomplete beyond the service's limit`,
+      problem: `${split.reason}, so the query runs as one search job, which returns at most as many rows as the service allows for one job`,
       remedy: instead,
     });
   }
@@ -166,8 +166,9 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
   const path = ['spec', 'execution', 'job', 'serviceAccountName'];
   if (isAmbient(destination) && !execution.job?.serviceAccountName) {
     yield warning(path, 'Required', {
-      problem: 'is missing, and without it and credentialsSecretRef the pod has no credentials for the store',
-      remedy: 'write a ServiceAccount with a workload identity, as in exporter',
+      problem:
+        'the pod has no credentials for the store, because both serviceAccountName and credentialsSecretRef are missing',
+      remedy: 'write the name of a ServiceAccount with a workload identity, as in exporter',
       part: 'key',
     });
   }
@@ -181,7 +182,8 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
   }
   if (activeDeadlineSeconds) {
     yield warning(['spec', 'activeDeadlineSeconds'], 'Risky', {
-      problem: 'counts from the start of each Kubernetes Job, so it begins again after a pause',
+      problem:
+        'activeDeadlineSeconds counts from the start of each Kubernetes Job, so the time starts again after a pause of the export',
       remedy: 'leave it out if the export may be paused',
     });
   }
@@ -196,7 +198,8 @@ export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): b
 /** Returns the warning that the operator itself needs credentials for a store. `path` is the path of the destination. */
 export function credentialsMissing(path: JsonPath, destination: WrittenSpec['destination']): Finding {
   return warning([...path, storeOf(destination)], 'Required', {
-    problem: 'has no credentials, and fails unless the operator runs with --allow-ambient-credentials',
+    problem:
+      'the destination names no credentials, so the export fails unless the operator runs with --allow-ambient-credentials',
     remedy: 'write credentialsSecretRef, as in {name: export-store}',
     part: 'key',
   });
@@ -262,7 +265,7 @@ function* checkEnd({ ttlSecondsAfterFinished: ttl }: WrittenSpec): Generator<Fin
   if (typeof ttl !== 'number' || ttl >= shortestUsefulTtlSeconds) return;
   const deletion = ttl === 0 ? 'immediately' : `${ttl}s`;
   yield warning(['spec', 'ttlSecondsAfterFinished'], 'Risky', {
-    problem: `in a cluster the resource is deleted ${deletion} after its end, before anyone can read the result`,
+    problem: `in a cluster, the SearchExport is deleted ${deletion} after its end, before anyone can read its status`,
     remedy: 'write 604800 for a week, or leave it out',
   });
 }

@@ -108,7 +108,7 @@ const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])
 /** Returns the reason for rejecting a text without parsing it, or undefined if it can be parsed. */
 function refusalOf(text: string): TextProblem | undefined {
   if (text.length > maxManifestLength) {
-    return problemAt(start, `the file has more than ${maxManifestLength} characters`, 'write several files');
+    return problemAt(start, `the manifest file has more than ${maxManifestLength} characters`, 'write several files');
   }
   if (text.split('\n').every((line) => ['', '---', '...'].includes(line.trimEnd()))) {
     return problemAt(start, 'the file is empty', 'write a manifest, or delete the file');

@@ -73,7 +73,7 @@ function* checkMember(name: string, value: unknown): Generator<Finding> {
     const remedy = `write it in quotes, as in "${String(value)}"`;
     yield error(path, 'WrongType', { problem: `must be a text, not ${JSON.stringify(value)}`, remedy });
   } else if (readPause(value)?.oddValue !== undefined) {
-    const problem = `${JSON.stringify(readPause(value)?.oddValue)} has the same effect as "true"`;
+    const problem = `the setting ${pausedMember} has the value ${JSON.stringify(readPause(value)?.oddValue)}, which pauses logfleet like "true"`;
     yield warning(path, 'Risky', { problem, remedy: 'write "true" or "false"' });
   }
 }

@@ -43,7 +43,8 @@ function* checkTarget({ version, versionPattern }: Target): Generator<Finding> {
   const plain = `${parts.major}.${parts.minor}-${parts.build}`;
   if (plain !== version) {
     yield warning(['spec', 'target', 'version'], 'Risky', {
-      problem: 'has leading zeros, but the service compares versions as texts',
+      problem:
+        'the version has leading zeros, so it differs from the same version without leading zeros, because the service compares versions as text',
       remedy: `write ${plain}`,
     });
   }
@@ -53,7 +54,7 @@ function* checkExclusion(selector: CollectorSelector, path: JsonPath): Generator
   if (Object.keys(selector).length === 0) {
     yield warning(path, 'NoEffect', {
       problem: 'excludes every collector',
-      remedy: 'write matchNames, matchFields or matchExpressions, or delete the selector',
+      remedy: 'write matchNames, matchFields or matchExpressions into the selector, or delete the empty selector',
     });
   }
   yield* checkSelector(selector, path);
@@ -63,7 +64,7 @@ function* checkSelector(selector: CollectorSelector, path: JsonPath): Generator<
   for (const [name, member] of Object.entries(selector) as [string, unknown][]) {
     if (member !== null) continue;
     yield error([...path, name], 'Invalid', {
-      problem: 'is null, which counts as absent and so matches every collector',
+      problem: `${name} of the selector is null, which matches every collector, as if ${name} were absent`,
       remedy: 'write its items, or delete it',
       part: 'key',
     });
@@ -101,7 +102,7 @@ function* checkExpression({ key, operator, values }: CollectorExpression, path: 
 function* checkFieldValue(field: string, value: string, path: JsonPath): Generator<Finding> {
   if (field === 'collectorVersion' && parseBuildVersion(value) === undefined) {
     yield warning(path, 'Risky', {
-      problem: `no collector has the version ${JSON.stringify(value)}`,
+      problem: `${JSON.stringify(value)} is not a collector version, so the selector matches no collector by it`,
       remedy: 'write one as in 19.253-26',
     });
   }

@@ -90,6 +90,6 @@ function groupIn(texts: readonly string[]): string | undefined {
 
 /** Explains why a query must not overwrite or hide this field. */
 export function rewrittenProblem(field: string): Explanation {
-  const problem = `overwrites or hides ${field}, which the proof that no row is missing needs`;
-  return { problem, remedy: 'write another name' };
+  const problem = `the query overwrites or hides the field ${field}, but logfleet needs this field to prove that no row is missing`;
+  return { problem, remedy: 'write another name for the new field' };
 }

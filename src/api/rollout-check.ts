@@ -81,7 +81,7 @@ function* checkCanary([first, next]: readonly WrittenStage[]): Generator<Finding
   if (!first || !next || next.approval === 'Required') return;
   if (!isWritten(first.size) || isWritten(first.soakDuration)) return;
   yield warning([...stagesPath, 0], 'Risky', {
-    problem: `has no soak, so ${next.name} starts as soon as its collectors are at the target, even if some of them go offline afterwards`,
+    problem: `the first stage has no soak, so stage ${next.name} starts as soon as the collectors of the first stage run the target, even if some of them go offline afterwards`,
     remedy: 'write soakDuration: 35m or more, or 0s if this is intended',
   });
 }
@@ -92,12 +92,12 @@ function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path:
   const duplicate = selector ? before.find((other) => isDeepStrictEqual(other.selector, selector)) : undefined;
   if (takesRest) {
     yield warning(path, 'NoEffect', {
-      problem: `stays empty, since the earlier stage ${takesRest.name} takes all remaining collectors`,
-      remedy: 'write it before that stage',
+      problem: `the stage stays empty, because the earlier stage ${takesRest.name} takes all remaining collectors`,
+      remedy: `write the stage before ${takesRest.name}`,
     });
   } else if (duplicate) {
     yield warning([...path, 'selector'], 'Duplicate', {
-      problem: `has the selector of the earlier stage ${duplicate.name}, so the stage stays empty`,
+      problem: `the stage has the same selector as the earlier stage ${duplicate.name}, so it stays empty`,
       remedy: 'write another selector, or leave the stage out',
     });
   }
@@ -115,13 +115,13 @@ function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): G
   const { duration, minRatio }: Written<MessageAnalysis> = messages ?? {};
   if (isWritten(duration) && (parseDuration(duration) ?? Number.POSITIVE_INFINITY) < shortestUsefulAnalysisMs) {
     yield warning([...path, 'duration'], 'Risky', {
-      problem: `within ${duration}, a collector with a normal pause looks quiet`,
+      problem: `${duration} is too short: a collector that normally pauses between messages seems to send too few messages`,
       remedy: 'write 10m or more',
     });
   }
   if (isWritten(minRatio) && Number.parseFloat(minRatio) > highestUsefulRatio) {
     yield warning([...path, 'minRatio'], 'Risky', {
-      problem: `with a ratio of ${minRatio}, a small decrease of the traffic counts as a failure`,
+      problem: `a collector that sends slightly fewer messages after its upgrade counts as a failure, because minRatio is ${minRatio}`,
       remedy: 'write 90% or less',
     });
   }
@@ -151,14 +151,15 @@ function* checkLimits(
   for (const { limit, path } of limits) {
     if (limit !== '0%') continue;
     yield warning(path, 'Risky', {
-      problem: '0% applies like any percentage only after minSamples attempts have ended',
+      problem:
+        'a limit of 0% does not stop the rollout at the first failure, because percentages apply only after minSamples upgrade attempts have ended',
       remedy: 'write 0 to stop at the first failure',
     });
   }
   const unlimited = isWritten(maxFailures) ? [] : stages.filter((stage) => !isWritten(stage.maxFailures));
   if (unlimited.length > 0 && unlimited.length < stages.length) {
     yield warning(stagesPath, 'Risky', {
-      problem: `no limit of failures is set for ${unlimited.map(({ name }) => name).join(', ')}`,
+      problem: `some stages have no limit of failures (maxFailures): ${unlimited.map(({ name }) => name).join(', ')}`,
       remedy: 'write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     });
   } else if (unlimited.length > 0 && !failurePolicy) {
@@ -169,16 +170,17 @@ function* checkLimits(
   }
   if (failurePolicy && limits.length === 0) {
     yield warning(policyPath, 'NoEffect', {
-      problem: 'has no effect without maxFailures, here or in a stage',
-      remedy: 'write it, as in maxFailures: 2%',
+      problem: 'failurePolicy has no effect, because neither failurePolicy nor any stage sets maxFailures',
+      remedy: 'write maxFailures, as in maxFailures: 2%',
     });
   }
   const percentages = limits.filter(({ limit }) => typeof limit === 'string');
   const immediate = percentages.find(({ limit }) => limit !== '0%' && limit !== '100%');
   if (isWritten(minSamples) && limits.length > 0 && percentages.length === 0) {
     yield warning([...policyPath, 'minSamples'], 'NoEffect', {
-      problem: 'has no effect, since absolute numbers of failures apply from the first attempt',
-      remedy: 'write a percentage for maxFailures, or leave it out',
+      problem:
+        'minSamples has no effect, because maxFailures is a number instead of a percentage, and a number applies from the first attempt',
+      remedy: 'write a percentage for maxFailures, or leave minSamples out',
     });
   } else if (!isWritten(minSamples) && immediate) {
     yield warning(immediate.path, 'Risky', {
@@ -228,7 +230,7 @@ function* checkWindow(
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning([...path, 'duration'], 'Risky', {
-    problem: `leaves ${renderDuration(leftMs)} to start upgrades, since no upgrade starts within the cutoff before its end`,
+    problem: `upgrades can start only in the first ${renderDuration(leftMs)} of the maintenance window, because none starts during the cutoff before the window ends`,
     remedy: 'write a longer duration',
   });
 }

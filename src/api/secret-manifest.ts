@@ -113,7 +113,7 @@ export const serviceAccountMember = 'serviceAccountKey';
 
 /** Checks a Secret with credentials for Google Cloud Storage. Only the store can tell whether the credentials are valid. */
 export function checkGcsSecret(secret: Readonly<Record<string, unknown>>): readonly Finding[] {
-  const remedy = 'write it under stringData, with the JSON file of a service account key';
+  const remedy = 'write the missing key under stringData, with the JSON file of a service account key as its value';
   return checkSecret(secret, { required: { [serviceAccountMember]: remedy }, known: [serviceAccountMember] });
 }
 
@@ -122,7 +122,7 @@ export function checkAzureSecret(secret: Readonly<Record<string, unknown>>): rea
   const { name, key, sasToken, connectionString } = azureMembers;
   const { members } = readSecretMembers(secret);
   const needsKey = !members.has(sasToken) && !members.has(connectionString);
-  const remedy = `write it under stringData, or write ${sasToken} or ${connectionString}`;
+  const remedy = `write the missing key under stringData, or write ${sasToken} or ${connectionString} instead`;
   return checkSecret(secret, {
     required: needsKey ? { [name]: remedy, [key]: remedy } : {},
     known: Object.values(azureMembers),

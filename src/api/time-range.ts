@@ -69,11 +69,17 @@ function clockChangeAt(text: string, zone: Zone): Explanation | undefined {
   const instantMs = zone.instantOf(localMs);
   const readAs = new Date(instantMs).toISOString();
   if (zone.localMs(instantMs) !== localMs) {
-    return { problem: `a clock change skips ${text}, which is read as ${readAs}`, remedy: 'write an existing time' };
+    return {
+      problem: `the local time ${text} does not exist, because clocks skip it when they change to summer time; logfleet reads it as ${readAs}`,
+      remedy: 'write a local time that exists',
+    };
   }
   if (!occursTwice(localMs, instantMs, zone)) return undefined;
-  const remedy = `write an offset to choose one, as in ${text}${renderOffset(localMs - instantMs)} for the first`;
-  return { problem: `${text} occurs twice, and is read as the first occurrence, ${readAs}`, remedy };
+  const remedy = `write the time with its offset from UTC, as in ${text}${renderOffset(localMs - instantMs)} for the first occurrence`;
+  return {
+    problem: `the local time ${text} occurs twice, because clocks are set back; logfleet reads it as the first occurrence, ${readAs}`,
+    remedy,
+  };
 }
 
 /**

@@ -60,7 +60,7 @@ export class PrometheusMetrics implements Metrics {
   #metric<M extends object>(kind: new (options: MetricOptions) => M, options: Omit<MetricOptions, 'registers'>): M {
     const existing: unknown = this.#registry.getSingleMetric(options.name);
     if (existing === undefined) return new kind({ ...options, registers: [this.#registry] });
-    assert(existing instanceof kind, `metric ${options.name} is registered with two different types`);
+    assert(existing instanceof kind, `metric ${options.name} is registered twice, with two different metric types`);
     return existing;
   }
 }

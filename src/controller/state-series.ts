@@ -57,12 +57,12 @@ export class StateSeries {
     this.#options = options;
     this.#totals = metrics.gauge(
       `logfleet_${plural}`,
-      `Number of ${plural} in each state (${states}), by the reason of the condition Ready.`,
+      `Number of ${plural}, by state (${states}) and by the reason of the condition Ready.`,
       ['state', 'reason'],
     );
     this.#gauge = metrics.gauge(
       `logfleet_${kind}_state`,
-      `1 for the current state (${states}) and the reason of the condition Ready; for at most ${maxShown} ${plural}.`,
+      `1 for each of at most ${maxShown} ${plural}; the labels show the current state (${states}) and the reason of the condition Ready.`,
       ['namespace', kind, 'state', 'reason'],
     );
   }

@@ -205,7 +205,7 @@ function gcsCredentials({ name, text }: StoreSecret): GcsCredentials {
 }
 
 function incomplete(secret: string, problem: string): LogfleetError {
-  return mendable(reasons.secretIncomplete, `${secret} ${problem}: add what is missing.`);
+  return mendable(reasons.secretIncomplete, `${secret} ${problem}: add the missing keys to the Secret.`);
 }
 
 /** Returns the name of the Secret with the credentials of a store. Undefined if the destination names none. */

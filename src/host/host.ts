@@ -110,7 +110,7 @@ export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, 
   const bytes = Buffer.byteLength(content);
   if (bytes <= maxShardBytes) return;
   const message =
-    `Shard ${shard} of the ledger of ${kind} ${namespace}/${name} would have ${bytes} bytes, and ${maxShardBytes} are the maximum. ` +
+    `The object ${shard} of the ledger of ${kind} ${namespace}/${name} would have ${bytes} bytes, but the maximum is ${maxShardBytes}. ` +
     'Lower maxInProgress, or divide the fleet among several resources.';
   throw failure('stall', 'ledger.full', message, { reason: 'LedgerFull' });
 }

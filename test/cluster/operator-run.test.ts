@@ -383,7 +383,7 @@ describe.concurrent('a policy continues by itself after the correction of', () =
     expect(conditionOf(missing, 'Stalled')?.status).toBe('True');
     await namespace.apply(namespace.secretManifest(tenant, { accessKey: '' }));
     const half = await namespace.reason('production', 'SecretIncomplete');
-    expect(conditionOf(half, 'Ready')?.message).toContain('lacks accessKey: add what is missing');
+    expect(conditionOf(half, 'Ready')?.message).toContain('lacks accessKey: add the missing keys to the Secret');
     await namespace.apply(namespace.secretManifest(tenant));
     const mended = await namespace.reason('production', 'AllUpdated');
     expect(conditionOf(mended, 'Stalled')).toBe(undefined);

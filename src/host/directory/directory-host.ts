@@ -150,7 +150,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
     this.#reported = this.settings();
     if (upgradesBlocked !== undefined && upgradesBlocked !== before.upgradesBlocked) this.#log.warn(upgradesBlocked);
     if (upgradesBlocked === undefined && before.upgradesBlocked !== undefined) {
-      this.#log.info('every manifest can be used: upgrades may start again');
+      this.#log.info('all manifests of the directory are valid again, so upgrades may start again');
     }
     if (paused && pausedBy !== before.pausedBy)
       this.#log.warn('all resources are paused: no new work is started', { pausedBy });

@@ -97,16 +97,16 @@ export class DirectorySettings {
 }
 
 function settingsBehind({ directory, manifest }: UnusableManifest): FoundSettings {
-  const pausedBy = `${join(directory, manifest)}, which cannot be read and may contain the setting that pauses the operator`;
+  const pausedBy = `${join(directory, manifest)}, a manifest that logfleet cannot read and that may contain the setting paused: "true"`;
   return { directory, manifest, pausedBy, source: 'unreadable' };
 }
 
 /** Returns a message why no policy may start upgrades and what to do. Returns undefined if all manifests are usable. */
 function renderBlock([first, ...others]: readonly UnusableManifest[]): string | undefined {
   if (!first) return undefined;
-  const more = others.length === 0 ? '' : `, and ${others.length} more,`;
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
   return (
-    `No upgrade is started: a manifest${more} cannot be used, no former version of it is known, and it may concern any collector. ` +
+    `No upgrade starts, because logfleet cannot use a manifest${more} and has never read a usable version: the manifest may concern any collector. ` +
     `Correct or delete ${renderFinding(first.problem)}`
   );
 }

@@ -59,7 +59,7 @@ async function readShard(path: string): Promise<LedgerShard | undefined> {
   if (stored === undefined) return undefined;
   const shard = decodeShard(stored);
   if (shard) return shard;
-  const message = `${path} is not a valid ledger: restore the file, or delete it when no upgrade is in flight`;
+  const message = `${path} is not a valid ledger file: restore the file from a backup, or delete it when no upgrade is in progress`;
   throw failure('stall', 'ledger.unreadable', message, { reason: 'LedgerUnreadable' });
 }
 

@@ -356,8 +356,10 @@ async function gatherRequests(gathered: Gathering, directory: string): Promise<v
   for (const request of requests) gathered.requests.set(identify(request.kind, request), request);
   if (settings) gathered.settings.push(foundRequest(directory, settings));
   for (const file of bad) {
-    const remedy = 'delete it, and run the command again: logfleet pause or logfleet resume';
-    gathered.problems.push(fileError(file, 'Unreadable', 'is not a valid request', remedy));
+    const remedy = 'delete the file, and run logfleet pause or logfleet resume again';
+    gathered.problems.push(
+      fileError(file, 'Unreadable', 'the file is not a valid request of logfleet pause or logfleet resume', remedy),
+    );
   }
 }
 
@@ -373,8 +375,9 @@ function unreadable(file: string, problem: string, remedy: string, line = 1): De
 }
 
 function cutOff(file: string, text: string): DecodedFile {
-  const problem = 'the file ends here and lacks its former end, so it is probably truncated';
-  const remedy = 'write the whole file, or confirm the new end with a comment as the last line, such as # end';
+  const problem =
+    'the file is probably truncated: its last lines, which an earlier version of the file had, are missing';
+  const remedy = 'write the complete file, or add a comment such as # end as its last line if the file is complete';
   return unreadable(file, problem, remedy, text.split('\n').length);
 }
 

@@ -240,7 +240,7 @@ function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): Lo
   const holderName =
     typeof holder === 'string'
       ? 'another process'
-      : `process ${holder.pid} on ${holder.hostname}, since ${holder.since},`;
+      : `process ${holder.pid} on host ${holder.hostname}, which has run since ${holder.since},`;
   return failure(
     'stall',
     'host.locked',

@@ -129,7 +129,7 @@ const readRecord = jsonReader<Omit<ResourceRecord, 'directory'>>(
 );
 
 function unreadable(file: string): PlacedFinding {
-  const problem = 'this file is not a valid record, so the resource gets a new identity and status';
+  const problem = 'this state file of a resource is not valid, so the resource gets a new uid and an empty status';
   return { ...fileError(file, 'Unreadable', problem, 'restore the file before the next start'), severity: 'warning' };
 }
 
@@ -162,10 +162,10 @@ export function renderNotice({ kind, record }: Notice, forget: string): string {
   const name = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;
   const file = join(directory, manifest);
   if (kind === 'continued')
-    return `${name} has a manifest again, and continues with the state that was kept since ${retainedSince}`;
+    return `${name} has a manifest again, and continues with the state that logfleet has kept since ${retainedSince}`;
   const until = new Date(retainedUntil(record)).toISOString().slice(0, 10);
   return (
-    `${name} is no longer in ${file}: it counts as deleted, and logfleet starts no more work for it. Its state is kept until ${until}: restore the ` +
-    `manifest to continue, or discard the state: ${forget}`
+    `${name} is no longer in ${file}: it counts as deleted, and logfleet starts no more work for it. logfleet keeps the state of the resource until ${until}: restore the ` +
+    `manifest to continue, or discard the state with: ${forget}`
   );
 }

@@ -144,7 +144,9 @@ export class ApiClient {
 function withDeadline(clock: Clock, deadlineMs: number, outer: AbortSignal | undefined) {
   const deadline = new AbortController();
   const timer = clock.after(deadlineMs, () => {
-    deadline.abort(new Error(`logfleet gave up after ${Math.round(deadlineMs / 100) / 10} s`));
+    deadline.abort(
+      new Error(`logfleet waited ${Math.round(deadlineMs / 100) / 10} s for the answer of the API server`),
+    );
   });
   const signal = outer ? AbortSignal.any([outer, deadline.signal]) : deadline.signal;
   return { signal, close: () => timer.cancel() };

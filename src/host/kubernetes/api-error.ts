@@ -55,13 +55,13 @@ export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError
       return make(
         'host.conflict',
         { kind: 'backoff' },
-        'the object was changed meanwhile; logfleet reads it again and retries',
+        'another client changed the object at the same time; logfleet reads the object again and retries',
       );
     case 410:
       return make(
         'host.expired',
         { kind: 'backoff' },
-        'the version is too old to continue from; logfleet lists the resources again',
+        'the watch cannot continue, because its resourceVersion is too old; logfleet lists the resources again',
       );
     case 429:
       return make('host.throttled', patience(answer), 'logfleet retries later');

@@ -194,7 +194,7 @@ function misconfigured(context: string | undefined, server: string | undefined):
 
 function wrongContext(context: string | undefined, server: string | undefined): string {
   if (context === undefined) return ' has no current context';
-  const named = server === undefined ? 'no cluster' : `a cluster with the address ${JSON.stringify(server)}`;
+  const named = server === undefined ? 'no cluster' : `a cluster whose address ${JSON.stringify(server)} is not valid`;
   return `'s context ${JSON.stringify(context)} names ${named}`;
 }
 

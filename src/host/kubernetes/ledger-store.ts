@@ -118,8 +118,8 @@ function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredSha
   throw failure(
     'stall',
     'ledger.foreign',
-    `Ledger ${namespace}/${stored.name} has the name of the ledger of ${kind} ${name}, but its owner.uid is ` +
-      `${stored.ownerUid}, not ${uid}. Delete this Ledger.`,
+    `Ledger ${namespace}/${stored.name} belongs to an earlier ${kind} ${name}: the uid of its owner is ` +
+      `${stored.ownerUid}, but the present one has the uid ${uid}. Delete this Ledger.`,
     { reason: 'LedgerForeign' },
   );
 }
@@ -133,8 +133,8 @@ function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResourc
   const { ledgerFormat, rollout, history = [] } = resource.status;
   if (ledgerFormat !== undefined || (rollout === undefined && history.length === 0)) return;
   const message =
-    `The status of CollectorVersionPolicy ${namespace}/${name} shows a rollout of an older logfleet, whose ledger this version cannot read. ` +
-    'End the rollout with the older version, or delete the policy and create it again when no upgrade is in flight.';
+    `The status of CollectorVersionPolicy ${namespace}/${name} shows a rollout of an older version of logfleet, but this version of logfleet cannot read the ledger of that rollout. ` +
+    'Run the older version until the rollout has ended, or delete the policy and create it again when no upgrade is in progress.';
   throw failure('stall', 'ledger.missing', message, { reason: 'LedgerMissing' });
 }
 
@@ -146,7 +146,7 @@ function deletedMeanwhile(namespace: string, name: string, cause: unknown): Logf
   return failure(
     'backoff',
     'host.conflict',
-    `Ledger ${namespace}/${name} was deleted while logfleet used it. It is read again.`,
+    `Ledger ${namespace}/${name} was deleted while logfleet used it. logfleet reads the ledger again.`,
     { cause },
   );
 }

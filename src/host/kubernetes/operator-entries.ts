@@ -86,7 +86,7 @@ export class OperatorEntries {
 
   constructor(options: OperatorEntriesOptions) {
     this.#options = options;
-    const help = 'Operators in other namespaces that follow the same resources as this operator.';
+    const help = 'Number of operators in other namespaces that manage the same resources as this operator.';
     this.#gauge = options.metrics.gauge('logfleet_other_operators', help, []);
     this.#gauge.set({}, 0);
     options.leadership.subscribe(() => void this.#check());

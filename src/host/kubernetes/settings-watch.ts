@@ -110,7 +110,7 @@ export class SettingsWatch {
     if (this.#current === unread && hasCode(error, 'host.forbidden')) {
       const { log, namespace } = this.#options;
       log.error(
-        `the operator may not read the ConfigMap ${settingsName}, so the ConfigMap cannot pause anything: grant list and watch of it in namespace ${namespace}`,
+        `the operator may not read the ConfigMap ${settingsName}, so the ConfigMap cannot pause policies and exports: grant list and watch of it in namespace ${namespace}`,
         { error },
       );
       this.#set(running);

@@ -324,7 +324,7 @@ describe('an invalid Secret', () => {
   test('no Secret', async () => {
     const error = await new World().failure();
     expect(error.reason).toBe('SecretNotFound');
-    expect(error.message).toContain('create it with baseURL, accessId and accessKey');
+    expect(error.message).toContain('create it with the keys baseURL, accessId and accessKey');
   });
 });
 
@@ -336,7 +336,7 @@ describe('messages name the environment variables that replace a Secret', () => 
       'no Secret',
       undefined,
       'SecretNotFound',
-      `There are no credentials: set ${all}, or provide Secret logging/log-service with baseURL, accessId and accessKey`,
+      `There are no credentials: set ${all}, or create Secret logging/log-service with the keys baseURL, accessId and accessKey`,
     ],
     [
       'one of three missing',

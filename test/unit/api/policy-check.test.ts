@@ -24,7 +24,11 @@ const names = (...matchNames: string[]) => ({ selector: { matchNames } });
 
 describe('findings beyond schema and CEL', () => {
   test.each([
-    ['leading zeros', { target: { version: '19.0500-1' } }, 'spec.target.version: has leading zeros.*write 19.500-1'],
+    [
+      'leading zeros',
+      { target: { version: '19.0500-1' } },
+      'spec.target.version: the version has leading zeros.*write 19.500-1',
+    ],
     ['a regular expression', names('web-.*'), 'spec.selector.matchNames\\[0\\]: .*looks like a regular expression'],
     ['an anchored name', names('^web'), 'looks like a regular expression'],
     ['an alternative', names('(a|b)'), 'looks like a regular expression'],
@@ -33,12 +37,12 @@ describe('findings beyond schema and CEL', () => {
     [
       'a version that no collector has',
       { selector: { matchFields: { collectorVersion: '19.x' } } },
-      'spec.selector.matchFields.collectorVersion: no collector has the version "19.x"',
+      'spec.selector.matchFields.collectorVersion: "19.x" is not a collector version',
     ],
     [
       'an impossible version in an exclusion',
       { exclude: [{ matchExpressions: [{ key: 'collectorVersion', operator: 'In', values: ['19.1-1', '19'] }] }] },
-      'spec.exclude\\[0\\].matchExpressions\\[0\\].values\\[1\\]: no collector has the version "19"',
+      'spec.exclude\\[0\\].matchExpressions\\[0\\].values\\[1\\]: "19" is not a collector version',
     ],
     [
       'hosted collectors',
@@ -91,17 +95,17 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'a message analysis that is too short for pauses',
       stages({ name: 'rest', soakDuration: '35m', analysis: { messages: { duration: '9m' } } }),
-      'warning spec.strategy.stages[0].analysis.messages.duration: within 9m, a collector with a normal pause looks quiet; write 10m or more',
+      'warning spec.strategy.stages[0].analysis.messages.duration: 9m is too short: a collector that normally pauses between messages seems to send too few messages; write 10m or more',
     ],
     [
       'a message analysis that tolerates no decrease',
       stages({ name: 'rest', soakDuration: '35m', analysis: { messages: { minRatio: '91%' } } }),
-      'warning spec.strategy.stages[0].analysis.messages.minRatio: with a ratio of 91%, a small decrease of the traffic counts as a failure; write 90% or less',
+      'warning spec.strategy.stages[0].analysis.messages.minRatio: a collector that sends slightly fewer messages after its upgrade counts as a failure, because minRatio is 91%; write 90% or less',
     ],
     [
       'a canary without a soak',
       soakless({ name: 'canary', size: 1 }, rest),
-      'warning spec.strategy.stages[0]: has no soak, so rest starts as soon as its collectors are at the target, even if some of them go offline afterwards; write soakDuration: 35m or more, or 0s if this is intended',
+      'warning spec.strategy.stages[0]: the first stage has no soak, so stage rest starts as soon as the collectors of the first stage run the target, even if some of them go offline afterwards; write soakDuration: 35m or more, or 0s if this is intended',
     ],
     [
       'a repeated selector with another order of members',
@@ -110,17 +114,17 @@ describe('rollouts: settings that an API server accepts but that are probably mi
         { name: 'b', selector: { matchFields: { osArch: 'arm', osName: 'Linux' } } },
         rest,
       ),
-      'warning spec.strategy.stages[1].selector: has the selector of the earlier stage a, so the stage stays empty; write another selector, or leave the stage out',
+      'warning spec.strategy.stages[1].selector: the stage has the same selector as the earlier stage a, so it stays empty; write another selector, or leave the stage out',
     ],
     [
       'a stage after a stage that takes all collectors',
       stages({ name: 'all', selector: {} }, rest),
-      'warning spec.strategy.stages[1]: stays empty, since the earlier stage all takes all remaining collectors; write it before that stage',
+      'warning spec.strategy.stages[1]: the stage stays empty, because the earlier stage all takes all remaining collectors; write the stage before all',
     ],
     [
       'a stage after stages that take all collectors together',
       stages({ name: 'all', size: '100%' }, rest),
-      'warning spec.strategy.stages[1]: stays empty, since the earlier stage all takes all remaining collectors; write it before that stage',
+      'warning spec.strategy.stages[1]: the stage stays empty, because the earlier stage all takes all remaining collectors; write the stage before all',
     ],
     [
       'stages that do not take all collectors',
@@ -135,22 +139,22 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'zero percent of failures in a stage',
       stages({ name: 'rest', maxFailures: '0%' }),
-      'warning spec.strategy.stages[0].maxFailures: 0% applies like any percentage only after minSamples attempts have ended; write 0 to stop at the first failure',
+      'warning spec.strategy.stages[0].maxFailures: a limit of 0% does not stop the rollout at the first failure, because percentages apply only after minSamples upgrade attempts have ended; write 0 to stop at the first failure',
     ],
     [
       'no percentage of failures',
       { failurePolicy: { maxFailures: '0%' } },
-      'warning spec.failurePolicy.maxFailures: 0% applies like any percentage only after minSamples attempts have ended; write 0 to stop at the first failure',
+      'warning spec.failurePolicy.maxFailures: a limit of 0% does not stop the rollout at the first failure, because percentages apply only after minSamples upgrade attempts have ended; write 0 to stop at the first failure',
     ],
     [
       'an action without maxFailures',
       { failurePolicy: { action: 'Rollback', minSamples: 5 } },
-      'warning spec.failurePolicy: has no effect without maxFailures, here or in a stage; write it, as in maxFailures: 2%',
+      'warning spec.failurePolicy: failurePolicy has no effect, because neither failurePolicy nor any stage sets maxFailures; write maxFailures, as in maxFailures: 2%',
     ],
     [
       'minSamples with a number',
       { failurePolicy: { maxFailures: 3, minSamples: 50 } },
-      'warning spec.failurePolicy.minSamples: has no effect, since absolute numbers of failures apply from the first attempt; write a percentage for maxFailures, or leave it out',
+      'warning spec.failurePolicy.minSamples: minSamples has no effect, because maxFailures is a number instead of a percentage, and a number applies from the first attempt; write a percentage for maxFailures, or leave minSamples out',
     ],
     [
       'stages, and no word on failures',
@@ -160,7 +164,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'a limit for failures only in the canary',
       bareStages({ name: 'canary', size: 1, maxFailures: 0 }, { name: 'half', size: '50%' }, rest),
-      'warning spec.strategy.stages: no limit of failures is set for half, rest; write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
+      'warning spec.strategy.stages: some stages have no limit of failures (maxFailures): half, rest; write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     ],
     [
       'the same with an action',
@@ -168,7 +172,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
         ...bareStages({ name: 'canary', size: 1, maxFailures: 0 }, rest),
         failurePolicy: { action: 'Rollback' },
       },
-      'warning spec.strategy.stages: no limit of failures is set for rest; write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
+      'warning spec.strategy.stages: some stages have no limit of failures (maxFailures): rest; write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     ],
     [
       'a percentage of the first attempt',
@@ -183,7 +187,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'percentages that leave no collectors for the last stage',
       stages({ name: 'a', size: '60%' }, { name: 'b', size: '60%' }, rest),
-      'warning spec.strategy.stages[2]: stays empty, since the earlier stage b takes all remaining collectors; write it before that stage',
+      'warning spec.strategy.stages[2]: the stage stays empty, because the earlier stage b takes all remaining collectors; write the stage before b',
     ],
     [
       'a cutoff of nothing',
@@ -193,12 +197,12 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'a window with hardly any usable time',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '31m' }] }),
-      'warning spec.maintenance.windows[0].duration: leaves 1m to start upgrades, since no upgrade starts within the cutoff before its end; write a longer duration',
+      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 1m of the maintenance window, because none starts during the cutoff before the window ends; write a longer duration',
     ],
     [
       'a window with hardly any time before a custom cutoff',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '1h' }], cutoff: '50m1s' }),
-      'warning spec.maintenance.windows[0].duration: leaves 9m59s to start upgrades, since no upgrade starts within the cutoff before its end; write a longer duration',
+      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 9m59s of the maintenance window, because none starts during the cutoff before the window ends; write a longer duration',
     ],
     [
       'a cutoff that is shorter than an upgrade',

@@ -113,19 +113,19 @@ describe('a change of the clocks (E12)', () => {
       'a local time that occurs twice',
       '2026-10-25T02:30:00',
       'Europe/Berlin',
-      'from: 2026-10-25T02:30:00 occurs twice, and is read as the first occurrence, 2026-10-25T00:30:00.000Z; write an offset to choose one, as in 2026-10-25T02:30:00+02:00 for the first',
+      'from: the local time 2026-10-25T02:30:00 occurs twice, because clocks are set back; logfleet reads it as the first occurrence, 2026-10-25T00:30:00.000Z; write the time with its offset from UTC, as in 2026-10-25T02:30:00+02:00 for the first occurrence',
     ],
     [
       'a time west of Greenwich, with milliseconds',
       '2026-11-01T01:59:59.999',
       'America/St_Johns',
-      'from: 2026-11-01T01:59:59.999 occurs twice, and is read as the first occurrence, 2026-11-01T04:29:59.999Z; write an offset to choose one, as in 2026-11-01T01:59:59.999-02:30 for the first',
+      'from: the local time 2026-11-01T01:59:59.999 occurs twice, because clocks are set back; logfleet reads it as the first occurrence, 2026-11-01T04:29:59.999Z; write the time with its offset from UTC, as in 2026-11-01T01:59:59.999-02:30 for the first occurrence',
     ],
     [
       'a local time that a clock change skips',
       '2026-03-29T02:30:00',
       'Europe/Berlin',
-      'from: a clock change skips 2026-03-29T02:30:00, which is read as 2026-03-29T01:30:00.000Z; write an existing time',
+      'from: the local time 2026-03-29T02:30:00 does not exist, because clocks skip it when they change to summer time; logfleet reads it as 2026-03-29T01:30:00.000Z; write a local time that exists',
     ],
   ])('is reported for %s', (_, text, zone, note) => {
     expect(notes(text, zone)).toEqual([note]);

@@ -188,7 +188,7 @@ describe('logfleet validate', () => {
       'b.yaml:3:18: metadata.name: logfleet-settings is already in a.yaml, line 1; write another name, or delete one of the two',
       'b.yaml:4:16: data.paused: must be a text, not true; write it in quotes, as in "true"',
       'b.yaml:9:7: data: must be a mapping; write names and texts, as in paused: "true"',
-      'c.yaml:4:16: data.paused: warning: "off" has the same effect as "true"; write "true" or "false"',
+      'c.yaml:4:16: data.paused: warning: the setting paused has the value "off", which pauses logfleet like "true"; write "true" or "false"',
       'c.yaml:4:23: data.Paused: warning: logfleet has no such setting; did you mean paused?',
       'c.yaml:4:39: data.stop: warning: logfleet has no such setting; write paused, or leave it out',
     ]);
@@ -235,7 +235,7 @@ spec:
       write('secret.yaml', secret('serviceaccountkey: "{}"'));
       const { status, findings } = await validate(['.']);
       expect(status).toBe(2);
-      expect(findings[0]).toContain('stringData.serviceAccountKey: is missing; write it under stringData');
+      expect(findings[0]).toContain('stringData.serviceAccountKey: is missing; write the missing key under stringData');
     });
 
     test('warns of a Secret for its store in another namespace', async () => {
