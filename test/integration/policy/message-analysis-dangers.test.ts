@@ -175,7 +175,7 @@ test('an inconclusive analysis says what a retry does', async () => {
   const { world, untilReason } = analyzed({ group: { messagesPerMinute: 1 } });
   world.start();
   expect(await untilReason('StageInconclusive')).toBe(true);
-  expect(world.ready('production')?.message).toContain('count their messages again');
+  expect(world.ready('production')?.message).toContain('count the messages again');
 });
 
 describe('a retry takes the present settings of the analysis', () => {

@@ -51,7 +51,9 @@ test('collectors that send no logs with their former version either are reported
   expect(await untilChecked()).toBe(true);
   expect(recoveryNow()).toMatchObject({ state: 'StillQuiet', recovered: 0 });
   for (const { messagesAfterRollback } of analysisNow()?.quietest ?? []) expect(messagesAfterRollback).toBeLessThan(5);
-  expect(world.ready('production')?.message).toContain('0 of the 10 quietest collectors ship messages again');
+  expect(world.ready('production')?.message).toContain(
+    '0 of the 10 collectors with the fewest messages send enough messages again',
+  );
 });
 
 test('the status reports collectors that cannot be rolled back and send no logs', async () => {
@@ -64,7 +66,7 @@ test('the status reports collectors that cannot be rolled back and send no logs'
   expect(at(target)).toBe(20);
   expect(await untilChecked()).toBe(true);
   expect(recoveryNow()).toMatchObject({ state: 'StillQuiet', recovered: 0 });
-  expect(world.ready('production')?.message).toContain('20 collectors could not be rolled back');
+  expect(world.ready('production')?.message).toContain('20 collectors could not return to the former version');
 });
 
 test('each stage with collectors that stopped sending logs is checked', async () => {
