@@ -3,11 +3,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { findCondition, reasons } from '../../../src/api/conditions.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
+import { openPlace } from '../../../src/cli/plan/plan-place.ts';
 import { Writer } from '../../../src/destination/writer.ts';
 import { DirectoryView } from '../../../src/host/directory/directory-view.ts';
 import { writeRequest } from '../../../src/host/directory/requests.ts';
 import { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
 import { serviceOrigin } from '../../support/world.ts';
+import { runPlan } from '../cli/plan-run.ts';
 import { DirectoryWorld } from '../host/directory/directory-world.ts';
 import { hourMs, minuteMs } from './schedule-world.ts';
 
@@ -36,18 +38,17 @@ ${spec}
 ${template}
 `;
 
-/** Directory with one schedule of five hours of logs, and its running operator. */
+const logs = { from: '2026-10-31T20:00:00Z', to: '2026-11-01T00:00:00Z', messages: 100 };
+const scenario = { builds: ['19.100-1'], logs };
+
+/** Directory with one schedule of four hours of logs, and its running operator. */
 async function openWorld(options: Parameters<typeof schedule>[0] = {}) {
   const store = new MemoryStore();
-  const logs = { from: '2026-10-31T20:00:00Z', to: '2026-11-01T00:00:00Z', messages: 100 };
-  const world = new DirectoryWorld(
-    { builds: ['19.100-1'], logs },
-    {
-      places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: true, environment: {} },
-      writer: async () => new Writer({ pid: 1, processStart: '1', scope: 'test' }, seededRandom(1)),
-      openDestination: async () => new MemoryDestination(store),
-    },
-  );
+  const world = new DirectoryWorld(scenario, {
+    places: { volumes: new Map([['exports', '/exports']]), allowAmbientCredentials: true, environment: {} },
+    writer: async () => new Writer({ pid: 1, processStart: '1', scope: 'test' }, seededRandom(1)),
+    openDestination: async () => new MemoryDestination(store),
+  });
   onTestFinished(() => world.close());
   world.write('secret.yaml', secret);
   world.write('schedule.yaml', schedule(options));
@@ -72,6 +73,20 @@ describe('a schedule in a directory', () => {
     expect(runs()).toEqual([]);
     await view.refresh();
     expect(shown()).toEqual([]);
+  });
+
+  test('is planned with the covered time that the directory stores', async () => {
+    const { world, untilReason } = await openWorld();
+    expect(await untilReason(reasons.upToDate)).toBe(true);
+    await world.pass(10 * minuteMs);
+    await world.stop();
+    const folder = world.directory;
+    const pendingRuns = async (flags: { readonly dir?: string }) => {
+      const { stdout } = await runPlan({ folder, scenario, flags: { ...flags, output: 'json' }, open: openPlace });
+      return JSON.parse(stdout).schedules[0].pendingRuns;
+    };
+    expect(await pendingRuns({ dir: folder })).toBe(0);
+    expect(await pendingRuns({})).toBe(4);
   });
 
   test('names the directory in commands about failed runs', async () => {
