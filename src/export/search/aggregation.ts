@@ -9,16 +9,13 @@ import { ServiceError } from '../../service/requests/service-error.ts';
 import { withOperators } from './export-task.ts';
 import type { JobSet, OpenWishes } from './job-set.ts';
 
-/**
- * Maximum number of attempts to run an aggregation. Another attempt follows when its search job, or the answer to a
- * status request, was lost.
- */
+/** Maximum number of attempts to run an aggregation. It is repeated if the search job, or an answer about its status, is lost. */
 const maxTries = 3;
 const retryDelayMs = 2_000;
 
 /**
- * Aggregates an interval. `order` is the job order for the interval's rows, and `operators` is the aggregation appended to its query.
- * Rejects with the signal's reason, with the error of the service, or with `export.notCounted` when several jobs gave no reliable result.
+ * Runs the aggregation `operators` over the rows that `order` describes. Rejects with the signal's reason, with the service's error, or
+ * with `export.notCounted` when no attempt gave a reliable result.
  */
 export async function aggregate(
   order: JobOrder,
@@ -54,10 +51,10 @@ export function notCounted(): LogfleetError {
 
 export type IntervalCount =
   | { readonly kind: 'counted'; readonly rows: number }
-  /** Errors that the search job of the count reported, so that the count is not reliable. */
+  /** The counting search job reported these errors, so its count is not reliable. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
-/** Counts the rows of an interval. `order` is the job order for the rows. Rejects like `aggregate`, or with `export.countRefused`. */
+/** Counts the rows that `order` describes. Rejects like `aggregate`, or with `export.countRefused`. */
 export async function countInterval(order: JobOrder, jobs: JobSet): Promise<IntervalCount> {
   const counted = await aggregate(order, 'count', jobs).catch((thrown: unknown) => {
     throw isRefused(thrown) ? countRefused(thrown) : thrown;
@@ -72,7 +69,6 @@ export async function countInterval(order: JobOrder, jobs: JobSet): Promise<Inte
   return { kind: 'counted', rows };
 }
 
-/** True if the service refused the query with the appended count. */
 export function isRefused(thrown: unknown): thrown is ServiceError {
   return thrown instanceof ServiceError && thrown.status === 400 && thrown.handling.kind === 'stall';
 }

@@ -1,10 +1,9 @@
 /**
- * Reads the rows of a dense millisecond, which has more rows than a search returns. Time cannot divide these rows further, but their ids
- * can: each id ends in one of ten digits. Ten searches, one per digit, therefore find each row once. If the message limit cuts one of these
- * searches as well, the previous digit divides its rows again.
+ * Reads a dense millisecond: one with more rows than the service returns for one search. Every message id ends in a digit, so ten searches,
+ * one for each last digit, find each row once. If the service cuts the search for a digit, too, its rows are searched by their last two
+ * digits.
  *
- * Invariant: rows are returned only if their number equals the count of an aggregation (E6). If the service refuses the id operator or
- * interprets it differently, no row is dropped, and the outcome names the reason.
+ * Invariant: rows are returned only if their number equals the count of an aggregation (E6).
  */
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, mayPass } from '../../base/errors.ts';
@@ -27,7 +26,7 @@ export interface DenseMillisecond {
   readonly atMs: number;
   /** Number of rows in the dense millisecond, counted by an aggregation. */
   readonly rows: number;
-  /** Interval and options of the search that found only rows of the dense millisecond before the message limit cut it. */
+  /** Interval of the search whose newest rows were all in the dense millisecond. */
   readonly order: SearchOrder;
 }
 
@@ -38,20 +37,19 @@ export interface DenseTools {
 }
 
 export type DenseOutcome =
-  /** All rows of the dense millisecond were found. The caller commits or discards the files. */
+  /** All rows of the dense millisecond are in `files`. The caller commits or discards the files. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
   /**
-   * The searches by id had errors, or found another number of rows than an aggregation counted. Another attempt may
-   * succeed. `isFailure` tells whether this attempt counts as a failure; it is false if only the answer to a status
-   * request was lost.
+   * The searches by last digits failed, or found another number of rows than an aggregation. Another attempt may succeed. `isFailure` is
+   * false if the only reason is a lost answer to a status request.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /** Searches by id cannot find all rows. `reason` is a text for users without a full stop. */
+  /** Searches by last digits cannot find all rows. `reason` is a text for users, without a full stop. */
   | { readonly kind: 'tooDense'; readonly reason: string };
 
 /**
- * Searches the dense millisecond by the digits of the message ids. Rejects if the service cannot search or the destination cannot write;
- * all files are removed then.
+ * Searches the dense millisecond by the last digits of message ids. Rejects if the service or the destination fails, and then removes all
+ * files.
  */
 export async function searchDense(dense: DenseMillisecond, options: DenseTools): Promise<DenseOutcome> {
   const search = new DenseSearch(dense, options);
@@ -65,13 +63,13 @@ export async function searchDense(dense: DenseMillisecond, options: DenseTools):
 }
 
 const digits = Array.from('0123456789');
-/** Maximum number of trailing id digits by which the rows of a millisecond are divided. Two digits need at most 110 searches. */
+/** Maximum number of last digits by which the rows of a dense millisecond are divided. Two digits need at most 110 searches. */
 const mostDigits = 2;
-/** Maximum number of attempts for a search by id that fails before its first row is read. */
+/** Maximum number of attempts for a search by last digits that fails before its first row is read. */
 const mostTries = 3;
 const retryDelayMs = 2_000;
 
-/** Result of one search by id. The search finds the rows whose ids end in the same digits. */
+/** Result of one search for the message ids with certain last digits. */
 type ClassResult = ReadClass | { readonly kind: 'cut' } | ClassFailure;
 type ClassFailure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
 
@@ -85,7 +83,7 @@ class DenseSearch {
   readonly files: IntervalFiles;
   readonly #dense: DenseMillisecond;
   readonly #options: DenseTools;
-  /** Aborts the other searches by id when one of them fails. */
+  /** Aborts the other searches of the dense millisecond when one of them fails. */
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   readonly #read: ReadClass[] = [];
@@ -110,7 +108,7 @@ class DenseSearch {
     return this.#judge();
   }
 
-  /** Runs one search for each ending of ids. Resolves to the endings whose searches the message limit cut. */
+  /** Searches for the message ids with each of these endings. Resolves to the endings whose searches the service cut. */
   async #searchAll(endings: readonly string[]): Promise<readonly string[]> {
     const cut: string[] = [];
     const searchOne = async (ending: string) => {
@@ -130,7 +128,7 @@ class DenseSearch {
     this.#stop.abort();
   }
 
-  /** Aborts all searches by id when the first of them fails. Later errors are ignored, because the abort causes them. */
+  /** Aborts all searches of the dense millisecond when one fails. Later errors are ignored, because the abort causes them. */
   #abort(error: unknown): void {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort();
@@ -142,8 +140,8 @@ class DenseSearch {
   }
 
   /**
-   * True if the number of rows found by id equals the count of an aggregation. A message that the service stores twice
-   * may count as one row or as two.
+   * True if the searches found as many rows as an aggregation counted. The aggregation may count a message once or twice if the service
+   * stores it twice, so both numbers are accepted.
    */
   get #isAsCounted(): boolean {
     const { rows } = this.#dense;
@@ -155,8 +153,7 @@ class DenseSearch {
     if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this.files };
     const isTainted = this.#read.some((part) => part.isTainted);
     const message = `searches by the last digits of _messageid found ${this.#sumOf('written')}`;
-    // The number of rows can differ for three reasons: a row arrived late, an error was lost with a status answer (E5), or rows are
-    // missing. A lost answer does not count as a failed attempt.
+    // If a status answer was lost, an unknown error may explain the different number of rows (E5), so the attempt does not count as failed.
     return {
       kind: 'again',
       isFailure: !isTainted,
@@ -182,7 +179,7 @@ class DenseSearch {
     };
   }
 
-  /** Reads the rows of the dense millisecond whose ids have this ending. Writes no row if the message limit cut the search. */
+  /** Reads the rows of the dense millisecond whose message ids have the given ending. Writes no row if the service cut the search. */
   async #searchClass(ending: string): Promise<ClassResult> {
     const { tools } = this.#options;
     const tally = this.#newTally();
@@ -220,8 +217,8 @@ class DenseSearch {
       const progress = await job.whenFinished(this.#signal);
       if (progress.errors.texts.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
-      // Rows whose ids end in the maximum number of digits cannot be divided further. If their number is the only sign
-      // that the search was cut, the count of an aggregation decides.
+      // A number of rows that looks like the message limit is no proof that the service cut the search. If the ids cannot be divided by
+      // more digits, the number counted by an aggregation decides later.
       if (sign !== undefined && !(isDoubt(sign) && ending.length === mostDigits)) return { kind: 'cut' };
       return await this.#readJob(job, tally, isEndMoved);
     } finally {
@@ -233,7 +230,7 @@ class DenseSearch {
     const { messageCount, isTainted } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
     await pages.readTo(messageCount, tally, this.files.receiver(tally));
-    // Keep-alive requests that were answered while rows were read may have returned errors, too (E5).
+    // While rows are read, answers to keep-alive requests can report errors of the search job (E5).
     if (job.progress.errors.texts.length > 0) return broughtErrors(job);
     const figures = tally.figures();
     const received = figures.received - figures.overlapping;
@@ -242,8 +239,8 @@ class DenseSearch {
     }
     if (strays({ isEndMoved }, figures) > 0) return again('a search by id returned rows of another time');
     if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
-    // Repeated rows are accepted only from a job whose errors are all known. A lost answer may have contained an error, so other rows may
-    // be missing in place of the repeated rows (E5).
+    // A repeated row may stand in place of a missing one. A lost status answer may have reported an error that explains this, so the rows
+    // prove nothing (E5).
     if (isTainted)
       return {
         ...again('a search by id returned rows twice, and the answer to a status request was lost'),
@@ -254,8 +251,8 @@ class DenseSearch {
   }
 
   /**
-   * Returns whether a second reading returns the same duplicates. If it does, the service really stores these rows
-   * twice. If not, the repeated rows may have taken the place of other rows.
+   * Reads all rows of a search again. Returns true if the same number of rows is repeated, which means that the service stores these rows
+   * twice.
    */
   async #comeAgain(pages: JobPages, messageCount: number, figures: RunFigures): Promise<boolean> {
     const tally = this.#newTally();
@@ -265,7 +262,7 @@ class DenseSearch {
     return received === figures.received && duplicates === figures.duplicates && overlapping === 0;
   }
 
-  /** Opens the search job for the messages whose ids have this ending. Returns undefined if the service refuses the query. */
+  /** Opens the search job for the message ids with the given ending. Returns undefined if the service refuses the query. */
   async #open(ending: string): Promise<SearchJob | undefined> {
     const { tools, jobs } = this.#options;
     const { atMs } = this.#dense;
@@ -281,10 +278,7 @@ class DenseSearch {
   }
 }
 
-/**
- * Returns whether the number of rows is the only sign that the message limit cut the search short. In that case the
- * search may also be complete.
- */
+/** True if only the number of rows suggests that the service cut the search, so that the search may also be complete. */
 function isDoubt(sign: CutSign): boolean {
   return sign === 'roundCount' || sign === 'smallestLimit';
 }

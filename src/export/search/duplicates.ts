@@ -1,14 +1,9 @@
 /**
- * Detects rows of a search that were received before (E9): same `_messageid` and same bytes. Intervals share no millisecond, so only rows
- * of the same search matter:
+ * Detects rows that a search returned before: rows with the same `_messageid` and the same bytes (E9). Intervals share no millisecond, so
+ * rows of different searches are never compared.
  *
- * - `InOrder` remembers the rows of the current millisecond of `_messagetime`. Pages come newest first (4.3), and equal bytes imply equal
- *   times. So while rows arrive in this order, a repeated row follows within its own millisecond. The id and bytes of each row are kept. In a large
- *   millisecond, a hash replaces the bytes of further rows.
- * - `AnyOrder` remembers hashes of all rows, for a search with rows out of order. It takes about 100 bytes per row. The service's message
- *   limit bounds the number of rows.
- *
- * `isSure` is true while every repeated row is certainly recognized.
+ * - `InOrder` compares rows of the same millisecond, because pages come newest first (4.3). It needs little memory.
+ * - `AnyOrder` compares a row with all earlier rows, if the rows are not in order of time. It needs about 100 bytes of memory per row.
  */
 import { hash } from 'node:crypto';
 import type { PageRow } from '../../service/pages/page-row.ts';
@@ -16,21 +11,19 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId'>;
 
 export interface Duplicates {
-  /** False if a repeated row may have been missed. The pages are then read again with `AnyOrder`. */
+  /** False if rows came out of order, so that a repeated row may be undetected. */
   readonly isSure: boolean;
-  /** Records one row. Returns true if the same row was received before. */
+  /** Stores a row for later comparisons. Returns true if the same row was received before. */
   comesAgain(row: KnownRow): boolean;
 }
 
-/** Maximum number of bytes of rows that are kept for a millisecond. Of further rows in the millisecond, only hashes are kept. */
+/** Maximum memory in bytes for the rows of one millisecond. Further rows are compared by their hashes, which need less memory. */
 const maxKeptBytes = 4 * 1_024 * 1_024;
 
 type KeptRow = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
-  /**
-   * First row of the current millisecond. Most milliseconds have only one row, so its bytes are kept without its id.
-   */
+  /** First row of the current millisecond. It is compared by its bytes, so the common millisecond with one row needs no map of ids. */
   #first: KeptRow | undefined;
   readonly #byId = new Map<string, KeptRow | KeptRow[]>();
   readonly #maxKeptBytes: number;
@@ -98,7 +91,6 @@ export class AnyOrder implements Duplicates {
   readonly isSure = true;
   readonly #digests = new Set<string>();
 
-  /** The hash covers all bytes of a row, which contain its id. */
   comesAgain({ bytes }: KnownRow): boolean {
     const before = this.#digests.size;
     return this.#digests.add(digestOf(bytes)).size === before;

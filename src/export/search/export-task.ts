@@ -1,8 +1,6 @@
 /**
- * Derives the task of an export from a manifest: the export's identity and folder (E1), the job orders for its intervals, and the form of
- * its files. Works on plain data, so that command line and operator agree.
- *
- * This file knows neither the destination nor anything that is learned during the export.
+ * Derives an export's task from its spec: the folder at the destination (E1), the search jobs for intervals, and the format of files. The
+ * operator and the command line share this code.
  */
 import type { Explanation } from '../../api/finding.ts';
 import { partitionProblem } from '../../api/partition-check.ts';
@@ -18,7 +16,7 @@ import { type FileForm, fileForm, type OutputFormat } from '../../output/output-
 import type { JobOrder } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 
-/** Settings of an export that decide its rows and files, taken from its manifest with defaults filled in. */
+/** Settings of an export that decide its rows and files, taken from its spec with defaults filled in. */
 export interface ExportRequest {
   /** Name of the resource and of its folder. */
   readonly name: string;
@@ -27,10 +25,7 @@ export interface ExportRequest {
   readonly byReceiptTime: boolean;
   readonly autoParsingMode: ExportIdentity['autoParsingMode'];
   readonly results: ExportIdentity['results'];
-  /**
-   * True if the query must return messages. If absent, it is true for an export of messages and false for an export of
-   * records.
-   */
+  /** True if the query must return messages. By default true for an export of messages, and false for an export of records. */
   readonly requiresRawMessages?: boolean | undefined;
   readonly output: ExportOutput;
 }
@@ -39,23 +34,26 @@ export interface ExportTask {
   readonly identity: ExportIdentity;
   readonly fingerprint: string;
   readonly layout: ExportLayout;
-  /** True if the range can be split into intervals (E8). */
+  /** True if the query finds the same rows when it is run for shorter time ranges (E8). */
   readonly isSplittable: boolean;
-  /** Reason why the query cannot be split, a sentence without full stop; undefined if it can be split. */
+  /** Reason why the query cannot be run for shorter time ranges, without a full stop; undefined if it can. */
   readonly unsplittableReason: string | undefined;
-  /** Job order for an interval. `isEndInclusive` is a quirk of the service (E10), see `ServiceQuirks`. */
+  /**
+   * Returns query, range and options of the search job for an interval. With `isEndInclusive`, the job's range ends 1 ms earlier, because
+   * the service includes the end of a range (E10).
+   */
   order(interval: Interval, isEndInclusive: boolean): JobOrder;
-  /** Format of the files. Its columns depend on the fields that the service describes (2.4); NDJSON has no columns. */
+  /** Returns the format of the files. CSV and Parquet get their columns from the fields that the service describes (2.4). */
   form(described: readonly DescribedField[]): FileForm;
 }
 
 /** Reason why a request cannot become an export. */
 export interface RequestProblem extends Explanation {
-  /** Member of the spec. */
+  /** Field of the spec that causes the problem. */
   readonly member: string;
 }
 
-/** Builds the task. `serviceHost` is the host of the service's address, with its port if any. */
+/** Builds the task of an export. `serviceHost` is the host of the service's address, with its port if any. */
 export function exportTask(request: ExportRequest, serviceHost: string): ExportTask | RequestProblem {
   const range = readTimeRange(request.timeRange);
   if ('problem' in range) return { ...range, member: `timeRange.${range.member}` };
@@ -88,7 +86,7 @@ export function exportTask(request: ExportRequest, serviceHost: string): ExportT
   };
 }
 
-/** Appends operators to a query. A comment at the query's end does not hide them, since they start on a new line. */
+/** Appends operators to a query, on a new line because the query may end in a comment. */
 export function withOperators(order: JobOrder, operators: string): JobOrder {
   return { ...order, query: `${order.query}\n| ${operators}` };
 }
@@ -105,7 +103,7 @@ function orderOf(identity: ExportIdentity, { fromMs, toMs }: Interval, isEndIncl
   return { query, fromMs, toMs: lastMs, timeZone, byReceiptTime, autoParsingMode, requiresRawMessages };
 }
 
-/** Default levels. Files are compressed while further rows are read. */
+/** Compression levels of files whose export sets no `compressionLevel`. */
 const gzipLevel = 6;
 const zstdLevel = 3;
 

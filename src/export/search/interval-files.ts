@@ -1,9 +1,8 @@
 /**
- * The files (parts) that a search writes for its interval, with unique names. If the export has partitions, each file belongs to one of
- * them. A file at the destination belongs to the export only once a commit record names it (E3).
+ * The data files (parts) that a search writes for its interval. A data file belongs to the export only when a commit record names it (E3).
  *
- * Invariant: discarded files are removed. If the destination refuses to remove a file, it is removed with other unneeded files once the
- * whole range is exported (E15).
+ * Invariant: the files of a search without a commit record are removed. If the destination refuses to remove a file, it is removed at the
+ * end of the export (E15).
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -27,7 +26,6 @@ export class IntervalFiles {
   readonly #tools: FileTools;
   readonly #order: Pick<SearchOrder, 'segment' | 'toMs'>;
   readonly #parts: PartSeries;
-  /** Name of each part, relative to the export's folder. */
   readonly #names: string[] = [];
   readonly #staged: string[] = [];
   #givingUp: Promise<void> | undefined;
@@ -45,17 +43,17 @@ export class IntervalFiles {
     });
   }
 
-  /** Writes a row without a partition. Throws the error of an earlier write. */
+  /** Writes a row into the export's folder, outside of any partition. Throws the error of an earlier write. */
   row(row: RawRow): void {
     this.#parts.row(row);
   }
 
-  /** Returns a promise while too many bytes wait to be written, otherwise undefined; see `PartSeries.drained`. */
+  /** Returns a promise that resolves when the destination has caught up with the written rows; undefined if it keeps up. */
   drained(): Promise<void> | undefined {
     return this.#parts.drained();
   }
 
-  /** Receiver that writes the rows of a search's pages, except the rows that `tally` excludes, such as duplicates. */
+  /** Receives the rows of result pages, and writes the rows that `tally` accepts. */
   receiver(tally: RunTally): RowReceiver {
     const folderOf = folderFinder(this.#tools.task.identity);
     return {
@@ -66,10 +64,7 @@ export class IntervalFiles {
     };
   }
 
-  /**
-   * Returns the parts when all of them are complete at the destination, without a commit record yet. They are in the order of their first
-   * rows. Rejects with the first error.
-   */
+  /** Resolves to the parts, in the order of their first rows, when all of them are uploaded. Rejects with the first error of an upload. */
   async end(): Promise<readonly CommittedFile[]> {
     const parts = await this.#parts.end();
     return parts.map((part, index) => ({ name: this.#names[index] as string, ...part }));
@@ -115,8 +110,8 @@ export class IntervalFiles {
 }
 
 /**
- * Returns a function that finds the folder of a row's partition. Rows are divided by the time to which the export's range applies, so every
- * row has this time and every partition is part of the range.
+ * Returns a function that finds the folder (day or hour) to which a row belongs, by its receipt time if the export searches by receipt
+ * time.
  */
 function folderFinder({ output, timeZone, byReceiptTime }: ExportIdentity): (row: PageRow) => string {
   if (output.partitionBy === undefined) return () => '';

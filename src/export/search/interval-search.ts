@@ -1,17 +1,8 @@
 /**
- * The search of one interval, from the creation of its job to the commit record. `search-verdict.ts` judges the search, and this class does
- * what the verdict requests.
+ * The search of one interval, from the creation of its search job to the commit record. `judge` in `search-verdict.ts` decides after each
+ * step what this class does next: read the rows, count them with an aggregation, commit them, or end without a commit record.
  *
- * ```text
- * created ── searching ── judged ──┬─ read ──▶ judged      (after the search has ended: E7)
- *                │                 ├─ count ─▶ judged      (by an aggregation: E6)
- *             cut short            ├─ commit ▶ committed, taken
- *                                  └─ again, narrowed, incomplete
- * ```
- *
- * Invariant: when `done` resolves, no job of the search is alive, no part is being written, and uncommitted files are removed. Files of a
- * record that may exist are kept (E3). `export-decision.ts` decides what is searched next, and `export-delays.ts` delays searches after
- * failures.
+ * Invariant: when `done` resolves, all search jobs of this search are closed, and files that no commit record can name are removed (E3).
  */
 
 import { assert, unreachable } from '../../base/assert.ts';
@@ -49,24 +40,21 @@ import {
 import type { BegunSearch } from './service-quirks.ts';
 import { settlingMs } from './settling.ts';
 
-/**
- * Maximum number of attempts to write a commit record after temporary failures. The number is high because searching the interval again
- * costs far more.
- */
+/** Maximum number of attempts to write a commit record. Giving up is expensive, because the interval must then be searched again. */
 const commitTries = 6;
 const firstCommitDelayMs = 1_000;
 const tooNew = 'by the clock of the service, the end of the interval is not old enough to be searched';
 
-/** A search job that is finished or was ended early, with its rows. `search-verdict.ts` judges both. */
+/** A search job that is finished or was ended early, with all that `judge` needs to know about it. */
 interface Judged {
   readonly job: SearchJob;
   readonly reading: ResultReader;
   readonly end: SearchEnd;
-  /** Errors that the aggregation reported while it counted the interval's rows. */
+  /** Errors reported by the aggregation that counted the interval's rows. */
   errors: readonly string[];
 }
 
-/** Files of the interval. At the end they are committed by a record, or discarded. */
+/** Uploaded files of the interval, until a commit record names them or they are removed. */
 type Staging = Pick<ResultReader, 'end' | 'giveUp'>;
 
 export class IntervalSearch implements RunningSearch {
@@ -74,29 +62,23 @@ export class IntervalSearch implements RunningSearch {
   readonly fromMs: number;
   readonly toMs: number;
   readonly begunAtMs: number;
-  /** Outcome of the interval's search. The promise never rejects. */
+  /** Outcome of the search. The promise never rejects. */
   readonly done: Promise<SearchOutcome>;
   readonly #order: SearchOrder;
   readonly #tools: SearchTools;
   readonly #opened: OpenedJob | undefined;
   readonly #jobs: JobSet;
-  /**
-   * Time in ms by which the service's clock is behind the clock of logfleet, as measured before this search began. Searches that run
-   * meanwhile may measure a longer time.
-   */
+  /** Time in ms by which the service's clock was behind the clock of logfleet when this search began. */
   readonly #foreseenBehindMs: number;
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
   #stopReason: StopReason | undefined;
   #job: SearchJob | undefined;
-  /**
-   * Measurement of this search's duration (`service-quirks.ts`); undefined if planning opened the search job, because that search began
-   * earlier.
-   */
+  /** Measures how long the search job runs; undefined if the planning of the export created the job. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
   #isSearching = true;
-  /** True if a commit record that exists, or may exist, names the files of this search. Files named by a record are never removed. */
+  /** True if a commit record may name the files of this search, so that they must not be removed. */
   #areFilesNamed = false;
 
   constructor(order: SearchOrder, tools: SearchTools, opened?: OpenedJob) {
@@ -122,7 +104,7 @@ export class IntervalSearch implements RunningSearch {
     return this.#isSearching;
   }
 
-  /** Number of rows that the search job of the interval has found so far. */
+  /** Number of rows that the search job has found so far. */
   get messageCount(): number {
     const { messageCount = 0, recordCount = 0 } = this.#job?.progress ?? {};
     return this.#tools.task.identity.results === 'Messages' ? messageCount : recordCount;
@@ -133,12 +115,12 @@ export class IntervalSearch implements RunningSearch {
     return this.#jobs.scannedBytes;
   }
 
-  /** Views of the search jobs that this search uses and has not closed. */
+  /** Search jobs of this search that are not closed, as shown in the status. */
   get jobs(): readonly JobView[] {
     return this.#jobs.views;
   }
 
-  /** Distribution over time of the rows that the search job has found; undefined until the job reports it. */
+  /** Number of found rows in each part of the interval; undefined until the search job reports them. */
   histogram(): MessageHistogram | undefined {
     return this.#job?.histogram();
   }
@@ -149,13 +131,9 @@ export class IntervalSearch implements RunningSearch {
     this.#stop.abort(new DOMException('The search was stopped.', 'AbortError'));
   }
 
-  /**
-   * Ends the search early and commits the rows found so far, as if the message limit had cut the search (E13). The caller repeats this call
-   * while the search continues.
-   */
+  /** Ends the search job before the service cancels it for running eight hours, and commits the rows found so far (E13). */
   endAsCut(): void {
-    // A finished job cannot be ended early. Only answers to its last status requests are missing, and they may report
-    // errors (E5).
+    // A finished search job has found all rows, so it is not ended early. It may only wait for late status answers with errors (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#cutShort.resolve();
   }
@@ -193,10 +171,7 @@ export class IntervalSearch implements RunningSearch {
     return job;
   }
 
-  /**
-   * Returns whether the interval is old enough to be complete at the service. A process that continues another process's plan learns the
-   * service's clock difference only from its first search (E11).
-   */
+  /** True if the interval is still old enough for a search, after the search job's creation showed the service's clock (E11). */
   #isSettled(): boolean {
     const { quirks, clock, settleDelayMs } = this.#tools;
     const { clockBehindMs } = quirks;
@@ -222,8 +197,7 @@ export class IntervalSearch implements RunningSearch {
     this.#tools.onProgress();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
-    // Only searches for messages show the service's message limit. Aggregations have no such limit (section 8 of
-    // docs/service.md), and their warnings may concern records.
+    // Aggregations have no message limit (section 8 of docs/service.md), so only searches for messages show it.
     if (this.#tools.task.identity.results === 'Messages') quirks.searched(progress);
     return { progress, sign, isDone: finished !== undefined };
   }
@@ -231,8 +205,7 @@ export class IntervalSearch implements RunningSearch {
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
     const { task, quirks } = this.#tools;
     const sign = cutSign(progress, quirks.smallestLimit);
-    // An aggregation reads all messages, so their number is no sign that a limit cut the search. Only the state of the job shows that its
-    // records are incomplete.
+    // An aggregation has no message limit, so its number of messages does not show whether its records are complete.
     if (task.identity.results === 'Records') return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }
@@ -267,7 +240,7 @@ export class IntervalSearch implements RunningSearch {
       isEndMoved: job.order.toMs < this.toMs,
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
-      // The progress of the search job also includes errors that the service reported in answers to keep-alive requests.
+      // The search job's progress includes errors that the service reported while pages were read.
       pendingErrors: [...job.progress.errors.texts, ...errors],
       isTainted: end.isDone ? progress.isTainted : job.progress.isTainted,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',
@@ -278,7 +251,7 @@ export class IntervalSearch implements RunningSearch {
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
     const { task, quirks } = this.#tools;
-    // All rows of the search job have been read. The job is therefore closed while an aggregation counts the interval's rows.
+    // The search job's rows are all read, so the job is closed while an aggregation counts the rows.
     const closing = this.#jobs.close(judged.job);
     const order = task.order(interval, quirks.isEndInclusive);
     const count = await countInterval(order, this.#jobs);
@@ -309,14 +282,10 @@ export class IntervalSearch implements RunningSearch {
     }
   }
 
-  /**
-   * Searches a millisecond with too many rows for one search by the digits of the message ids. The rows found this way replace the rows
-   * that were already read.
-   */
+  /** Searches a millisecond that has too many rows for one search by the last digits of the message ids, and commits the rows. */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
-    // The limit of scanned bytes is checked before the searches by id start. These searches would otherwise run until the next decision
-    // about the export.
+    // Searches by last digits may scan many bytes, so the export's limit of scanned bytes is checked before they start.
     if (this.#tools.isScannedOut()) this.stop('MaxBytesScanned');
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);
@@ -367,8 +336,8 @@ export class IntervalSearch implements RunningSearch {
   }
 
   /**
-   * Completes the interval's files at the destination, then writes the commit record (E3). Both steps need no search job, so the job is
-   * closed meanwhile.
+   * Completes the interval's files at the destination, then writes the commit record (E3). The search job is closed meanwhile, because its
+   * rows are no longer needed.
    */
   async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {
     const { signal } = this.#stop;
@@ -393,8 +362,7 @@ export class IntervalSearch implements RunningSearch {
         return await commit(destination, task.layout, record);
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
-        // A refused write usually stores no record. Reading the record back shows whether it exists and names the
-        // files.
+        // After a refused write, reading the commit record back shows whether it was stored nevertheless.
         if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
         if (isLasting || tries === commitTries) throw thrown;
         await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);

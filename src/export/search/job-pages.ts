@@ -1,8 +1,8 @@
 /**
- * Reads the pages of messages of one job in order, once or several times.
+ * Reads the result pages of one search job, from the newest row to the oldest, and again from the newest row if required.
  *
- * Invariant: a page starts after the last received row. The pages of different readings end at different rows. A row
- * that is repeated because of a page boundary is therefore repeated in one reading only (E9).
+ * Invariant: each reading divides the rows into pages of other sizes. A row that the service repeats at the edge of two pages is therefore
+ * not repeated by the next reading (E9).
  */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
@@ -25,34 +25,31 @@ export class JobPages {
   #readings = 1;
   /** Number of rows in the first page of the first reading; undefined until it is read. */
   #firstPageRows: number | undefined;
-  /** Last row of the previous page if that page had fewer rows than requested; undefined otherwise. */
+  /** Last row of the previous page, if this page was short: it had fewer rows than requested. Undefined after a full page. */
   #shortEnd: Buffer | undefined;
 
   constructor(options: JobPagesOptions) {
     this.#options = options;
   }
 
-  /** Index of the next row to request from the search job. */
+  /** Index of the next row that will be requested from the search job. */
   get offset(): number {
     return this.#offset;
   }
 
-  /** Starts another reading of all rows of the search job. */
+  /** Starts to read the rows of the search job again from the first one. */
   beginAgain(): void {
     if (this.#offset > 0) this.#readings++;
     this.#offset = 0;
     this.#shortEnd = undefined;
   }
 
-  /** Reads pages until the row with the index `end` is reached, or until the service returns no more rows. */
+  /** Reads pages until `end` rows are read, or until the service returns no more rows. */
   async readTo(end: number, tally: PageTally, rows: RowReceiver): Promise<void> {
     while (this.#offset < end) if (!(await this.#readPage(tally, rows))) return;
   }
 
-  /**
-   * Reads one page. The receiver `rows` passes each row to `tally`, which counts the row. Resolves to false if the
-   * service returns no more rows, although it counted more rows.
-   */
+  /** Reads one page. Resolves to false if the service returns no more rows, although the search job reported more. */
   async #readPage(tally: PageTally, rows: RowReceiver): Promise<boolean> {
     const { job, signal, tools } = this.#options;
     const onPage = (page: MessagePage) => {
@@ -74,12 +71,15 @@ export class JobPages {
     return true;
   }
 
-  /** Message time of the last of `count` rows. It is the oldest time, because pages come newest first (4.3). */
+  /** Time of the row with the index `count - 1`, which is the oldest one because pages come newest first (4.3). */
   async lastMs(count: number): Promise<number> {
     return (await this.#rowAt(count - 1)).timeMs;
   }
 
-  /** Returns whether the row before `offset` is no longer the last row of the previous page, which was short. If so, that page lacked rows. */
+  /**
+   * Reads the last row of the previous, short page again. Returns true if another row is in its place, so that the short page lacked rows
+   * (E9).
+   */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;
     return end !== undefined && !(await this.#rowAt(offset - 1)).bytes.equals(end);
@@ -94,20 +94,17 @@ export class JobPages {
     return row;
   }
 
-  /**
-   * Number of rows to request for the next page. In each reading, the first page is smaller than in the readings before, so that pages end
-   * at other rows.
-   */
+  /** Number of rows to request in the next page. Each reading requests a smaller first page, so that its pages end at other rows. */
   get #limit(): number {
     const isFirst = this.#offset === 0 && this.#readings > 1;
     return isFirst ? Math.ceil((this.#firstPageRows ?? maxPageRows) / this.#readings) : maxPageRows;
   }
 }
 
-/** Passes rows on to a receiver and keeps a copy of the last one. */
+/** Copies the last row that a receiver gets. */
 class LastRow {
   readonly receiver: RowReceiver;
-  /** Message time of the last row; not a number until the first row arrives. */
+  /** Message time in ms of the last row; NaN until the first row arrives. */
   timeMs = Number.NaN;
   #memory = Buffer.alloc(0);
   #length = 0;

@@ -1,6 +1,5 @@
 /**
- * Search jobs of one owner, such as a search or the planning: opens and closes them, and reports their views and
- * scanned bytes.
+ * Search jobs that belong together, such as all search jobs of one interval. Opens and closes these jobs, and adds up their scanned bytes.
  */
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -15,24 +14,21 @@ export interface JobSetOptions {
   readonly jobs: SearchJobs;
   readonly quirks: ServiceQuirks;
   readonly clock: Clock;
-  /** Signal that ends the creation of search jobs, also while they wait for a free job. */
+  /** Aborts the creation of search jobs, also while one waits because too many search jobs are active. */
   readonly signal: AbortSignal;
   readonly onProgress: () => void;
 }
 
 export interface OpenWishes {
-  /** Maximum time in ms to wait until another job may be created; unlimited if absent. */
+  /** Maximum time in ms to wait for the creation of a search job while too many jobs are active; unlimited if absent. */
   readonly turnMs?: number | undefined;
-  /**
-   * Expected duration of the search job in ms, from its creation; by default the duration of earlier jobs with the same
-   * purpose.
-   */
+  /** Expected duration of the search job in ms; by default the duration of earlier jobs with the same purpose. */
   readonly expectedMs?: number | undefined;
 }
 
 export class JobSet {
   readonly clock: Clock;
-  /** Signal that ends the planning, search or proof for which these search jobs are created. */
+  /** Aborted when the search jobs are no longer needed. */
   readonly signal: AbortSignal;
   readonly #options: JobSetOptions;
   readonly #open = new Map<SearchJob, JobView['purpose']>();
@@ -45,7 +41,7 @@ export class JobSet {
     this.#options = options;
   }
 
-  /** Views of the search jobs that have not been closed. */
+  /** Open search jobs, as shown in the status. */
   get views(): readonly JobView[] {
     return [...this.#open].map(([job, purpose]) => {
       const { state, messageCount, recordCount, warnings } = job.progress;
@@ -60,8 +56,8 @@ export class JobSet {
   }
 
   /**
-   * Opens a job. Rejects like `SearchJobs.open`, or with `export.noTurn` after `turnMs`: searches that hold a job and
-   * wait for a second one could otherwise block each other.
+   * Opens a search job. Rejects with `export.noTurn` if too many search jobs are active for longer than `turnMs`. Without this maximum,
+   * searches that hold one job and wait for another one could block each other forever.
    */
   async open(order: JobOrder, purpose: JobView['purpose'], wishes: OpenWishes = {}): Promise<SearchJob> {
     const { jobs, quirks, clock, signal, onProgress } = this.#options;
@@ -86,7 +82,7 @@ export class JobSet {
     return job;
   }
 
-  /** Records how long a finished count of rows took. The next count is expected to take the same time. */
+  /** Measures how long the search job of a count took. The next count is expected to take as long. */
   counted(job: SearchJob): void {
     const { quirks, clock } = this.#options;
     quirks.countMs = clock.monotonic() - job.createdAtMs;
@@ -98,13 +94,13 @@ export class JobSet {
     this.#options.onProgress();
   }
 
-  /** Hands a search job over to another owner, without closing it. */
+  /** Removes a search job from this set without closing it, because another owner will close it. */
   release(job: SearchJob): void {
     this.#open.delete(job);
     this.#options.onProgress();
   }
 
-  /** Closes a search job. The promise never rejects; see `SearchJob.close`. */
+  /** Closes a search job. Never rejects. */
   async close(job: SearchJob): Promise<void> {
     await job.close();
     if (this.#open.delete(job)) this.#scannedBytes += scannedBy(job);

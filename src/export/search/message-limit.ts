@@ -1,6 +1,6 @@
 /**
- * Decides whether a search was cut at the service's message limit, and where its interval continues (E4). If a complete search is taken for
- * cut, the mistake costs one more job. If a cut search is taken for complete, rows are lost. Every possible sign of a cut therefore counts.
+ * Decides whether the service cut a search: it returned only the newest messages, up to its message limit (E4). Any possible sign of a cut
+ * counts, because a cut that is overlooked loses rows, and a cut that is assumed wrongly only costs one more search.
  */
 
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
@@ -10,26 +10,24 @@ export type CutSign =
   /** The service reports that it cut the search. */
   | 'forcePaused'
   | 'warning'
-  /** The search was ended shortly before the maximum duration of a query (E13). */
+  /** logfleet ended the search shortly before the service's maximum duration of a query (E13). */
   | 'timeOver'
-  /**
-   * The job has searched a time range before the start of its interval. Rows of that range belong to other searches.
-   */
+  /** The search job covers more time than the interval. Its older rows are left to other searches. */
   | 'beyondInterval'
-  /** The search found at least as many rows as an earlier search that the service cut. */
+  /** The search found as many rows as an earlier search that the service cut, or more. */
   | 'smallestLimit'
-  /** The number of rows is a multiple of 1,000, as limits usually are. */
+  /** The number of rows is a multiple of 1,000. Message limits are usually such numbers. */
   | 'roundCount';
 
 export type CutFacts = Pick<JobProgress, 'state' | 'messageCount' | 'isLimitReached'>;
 
-/** Step between possible message limits. Limits are multiples of `roundStep`, starting at `leastRound` (10.2). */
+/** Message limits are assumed to be multiples of `roundStep`, and at least `leastRound` (10.2). */
 const roundStep = 1_000;
 const leastRound = 10_000;
 
 /**
- * Returns the sign that the message limit cut a finished or aborted search, or undefined if the search must be complete. `smallestLimit` is
- * the result of `smallestLimitAfter` for all earlier searches.
+ * Returns the sign that the service cut a search, or undefined if the search is complete. `smallestLimit` is the smallest number of rows at
+ * which the service has cut any earlier search.
  */
 export function cutSign(facts: CutFacts, smallestLimit: number | undefined): CutSign | undefined {
   const { state, messageCount, isLimitReached } = facts;
@@ -40,12 +38,12 @@ export function cutSign(facts: CutFacts, smallestLimit: number | undefined): Cut
   return isRoundCount(messageCount) ? 'roundCount' : undefined;
 }
 
-/** Returns whether a number of rows looks like a message limit. A search with this number counts as cut, whatever the service reports. */
+/** True for a number of rows that looks like a message limit. A search that found this number counts as cut. */
 export function isRoundCount(messageCount: number): boolean {
   return messageCount >= leastRound && messageCount % roundStep === 0;
 }
 
-/** Returns the smallest message limit that the service has reported, after one more finished search. */
+/** Returns the smallest number of rows at which the service has cut a search, including this search. */
 export function smallestLimitAfter(facts: CutFacts, smallestLimit: number | undefined): number | undefined {
   const { messageCount, isLimitReached, state } = facts;
   const isLimit = (isLimitReached || state === 'forcePaused') && messageCount > 0;
@@ -60,28 +58,25 @@ export interface Interval {
 
 export interface RowOrder {
   readonly byReceiptTime: boolean;
-  /**
-   * Time of the oldest row inside the interval, by message time or receipt time as in the search; undefined without
-   * rows.
-   */
+  /** Oldest time of the rows inside the interval: message time, or receipt time if the search is by receipt time. */
   readonly oldestMs: number | undefined;
-  /** True if a row was newer than the row before it. Then rows are out of order, and the oldest row does not show which rows are missing. */
+  /** True if a row was newer than the row before it. The oldest row then does not show where rows are missing. */
   readonly isDisordered: boolean;
 }
 
 /** How an interval continues after the service cut its search. */
 export type Cut =
-  /** The part `[atMs, toMs)` of the interval is complete; `[fromMs, atMs)` is searched again. */
+  /** Rows from `atMs` to the interval's end are complete. The time before `atMs` is searched next. */
   | { readonly kind: 'at'; readonly atMs: number }
-  /** No part of the interval is known to be complete. `[atMs, toMs)` is searched next, then the rest. */
+  /** Rows may be missing anywhere in the interval. Its newer half, from `atMs`, is searched first, then its older half. */
   | { readonly kind: 'bisect'; readonly atMs: number }
-  /** The millisecond `[atMs, toMs)` alone has as many rows as the message limit, so time cannot divide it. */
+  /** The millisecond `atMs` alone has as many rows as the service returns for one search, so no shorter interval helps. */
   | { readonly kind: 'dense'; readonly atMs: number };
 
 export function cutOf(interval: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
   const { fromMs, toMs } = interval;
   const lastMs = toMs - 1;
-  // Pages are ordered by message time. If the service cuts by receipt time, rows may be missing anywhere.
+  // If the service cut a search by receipt time, rows may be missing anywhere, because pages are ordered by message time.
   const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;
   if (isUnordered) return fromMs === lastMs ? { kind: 'dense', atMs: fromMs } : bisected(interval);
   return oldestMs === lastMs ? { kind: 'dense', atMs: lastMs } : { kind: 'at', atMs: oldestMs + 1 };
@@ -92,9 +87,9 @@ function bisected({ fromMs, toMs }: Interval): Cut {
 }
 
 /**
- * Returns the start of the part of a cut interval that its histogram proves complete (E6). The search was cut in the
- * oldest bucket, so this part starts where that bucket ends. Buckets are filled from the end of the range (2.3), so
- * newer buckets are complete. Undefined if the histogram does not add up, or contains no such part.
+ * Returns the start of the newest part of an interval that is complete although the service cut its search (E6). The search finds newer
+ * rows first, so all histogram buckets with rows are complete, except the oldest one. Undefined if no bucket is complete, or if the sum of
+ * the buckets differs from the number of rows.
  */
 export function wholeBuckets(
   histogram: MessageHistogram,

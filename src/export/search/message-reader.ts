@@ -1,8 +1,6 @@
 /**
- * Reads the messages of one search job into files, page by page, after the search has ended (E7). `search-verdict.ts` may request several
- * readings, each into new files.
- *
- * Invariant: `found` always describes the pages that the current files contain.
+ * Reads the messages of one search job into files, page by page, after the search has ended (E7). Each further reading starts with new
+ * files.
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommittedFile } from '../../destination/commit-record.ts';
@@ -31,7 +29,7 @@ const mostReadings = 5;
 
 export class MessageReader implements ResultReader {
   readonly #options: MessageReaderOptions;
-  /** Range that the search job covers: the interval to be searched, or a longer range that contains the interval. */
+  /** Time range of the search job, which contains the interval and may begin earlier. */
   readonly #range: Interval;
   readonly #pages: JobPages;
   #tally: RunTally | undefined;
@@ -41,7 +39,7 @@ export class MessageReader implements ResultReader {
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Numbers and times of rows in the previous reading of the pages; undefined if that reading was incomplete. */
+  /** Result of the previous reading of all pages; undefined if only a part of the rows was read. */
   #figuresBefore: RunFigures | undefined;
 
   constructor(options: MessageReaderOptions) {
@@ -50,7 +48,7 @@ export class MessageReader implements ResultReader {
     this.#range = { fromMs: Math.min(options.job.order.fromMs, options.order.fromMs), toMs: options.order.toMs };
   }
 
-  /** Numbers of rows and other facts of the latest reading, from which the verdict is derived; empty until a reading has ended. */
+  /** What the latest reading of the rows has shown; `judge` in `search-verdict.ts` uses these facts. */
   get found(): Findings {
     const figures = this.#tally?.figures();
     return {
@@ -63,7 +61,7 @@ export class MessageReader implements ResultReader {
     };
   }
 
-  /** Reads all rows again into new files, as the verdict requires. */
+  /** Reads the rows of the search job, from the first page, into new files. */
   async read({ mayLeave, anyOrder }: ReadingOrder, end: SearchEnd): Promise<void> {
     if (this.#readings++ === mostReadings) throw unsteady();
     await this.giveUp();
@@ -83,12 +81,12 @@ export class MessageReader implements ResultReader {
     await this.#readPages(this.#tally, this.#files, end);
   }
 
-  /** Stores the number of rows that an aggregation of the service counted for an interval. */
+  /** Stores the number of rows that an aggregation counted for an interval. */
   counts(counted: IndependentCount): void {
     this.#counted = counted;
   }
 
-  /** Completes the interval's files at the destination without committing them, and returns their descriptions. */
+  /** Completes the uploads of the interval's files, and returns the files for a commit record. */
   async end(): Promise<readonly CommittedFile[]> {
     return (await this.#files?.end()) ?? [];
   }
@@ -104,9 +102,9 @@ export class MessageReader implements ResultReader {
   }
 
   /**
-   * Time from which this reading writes the rows of a search that the message limit cut; the next search finds the older rows. `oldestMs`
-   * is the oldest time of an earlier complete reading. The rows of the oldest millisecond may be incomplete, so they are not written. The
-   * newest millisecond of the interval is always written, because otherwise nothing could be committed.
+   * Time from which the rows of a cut search are written. Older rows are left to the next search, including all rows of the oldest
+   * millisecond read, because the service may have cut the search within this millisecond. At least the newest millisecond of the interval
+   * is written.
    */
   async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {
     const { fromMs, toMs } = this.#options.order;
@@ -119,8 +117,8 @@ export class MessageReader implements ResultReader {
   }
 
   /**
-   * Start of the newest part of the interval whose number of rows is known, by a histogram or an aggregation. Undefined
-   * if no part is known, so that all rows from the job's start are read.
+   * Start of the part of the interval whose number of rows is known from a histogram or an aggregation. Undefined if the number of rows is
+   * unknown.
    */
   #knownBegin({ sign, progress, isDone }: SearchEnd): number | undefined {
     const { job, order, countedRows } = this.#options;
@@ -142,14 +140,13 @@ export class MessageReader implements ResultReader {
 
   async #readPages(tally: RunTally, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    // One row more than counted is requested, because the count may be outdated or too small. The additional row shows whether rows are
-    // missing.
+    // One more row than counted is read. If this row is not older than the counted part of the interval, the count was too small.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     await this.#pages.readTo(wanted, tally, files.receiver(tally));
   }
 }
 
-/** Returns whether two readings have the same numbers and times of rows. Single rows are not compared. */
+/** True if two readings found the same numbers of rows and the same oldest time. */
 function haveSameRows(figures: RunFigures, before: RunFigures | undefined): boolean {
   const { received, duplicates, outside, oldestMs } = figures;
   return (

@@ -1,7 +1,4 @@
-/**
- * Reads the records of one finished job into files (4.4); records of a running job may be wrong (10.3). The first page describes the
- * columns (2.6). An export of records is a single search.
- */
+/** Reads the records of one finished search job into files (4.4). The records of a running job may still change (10.3). */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import type { CommittedFile } from '../../destination/commit-record.ts';
@@ -31,8 +28,8 @@ export class RecordReader implements ResultReader {
   async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
-    // A search without aggregation also reports zero records. Only a request for records shows the difference from an
-    // aggregation without results.
+    // Without an aggregation in the query, the search job also has zero records. A request for records tells the two cases apart, because
+    // the service refuses it if the query has no aggregation.
     if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();
@@ -56,8 +53,8 @@ export class RecordReader implements ResultReader {
   }
 
   /**
-   * Reads a page and returns the offset of the next page. Returns undefined if the service returns no more records,
-   * although it counted more.
+   * Reads a page and returns the offset of the next one. Returns undefined if the service returns no more records, although the search job
+   * reported more.
    */
   async #readPage(offset: number): Promise<number | undefined> {
     const { job, signal } = this.#options;

@@ -1,7 +1,4 @@
-/**
- * Interface between the search of an interval and the code that reads the results of its job (messages or records) into
- * files.
- */
+/** Interface of the classes that read the results of a search job (messages or records) into files. */
 import type { CommittedFile } from '../../destination/commit-record.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
@@ -9,20 +6,20 @@ import type { CutSign } from './message-limit.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 import type { SearchFacts, Verdict } from './search-verdict.ts';
 
-/** Facts about a search that reading its rows has shown, and from which its verdict is derived. */
+/** What reading a search job's rows has shown. `judge` in `search-verdict.ts` uses these facts. */
 export type Findings = Pick<
   SearchFacts,
   'figures' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'writtenFromMs' | 'counted'
 >;
 export type ReadingOrder = Extract<Verdict, { kind: 'read' }>;
-/** Number of rows of an interval, counted by another source than the search job: a histogram or an aggregation. */
+/** Number of rows of an interval according to a histogram or an aggregation. */
 export type IndependentCount = NonNullable<SearchFacts['counted']>;
 
-/** State of a search that is finished or was ended early. */
+/** State of a search job that has finished or was ended early. */
 export interface SearchEnd {
   readonly progress: JobProgress;
   readonly sign: CutSign | undefined;
-  /** True if the job will find no further rows, so that its count must equal the rows in its pages. */
+  /** True if the search job has finished, so that it will find no further rows. */
   readonly isDone: boolean;
 }
 
@@ -35,11 +32,11 @@ export interface ReaderOptions {
 
 export interface ResultReader {
   readonly found: Findings;
-  /** Reads the job's rows as the verdict requires, after the search has ended. */
+  /** Reads the rows of a search job, which has ended, into new files. */
   read(reading: ReadingOrder, end: SearchEnd): Promise<void>;
-  /** Stores the service's count of an interval, which `found` then contains. */
+  /** Stores the number of rows that an aggregation counted for an interval. */
   counts(counted: IndependentCount): void;
-  /** Completes the files of the last reading at the destination, and returns them. A commit record names them later. */
+  /** Completes the uploads of the last reading's files, and returns the files for a commit record. */
   end(): Promise<readonly CommittedFile[]>;
   /** Removes all files. Never rejects. */
   giveUp(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Decides which rows of a search are written, and adds up the numbers and times of rows that `search-verdict.ts` judges (E6). */
+/** Decides which rows of a search are written, and counts rows for `judge` in `search-verdict.ts` (E6). */
 import { assert } from '../../base/assert.ts';
 import { failure } from '../../base/errors.ts';
 import {
@@ -12,39 +12,38 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 import type { Duplicates } from './duplicates.ts';
 import type { Interval } from './message-limit.ts';
 
-/** Numbers and times of the rows of a search whose rows are completely read. `received` is the sum of `written`, `outside`, `duplicates` and `left`. */
+/**
+ * Numbers and times of the rows that a search returned. Each received row is either written, outside the interval, a duplicate, or left to
+ * the next search.
+ */
 export interface RunFigures {
   readonly received: number;
-  /** Number of rows that were requested twice: the page before them had fewer rows than requested, so the next page started before its actual end. */
+  /** Number of rows that two adjacent pages contain, because the first of these pages lacked other rows. */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
   readonly duplicates: number;
-  /** Number of repeated rows that were dropped because their first copy was written. */
+  /** Number of duplicates of written rows. */
   readonly duplicatesOfWritten: number;
   /**
-   * Number of rows that are inside the interval but older than the part to be committed. The next search finds these
-   * rows again.
+   * Number of rows inside the interval that are left to the next search, because the service may have cut this search at their time (E4).
    */
   readonly left: number;
-  /** Number of rows whose time is exactly the end of the interval, which the interval excludes (E10). */
+  /** Number of rows exactly at the interval's end, which is not part of the interval (E10). */
   readonly atEnd: number;
-  /**
-   * Time of the first row that lies outside the interval and not exactly at its end; message time or receipt time, as
-   * in the search.
-   */
+  /** Time of the first row outside of the interval, not counting rows exactly at its end. Receipt time if the search is by receipt time. */
   readonly strayMs: number | undefined;
-  /** Oldest time of the rows inside the interval; message time or receipt time, as in the search. */
+  /** Oldest time of the rows inside the interval. Receipt time if the search is by receipt time. */
   readonly oldestMs: number | undefined;
-  /** True if a row was newer than the row before it, so that rows were not in order of time. */
+  /** True if a row was newer than the row before it, although pages should come newest first. */
   readonly isDisordered: boolean;
-  /** True if each repeated row was certainly recognized (E9). */
+  /** True if no duplicate can be undetected (E9). */
   readonly areDuplicatesSure: boolean;
-  /** Figures of all written rows. */
+  /** Number, sizes and times of all written rows. */
   readonly messages: MessageFigures;
-  /** Numbers, sizes and times of the written rows for each slice of message time; undefined for a search by receipt time. */
+  /** Number, sizes and times of the written rows for each short period of the digest (E6); undefined if the search is by receipt time. */
   readonly slices: SlicedFigures | undefined;
-  /** Written messages that were received more than once; undefined if there are more than a commit record can list. */
+  /** Messages that were written once but received more than once; undefined if they are too many for a commit record. */
   readonly repeated: readonly RepeatedMessage[] | undefined;
 }
 
@@ -54,11 +53,11 @@ export interface RunTallyOptions {
   readonly duplicates: Duplicates;
   /** Time before which rows are left to the next search, because the service cut this search (E4); undefined if no row is left. */
   readonly writtenFromMs: number | undefined;
-  /** Length in ms of the time slices in which rows are counted (E6); undefined for a search by receipt time. */
+  /** Length in ms of the periods for which rows are counted (E6); undefined if the search is by receipt time. */
   readonly sliceMs: number | undefined;
 }
 
-/** Numbers and times of a search before its first row is counted. */
+/** Numbers and times of rows before the first row is received. */
 export const noRows = {
   ...{ received: 0, overlapping: 0, written: 0, outside: 0, duplicates: 0, duplicatesOfWritten: 0, left: 0, atEnd: 0 },
   strayMs: undefined as number | undefined,
@@ -69,7 +68,7 @@ export const noRows = {
 export class RunTally {
   readonly #options: RunTallyOptions;
   readonly #figures = { ...noRows };
-  /** True while every row of the current page had already been received from an earlier page. */
+  /** True until the current page contains a row that no earlier page contained. */
   #isPageRepeated = true;
   #repeatedAtStart = 0;
   #lastMs = Number.POSITIVE_INFINITY;
@@ -83,23 +82,22 @@ export class RunTally {
     this.#writtenSums = new SliceSums(options.sliceMs ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Oldest time of the rows inside the interval; undefined until such a row arrives. */
   get oldestMs(): number | undefined {
     return this.#figures.oldestMs;
   }
 
-  /** Begins a page of rows. The caller calls this method before the first row of each page. */
+  /** Must be called before the first row of each page. */
   beginPage(): void {
     this.#isPageRepeated = true;
     this.#repeatedAtStart = 0;
   }
 
-  /** Number of rows at the start of the current page that were received before. */
+  /** Number of rows at the start of the current page that earlier pages also contained. */
   get repeatedAtStart(): number {
     return this.#repeatedAtStart;
   }
 
-  /** Reports that the previous page lacked rows. The repeated rows at the start of the current page were therefore requested twice. */
+  /** Reports that the page before the current one lacked rows, so that the rows repeated by the current page are no duplicates. */
   overlaps(): void {
     this.#figures.overlapping += this.#repeatedAtStart;
   }
@@ -138,7 +136,7 @@ export class RunTally {
     return true;
   }
 
-  /** Figures of all rows of the search. */
+  /** Numbers, sizes and times of all rows received so far. */
   figures(): RunFigures {
     const { slices } = this.#writtenSums;
     const { sliceMs, duplicates } = this.#options;
@@ -168,7 +166,7 @@ export class RunTally {
   }
 }
 
-/** Repeated messages of several searches together; undefined if there are more than a commit record can list. */
+/** Repeated messages of several searches together; undefined if they are too many for a commit record. */
 export function sumOfRepeated(all: readonly Pick<RunFigures, 'repeated'>[]): readonly RepeatedMessage[] | undefined {
   const repeated = all.flatMap((figures) => figures.repeated ?? []);
   const areKnown = all.every((figures) => figures.repeated !== undefined);

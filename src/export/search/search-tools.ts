@@ -1,4 +1,4 @@
-/** Tools that the searches of an export use, and the outcomes that they return. */
+/** Tools that each search of an interval needs, and the possible outcomes of a search. */
 
 import type { Clock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -14,14 +14,14 @@ import type { ExportTask } from './export-task.ts';
 import type { Shortcoming } from './search-verdict.ts';
 import type { ServiceQuirks } from './service-quirks.ts';
 
-/** Interval of a segment to be searched: `[fromMs, toMs)`. The segment's next commit record ends at `toMs`. */
+/** Order to search the interval `[fromMs, toMs)` of a segment. */
 export interface SearchOrder {
   readonly segment: number;
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** A search of an interval that is not over: its job will be created, is running, or is being read. */
+/** A search of an interval that has not ended: its search job is being created, is running, or is being read. */
 export interface RunningSearch extends SearchOrder {
   /** Monotonic time at which the search job was created; undefined while there is no job. */
   readonly createdAtMs: number | undefined;
@@ -36,7 +36,7 @@ export type StopReason =
   | 'Overtaken'
   | 'DeadlineExceeded'
   | 'MaxBytesScanned'
-  /** The export is paused. This reason ends only a search without a job; searches with a job are read to the end. */
+  /** The export is paused. Only searches that have no search job yet end for this reason; all others end normally. */
   | 'Paused'
   /** This process stops working on the export. */
   | 'ShutDown';
@@ -45,45 +45,39 @@ export interface SearchTools {
   readonly jobs: SearchJobs;
   readonly destination: Destination;
   readonly task: ExportTask;
-  /**
-   * Fields that the export's plan lists, so that all files have the same columns. They are not used for NDJSON and for
-   * records of aggregations.
-   */
+  /** Fields that the export's plan lists, which give all files the same columns. Used only for messages in CSV or Parquet. */
   readonly describedFields: readonly DescribedField[];
-  /** Receives the field descriptions of each page that has rows. */
+  /** Finds misspelled names in `output.fields`. */
   readonly chosenFields: ChosenFields;
   readonly quirks: ServiceQuirks;
   readonly writer: Writer;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The policy for incomplete intervals is a function, because users may change the policy while an export runs. */
+  /** Policy for incomplete intervals. Users may change it while an export runs, so this is a function. */
   readonly incompletePolicy: () => 'Fail' | 'Keep';
-  /**
-   * Number of earlier searches of this interval that could not prove it complete. A user's request may reset the number
-   * during the search.
-   */
+  /** Number of earlier searches of this interval that could not prove it complete. A user who requests a retry resets this number. */
   readonly failedBefore: (order: SearchOrder) => number;
-  /** Minimum age in ms of rows that may be searched (E11). */
+  /** Minimum age in ms of rows that may be searched, because newer rows may still arrive (E11). */
   readonly settleDelayMs: () => number;
-  /** Returns whether the limit of scanned bytes is reached, so that no further search may start. */
+  /** True if searches have scanned as many bytes as the export allows, so that no further search may start. */
   readonly isScannedOut: () => boolean;
-  /** Maximum number of search jobs that one search may run at the same time, so that the whole export keeps to `parallelism`. */
+  /** Maximum number of search jobs that one search of an interval may run at once, so that the export stays within `parallelism`. */
   readonly searchesAtOnce: () => number;
-  /** Called when the state of a search job, as shown in the status, may have changed. */
+  /** Called when data of a search job in the status may have changed. */
   readonly onProgress: () => void;
 }
 
 /**
- * Search job that is already open. Its range ends where the interval to be searched ends, and starts where the interval
- * starts or earlier. The search closes the job.
+ * Search job that the planning of the export created, and that the search of the interval will close. Its time range may begin before the
+ * interval.
  */
 export interface OpenedJob {
   readonly job: SearchJob;
-  /** Number of rows in the interval to be searched, if an aggregation counted them (E6); undefined otherwise. */
+  /** Number of rows in the interval to be searched, as counted by an aggregation (E6); undefined if none counted them. */
   readonly countedRows: number | undefined;
 }
 
-/** Data about a search job that is not closed yet. */
+/** Open search job, as shown in the status. */
 export interface JobView {
   readonly id: string;
   readonly fromMs: number;
@@ -99,34 +93,29 @@ export interface JobView {
 
 export type SearchOutcome =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
-  /** Another process has committed a record for this interval first, and that record counts. */
+  /** Another process has committed this interval first. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord }
-  /** A smaller part of the interval must be searched first. */
+  /** A newer and shorter part of the interval must be searched first. */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
-  /**
-   * Search the same interval with a new job immediately. `isFailure` tells whether `failedBefore` counts this search.
-   */
+  /** The same interval must be searched again. `isFailure` is true if this search counts as a failed search of the interval. */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /**
-   * The interval cannot be proven complete, and another search would give the same result. With `incompletePolicy:
-   * Keep`, usable rows are committed with a flag.
-   */
+  /** The interval cannot be proven complete, and another search would have the same result. No row is committed. */
   | {
       readonly kind: 'incomplete';
       readonly reason: Shortcoming;
       readonly message: string;
-      /** Numbers of received and expected rows; undefined if they are not known. */
+      /** Numbers of received and expected rows, if known. */
       readonly figures: { readonly received: number; readonly expected: number } | undefined;
     }
   | { readonly kind: 'failed'; readonly error: LogfleetError }
   | { readonly kind: 'stopped'; readonly reason: StopReason };
 
 /**
- * Finds fields that the user selected (`output.fields`) but that no page described (2.4). Such fields are usually misspelled, and their
- * columns would be empty. The result is only shown to users. Nothing is reported for a service that does not describe its fields.
+ * Finds names in `output.fields` that the service does not describe (2.4), because they are probably misspelled. The result is only shown
+ * to users.
  */
 export class ChosenFields {
-  /** Selected field names that no page has described yet, by name without regard to case. */
+  /** Names in `output.fields` that the service has not described, by their lower-case forms. */
   readonly #undescribed: Map<string, string>;
   #hasRows = false;
 
@@ -134,12 +123,12 @@ export class ChosenFields {
     this.#undescribed = new Map(fields.map((name) => [foldedName(name), name]));
   }
 
-  /** Selected fields that no page has described, in the order of selection. Empty before the first row. */
+  /** Names in `output.fields` that the service has not described, in the order of the spec. Empty until a row was read. */
   get undescribed(): readonly string[] {
     return this.#hasRows ? [...this.#undescribed.values()] : [];
   }
 
-  /** Records that a page with rows described these fields, so that they are not reported as missing. */
+  /** Removes the names of fields that the service has described. */
   saw(described: readonly { readonly name: string }[]): void {
     this.#hasRows = true;
     if (described.length === 0) this.#undescribed.clear();

@@ -1,12 +1,11 @@
 /**
- * Judges the search of an interval: decides whether its rows prove that the interval is complete (E4 to E6, E9, E10). All functions are
- * pure. The caller carries out the verdict and asks again with the new findings.
+ * Decides whether the rows of a search prove that its interval is complete (E4 to E6, E9, E10), or what must be done to prove it. All
+ * functions are pure. The caller carries out the verdict and then asks for the next one.
  *
- * Invariant: `commit-record.ts` accepts each record by the numbers of rows in it:
- * - In a complete interval, the number of received rows equals the number that the search job reports.
- * - If the message limit cut the search, or the job may have lost errors, the number of written rows equals a count by another source.
- * - A repeated row may have taken the place of another row, and no count shows that. The service really stores a row twice if two readings
- *   returned it twice.
+ * Invariants of the committed rows:
+ * - The number of received rows equals the number that the search job reports.
+ * - If the service cut the search, or if a status answer was lost, the number of written rows equals a histogram or an aggregation.
+ * - A row counts as stored twice by the service only if two readings of the pages returned it twice.
  */
 import { assert } from '../../base/assert.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
@@ -14,91 +13,82 @@ import { summaryOf } from '../../destination/slice-figures.ts';
 import { type Cut, type CutSign, cutOf, type Interval, type RowOrder } from './message-limit.ts';
 import type { RunFigures } from './run-tally.ts';
 
-/** Facts about the finished search of an interval, from which `judge` derives its verdict. */
+/** What is known about a search that has ended, as input of `judge`. */
 export interface SearchFacts {
   readonly interval: Interval;
   readonly results: 'Messages' | 'Records';
   readonly byReceiptTime: boolean;
-  /** True if the export's range can be split into intervals (E8). */
+  /** True if the query finds the same rows when it is run for shorter time ranges (E8). */
   readonly isSplittable: boolean;
-  /** True if the search was requested with `to − 1` as its end, because this service includes the end of a range (E10). */
+  /** True if the end of the searched range was moved 1 ms earlier, because this service includes the end of a range (E10). */
   readonly isEndMoved: boolean;
-  /**
-   * Sign that the search ended at the service's message limit, so that rows are missing. Undefined without such a sign, and for records of
-   * an aggregation, which have no limit.
-   */
+  /** Sign that the service cut the search at its message limit, so that older rows are missing; undefined without such a sign. */
   readonly sign: CutSign | undefined;
   /** Number of messages or records that the search job reports. */
   readonly jobCount: number;
-  /** Distinct errors that the search job reported; only the first ones if there are many. */
+  /** Different errors that the search job reported, at least the first ones. */
   readonly pendingErrors: readonly string[];
   readonly isTainted: boolean;
-  /** Numbers and times of rows in the latest reading of the job's pages; undefined until the rows have been read. */
+  /** Result of the latest reading of the search job's rows; undefined until they have been read. */
   readonly figures: RunFigures | undefined;
   /**
-   * True if only some of the search job's rows were requested. After a cut at an unknown time, only the newest rows are requested: as many
-   * as another source counted (`counted`).
+   * True if only the newest rows of a cut search were read: as many as a histogram or an aggregation counted for this part of the interval.
    */
   readonly isReadInPart: boolean;
-  /** True if all rows of the job were read more than once, with different page boundaries each time. */
+  /** True if all rows of the search job were read more than once, in pages of different sizes. */
   readonly isReadAgain: boolean;
-  /** True if two complete readings of the finished job returned the same rows. */
   readonly isReadTwice: boolean;
-  /** Time from which the search's rows are written to files, if it is known before they are read; see `wholeBuckets`. */
+  /** Time from which rows of a cut search are written to files, if a histogram or an aggregation shows it before the rows are read. */
   readonly writtenFromMs?: number;
-  /** Number of rows in an interval, counted by another source than the search job: a histogram or an aggregation. */
+  /** Number of rows of an interval according to a histogram or an aggregation. */
   readonly counted?: {
     readonly interval: Interval;
     readonly rows: number;
     readonly source: Exclude<CountSource, 'Job'>;
   };
-  /** True if the export writes rows of unproven intervals and flags them as incomplete. Their rows must then be read. */
+  /** True if rows of an interval are written even if the interval cannot be proven complete. */
   readonly keepsIncomplete: boolean;
   /** Number of earlier searches of this interval that could not prove it complete. */
   readonly failedBefore: number;
 }
 
-/** Content of a commit record, except for its segment number and its list of files. */
+/** Content of a commit record without the segment number and the files, which the search adds. */
 export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 
 export type Shortcoming =
   | 'PendingErrors'
   | 'CountDiffers'
-  /** The numbers, sizes or times of rows that the service's aggregation computed differ from those of the written rows (E6). */
+  /** The number, sizes or times of the written rows differ from the service's digest (E6). */
   | 'DigestDiffers'
   /** The search returned rows outside its time range. */
   | 'RowsOutside'
   | 'LimitReached'
-  /** logfleet ended the search job shortly before the service would have ended it for its long duration (E13). */
+  /** logfleet ended the search job shortly before the service's maximum duration of a query (E13). */
   | 'TimeOver'
   | 'MillisecondTooDense';
 
 export type Verdict =
-  /** Write this commit record. If the record starts later than the interval, the time before the record is searched next. */
+  /** Commit the rows. If the record starts after the start of the interval, the time in between is searched next. */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
-  /** Count the rows of this interval by an aggregation, which has no message limit. Then judge the search again. */
+  /** Count the rows of this interval by an aggregation, because the message limit does not apply to aggregations. */
   | { readonly kind: 'count'; readonly interval: Interval }
   /**
-   * Read the rows of the finished job from the first one, even if they were read before.
+   * Read all rows of the search job, even if they were read before.
    * - `anyOrder`: compare each row with all earlier rows to find duplicates (E9).
-   * - `mayLeave`: some of the oldest rows, such as those of the oldest millisecond, may be left to the next search
-   *   (E4).
+   * - `mayLeave`: leave the oldest rows to the next search, because the service cut this one (E4).
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
-  /**
-   * Search the same interval with a new search job. `isFailure` tells whether `failedBefore` counts the finished
-   * search.
-   */
+  /** Search the same interval with a new search job. `isFailure` is true if the finished search counts as failed. */
   | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
-  /** Search the same interval again with `to − 1` as its end, because the service includes the end of a range. */
+  /** Search the same interval with an end 1 ms earlier, because the service includes the end of a range. */
   | { readonly kind: 'endsInclusive' }
-  /** Search the newer part `[atMs, toMs)` of the interval first, then the older part. */
+  /** Search the newer half of the interval first, from `atMs`, then the older half. */
   | { readonly kind: 'bisect'; readonly atMs: number }
-  /** A single millisecond has more rows than one search returns, so it must be searched in another way. */
+  /** One millisecond has more rows than the service returns for a search. It must be searched by the last digits of message ids. */
   | { readonly kind: 'dense'; readonly record: RecordFigures; readonly message: string }
   /**
-   * The interval cannot be proven complete, and another search would give the same result. `record` is the commit
-   * record to write with a flag; it is undefined if no row may be committed (E5).
+   * The interval cannot be proven complete, and another search would have the same result. With `incompletePolicy: Keep`, `record` is
+   * committed; it is undefined if the rows are unusable (E5).
    */
   | {
       readonly kind: 'incomplete';
@@ -109,18 +99,15 @@ export type Verdict =
 
 const statusLost = 'the answer to a status request was lost, and may have contained an error';
 
-/** Maximum number of times that an interval is searched again after errors, or because its number of rows is wrong. */
+/** Maximum number of times that an interval is searched again after an error or a wrong number of rows. */
 export const searchesAgain = 1;
 
-/** Returns whether the search shows that the service includes the end of a range (E10). The caller checks this with every verdict. */
+/** True if the search returned a row exactly at the end of its range, so that the service includes the end (E10). */
 export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts): boolean {
   return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;
 }
 
-/**
- * Returns the verdict on a search. The first call comes when the job is done, before pages are read, so that unneeded pages are never
- * requested.
- */
+/** Decides what happens after a search has ended. The first decision comes before rows are read, because some verdicts need no rows. */
 export function judge(run: SearchFacts): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
   if (pendingErrors.length > 0) {
@@ -135,17 +122,17 @@ export function judge(run: SearchFacts): Verdict {
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'rows of a search are not accounted for');
-  // The message limit cut the search, and rows at the exact end of the range took the place of other rows. Only a new search with an
-  // earlier end returns the other rows.
+  // Rows at the end of the range do not belong to the interval, and used up a part of the message limit. A search with an earlier end
+  // returns more rows of the interval.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
-  // Single pages may have been wrong. Another reading uses other page boundaries and may return the right rows.
+  // The pages may have been wrong. Another reading, in pages of other sizes, may return the right rows.
   if (isWrong && run.results === 'Messages' && !run.isReadAgain) return readingOf(run, figures.isDisordered);
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
-  // The oldest millisecond that was written may be incomplete, because no older row was read. Another reading does not write that
-  // millisecond.
+  // The service may have cut the search within the oldest millisecond that was written. Another reading leaves this millisecond to the next
+  // search.
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
@@ -158,17 +145,14 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Number of rows outside the searched range. Rows at the exact end of the range count only if the search was requested with an earlier end.
- * Otherwise such rows show that the service includes the end of a range (E10).
+ * Number of rows outside the searched range that are errors of the service. Rows exactly at the end are no error, unless an earlier end was
+ * requested: they only show that the service includes the end (E10).
  */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RunFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 
-/**
- * Verdict on rows outside the range. Rows outside have wrong times or belong to another search, and may have taken the place of rows of the
- * interval (E6).
- */
+/** Verdict on a search with rows outside its range. They may have taken the place of rows inside, so the search proves nothing (E6). */
 function judgeStrays(run: SearchFacts, figures: RunFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
@@ -177,7 +161,6 @@ function judgeStrays(run: SearchFacts, figures: RunFigures): Verdict {
   return again(run, 'RowsOutside', recordOf(run, figures, run.interval.fromMs), problem);
 }
 
-/** Renders a time as text. A time that no date can represent is rendered in milliseconds. */
 function timeText(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.valueOf()) ? `${ms} ms` : date.toISOString();
@@ -189,8 +172,8 @@ function cutOfRun(run: SearchFacts): Cut {
 }
 
 /**
- * Returns whether the pages contain fewer rows than the search job reports. After an early end, a search job may return more rows than it
- * reported before.
+ * True if the pages contain another number of rows than the search job reports. A job that was ended early may have found more rows since
+ * its last report.
  */
 function lacksRows({ isReadInPart, sign, jobCount }: SearchFacts, { received, overlapping }: RunFigures): boolean {
   if (overlapping > 0) return true;
@@ -221,15 +204,15 @@ function judgeWhole(run: SearchFacts, figures: RunFigures): Verdict {
 
 function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
   if (run.byReceiptTime && cut?.kind === 'bisect') return cut;
-  // An aggregation that was ended early has partial results, which are never written.
+  // An aggregation that was ended early has wrong results, which are never written.
   const isKept = run.keepsIncomplete && !(run.sign === 'timeOver' && run.results === 'Records');
   const isLost = run.sign !== undefined && !run.isSplittable && !isKept;
   return isLost ? judgeUnsplittable(run, undefined) : readingOf(run, false);
 }
 
 /**
- * Verdict on a search that the message limit cut, if its query cannot be split into smaller intervals (E8). No other
- * search can find the missing rows.
+ * Verdict on a search that the service cut, for a query that cannot be run for shorter time ranges (E8). The missing rows cannot be
+ * exported.
  */
 function judgeUnsplittable(run: SearchFacts, figures: RunFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
@@ -238,7 +221,7 @@ function judgeUnsplittable(run: SearchFacts, figures: RunFigures | undefined): V
   return { kind: 'incomplete', reason, record, message };
 }
 
-/** Explains to users why the search counts as cut at the message limit. */
+/** Tells users why a search may lack rows. */
 function stopOf({ sign, jobCount }: SearchFacts): string {
   switch (sign) {
     case 'timeOver':
@@ -259,24 +242,21 @@ function judgeDense(run: SearchFacts, figures: RunFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.isTainted) return searchAgain(false, statusLost);
-  // The interval has few enough rows for one search, so the search must have returned wrong rows in place of the missing ones.
+  // The service could return all these rows in one search, so the search was wrong.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = new Date(atMs).toISOString();
   const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
 
-/**
- * Commits `[fromMs, toMs)` if the number of written rows equals the number counted by a histogram or an aggregation.
- */
+/** Commits the rows from `fromMs` if their number equals a histogram or an aggregation. */
 function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // Some rows that were read are repeated or outside the range. Reading all rows of the job also returns the rows whose
-  // place they took.
+  // A part of the rows read may be duplicates or outside the range, so that others are missing. All rows of the search job are read next.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
-  // The buckets of the histogram may also count repeated rows or rows outside the range, so an aggregation must count the interval.
+  // A histogram may count duplicates and rows outside the range, so an aggregation must count the rows.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
   const record = recordOf(run, figures, fromMs, counted);
   if (!differs) return { kind: 'commit', record };
@@ -284,26 +264,26 @@ function byCount(run: SearchFacts, figures: RunFigures, fromMs: number): Verdict
 }
 
 /**
- * Returns whether one more row was read than the interval's count, if the job has one more. The count may be too small by one, and only the
- * next row shows that no row is missing.
+ * True if a row older than the counted part of the interval was read, or if the search job has no more rows. This shows that the count was
+ * not too small (E6).
  */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RunFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
 }
 
-/** Requests a count of the interval. Rows with duplicates are read a second time first, because counting closes the job. */
+/**
+ * Requests an aggregation that counts the interval's rows. If there are duplicates, the rows are first read again, because the search job
+ * is closed during the count.
+ */
 function countingOf(run: SearchFacts, figures: RunFigures, interval: Interval): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.isTainted;
   return hasTwins && !run.isReadTwice ? readingOf(run, figures.isDisordered) : { kind: 'count', interval };
 }
 
-/**
- * Returns whether the number of written rows equals the count of another source. That count may include repeated rows that the service
- * really stores.
- */
+/** True if the number of written rows equals a histogram or an aggregation, which may also count duplicates that the service stores. */
 function isAsCounted(run: SearchFacts, figures: RunFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // If an error of the job may have been lost, other rows may be missing in place of the repeated rows.
+  // After a lost status answer, a duplicate may stand in place of a missing row, so that duplicates must not be counted.
   const isSure = run.isReadTwice && !run.isTainted;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
@@ -313,8 +293,8 @@ function differenceOf(counted: number, { written }: RunFigures): string {
 }
 
 /**
- * Returns the count of the rows from `fromMs` to the interval's end. If a status answer of the job was lost, its histogram is not used,
- * because the job may have had errors (E5).
+ * Returns the histogram's or aggregation's number of rows from `fromMs` to the end of the interval. If a status answer was lost, the
+ * histogram may be wrong and is not used (E5).
  */
 function countOf({ counted, interval, isTainted }: SearchFacts, fromMs: number): SearchFacts['counted'] {
   if (counted?.interval.fromMs !== fromMs || counted.interval.toMs !== interval.toMs) return undefined;
@@ -348,10 +328,7 @@ function recordOf(
   return { ...record, ...provableOf(run, figures, record) };
 }
 
-/**
- * Sums and times of rows that a commit record stores, so that the service's digest can confirm them later (E6); empty for records of an
- * aggregation.
- */
+/** Number, sizes and times of the rows, which the commit record stores for the comparison with a digest (E6). Empty for records. */
 function provableOf(
   run: SearchFacts,
   figures: RunFigures,

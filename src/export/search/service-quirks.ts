@@ -1,58 +1,52 @@
 /**
- * Behaviours of a service that its specification does not define, as observed in this process. All exports of the service that search by
- * the same time (message or receipt time) share these observations. Observations are not stored. After a restart one more search job may be
- * needed to observe them again, and no row is lost.
+ * Behaviour of a service that its specification does not define, as searches of this process have observed it. After a restart the
+ * behaviour is observed again, which may cost one more search.
  */
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * Factor by which the next search is expected to be shorter, if the last search had already ended at its first status request. The true
- * duration of the last search is then shorter than measured, by an unknown time.
+ * Factor for the expected duration of a search. A search that has ended before its first status request may have ended much earlier, so the
+ * status of the next search is requested slightly sooner.
  */
 const soonerRatio = 0.99;
 
-/** Allowance in ms for the rounding of the `Date` header, which has whole seconds. */
+/** Maximum error in ms of a clock comparison that uses the `Date` header, which has whole seconds. */
 export const dateRoundingMs = 1_500;
 
-/** A search that is starting, and the time at which its end is expected. */
+/** A search whose job is about to be created, with its expected duration. */
 export interface BegunSearch {
-  /** Expected duration in ms; undefined if no search has shown it. */
+  /** Expected duration in ms; undefined if no search of this service has ended yet. */
   readonly expectedMs: number | undefined;
   /**
-   * Promise to await before the first status request. It resolves when another search has shown the usual duration or has failed; absent if
-   * nothing is awaited.
+   * Resolves when the first search of this service has ended, so that the duration of a search is known. Absent for the first search, and
+   * if the duration is already known.
    */
   readonly shown?: Promise<void>;
-  /** Ends the wait of other searches for the usual duration, because this search has ended. */
+  /** Must be called when the search has ended. */
   readonly ends: () => void;
 }
 
 export class ServiceQuirks {
-  /**
-   * True after a search returned a row at the exact end of its range, although that end is excluded. Searches send `to
-   * − 1` from then on (E10).
-   */
+  /** True if a search has returned a row exactly at the end of its range, so that later searches request an end 1 ms earlier (E10). */
   isEndInclusive = false;
-  /**
-   * Duration in ms of the latest count, from creation until it was observed as done; undefined before the first count.
-   */
+  /** Duration in ms of the latest counting aggregation; undefined until one has finished. */
   countMs: number | undefined;
-  /** Smallest message limit at which the service has cut a search (E4); undefined if it has cut none. */
+  /** Smallest number of rows at which the service has cut a search (E4); undefined if it has cut none. */
   smallestLimit: number | undefined;
   /** Time in ms by which the service's clock is behind the clock of logfleet; at least 0 (E11). */
   clockBehindMs = 0;
-  /** Usual maximum duration of a search in ms, from the creation of its job; undefined until a search has ended. */
+  /** Usual duration of a search in ms; undefined until a search has ended. */
   searchMs: number | undefined;
   /** True once the service has created a search job for an export of this process. */
   hasAnswered = false;
   #isDateKnown = false;
-  /** Promise that resolves when the first search ends; undefined while no first search runs. */
+  /** Resolves when the first search of this service ends; undefined while no first search runs. */
   #first: PromiseWithResolvers<void> | undefined;
 
   /**
-   * Registers a starting search. While no duration is known, only one search sends early status requests. Searches that start meanwhile
-   * wait for its end, because their requests would show the same duration.
+   * Registers a search whose job is about to be created. While no duration is known, only the first search requests its status early. All
+   * others wait for the end of the first search, because they probably take as long.
    */
   begins(): BegunSearch {
     if (this.searchMs !== undefined) return { expectedMs: this.searchMs, ends: () => {} };
@@ -66,26 +60,23 @@ export class ServiceQuirks {
     return { expectedMs: undefined, ends };
   }
 
-  /** Updates the smallest message limit from the progress of a search that is finished or was ended. */
+  /** Updates `smallestLimit` after a search has ended. */
   searched(progress: JobProgress): void {
     this.smallestLimit = smallestLimitAfter(progress, this.smallestLimit);
   }
 
-  /** Records how long a finished search took. `statuses` is the number of status requests until it was seen as finished. */
+  /** Stores how long a search took. `statuses` is the number of status requests until the search was seen as finished. */
   took(searchMs: number, statuses: number): void {
     const isAsExpected = this.searchMs !== undefined && statuses <= 1;
     this.searchMs = isAsExpected ? soonerRatio * (this.searchMs ?? searchMs) : searchMs;
   }
 
-  /**
-   * Maximum time in ms by which the service's clock can be behind, according to earlier answers. It includes the rounding of `Date` to
-   * whole seconds.
-   */
+  /** Maximum time in ms by which the service's clock may be behind the clock of logfleet, according to earlier answers. */
   get foreseenBehindMs(): number {
     return this.#isDateKnown ? this.clockBehindMs + dateRoundingMs : 0;
   }
 
-  /** Records the service's time `dateMs`, in whole seconds, when the clock of logfleet showed `nowMs`. */
+  /** Compares the clocks: an answer of the service had the time `dateMs` when the clock of logfleet showed `nowMs`. */
   showedDate(dateMs: number, nowMs: number): void {
     this.#isDateKnown = true;
     this.clockBehindMs = Math.max(0, nowMs - dateMs);
@@ -93,8 +84,8 @@ export class ServiceQuirks {
 }
 
 /**
- * Observed behaviours of each service by its id. Observations by message time are not used for searches by receipt time: if an inclusive
- * end were assumed wrongly, rows would be lost (E10).
+ * Observed behaviour of each service. Searches by message time and by receipt time are kept apart, because a service may include the end of
+ * a range for only one of them (E10).
  */
 export class QuirksOfServices {
   readonly #byService = new Map<string, ServiceQuirks>();

@@ -1,8 +1,8 @@
-/** Lengths of the slices of time for which the service counts rows. */
+/** Lengths of the short periods (slices) into which a digest or a count divides a time range (E6). */
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 
-/** Slice lengths that divide hours and days, so that few slices cross the ends of an interval, at whatever time the service starts its slices. */
+/** Possible lengths. They divide an hour or a day evenly, so that few periods cross the start or end of an interval. */
 const lengths = [
   { suffix: 'ms', unitMs: 1, counts: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
   { suffix: 's', unitMs: 1_000, counts: [1, 2, 5, 10, 15, 30] },
@@ -13,7 +13,7 @@ const lengths = [
 );
 const dayMs = 86_400_000;
 
-/** Shortest slice length for which all slices of the interval fit in one page, including those cut by its ends. */
+/** Returns the shortest length for which the results of all periods fit into one page. */
 export function sliceLength({ fromMs, toMs }: Interval): { readonly text: string; readonly lengthMs: number } {
   const leastMs = (toMs - fromMs) / (maxPageRows - 2);
   const days = Math.ceil(leastMs / dayMs);
@@ -21,8 +21,8 @@ export function sliceLength({ fromMs, toMs }: Interval): { readonly text: string
 }
 
 /**
- * Slice length in ms for the proof of an export (E6), the same for all its searches. Undefined by receipt time, since messages of any time
- * may be received in an interval.
+ * Length in ms of the periods in the digest of an export (E6). Undefined for a search by receipt time, because the service forms periods by
+ * message time.
  */
 export function sliceMsOf({ byReceiptTime, fromMs, toMs }: Interval & { readonly byReceiptTime: boolean }) {
   return byReceiptTime ? undefined : sliceLength({ fromMs, toMs }).lengthMs;
