@@ -37,7 +37,6 @@ export interface ControllerOptions {
   readonly reconciler: Reconciler;
   /** Source of the resources that the controller reconciles. */
   readonly source: ResourceSource<{ readonly metadata: ResourceKey }>;
-  /** Maximum number of reconciles that run concurrently. */
   readonly workers: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -65,13 +64,12 @@ export class Controller {
   readonly #outcomes: Counter;
   readonly #durations: Histogram;
 
-  /** Reconciles that are running now; at most `workers`. */
   readonly #inFlight = new Set<Promise<void>>();
 
-  /** Keys of resources whose last reconcile left work to do even if the resource does not change. */
+  /** Keys of resources whose last reconcile ended with work left to do, which is done even if the resource does not change. */
   readonly #unsettled = new Set<string>();
 
-  /** Current term of leadership, in which reconciles are started. Its signal is aborted when the term ends. */
+  /** Term in which this process is the leader and starts reconciles. Its `abort` signals the running reconciles when the term ends. */
   #reign: { readonly term: number; readonly abort: AbortController } | undefined;
 
   #state: 'new' | 'running' | 'ended' = 'new';
@@ -102,10 +100,7 @@ export class Controller {
     );
   }
 
-  /**
-   * Runs reconciles until `signal` is aborted. After that, no reconcile is started, the signals of running reconciles are
-   * aborted, and the promise resolves when all have ended. Never rejects; may be called once.
-   */
+  /** Runs reconciles until `signal` is aborted, and resolves when all running reconciles have ended. Never rejects. Call it only once. */
   async run(signal: AbortSignal): Promise<void> {
     assert(this.#state === 'new', 'a controller runs once');
     this.#state = 'running';
@@ -122,19 +117,16 @@ export class Controller {
   }
 
   /**
-   * Reconciles a resource as soon as possible. If the resource is being reconciled now, another reconcile follows.
-   * @param isUnderWay whether the resource has work in progress with new results
+   * Reconciles a resource as soon as possible, or again if a reconcile is running.
+   * @param isUnderWay true if there are new results for the resource's work in progress
    */
   enqueue(key: ResourceKey, isUnderWay = false): void {
     this.#queue.add(keyText(key), isUnderWay);
-    // If the key was queued before the first list of resources was complete, only this call starts its reconcile.
+    // Until the first list of resources is complete, no reconcile starts. For a key that was queued before, only this call starts one.
     this.#startSoon();
   }
 
-  /**
-   * Whether every resource has settled or stalled, and no reconcile is queued or running. Delayed reconciles of settled resources
-   * are ignored.
-   */
+  /** Returns whether every resource is settled or stalled, and no reconcile is queued or running. Delayed reconciles do not count. */
   idle(): boolean {
     return (
       this.#state === 'running' &&
@@ -213,10 +205,7 @@ export class Controller {
     }
   }
 
-  /**
-   * Puts the key of an aborted reconcile back into the queue. The reconcile has no result and starts again in the
-   * next term of leadership.
-   */
+  /** Puts the key of an aborted reconcile back into the queue, so that the reconcile is repeated in the next term of leadership. */
   #takeBack(key: string): ReconcileOutcome {
     this.#queue.add(key);
     return 'aborted';

@@ -1,10 +1,7 @@
 /** Health verdict of a resource, and its conversion to status conditions in the kstatus style. */
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 
-/**
- * Reasons for problems in the spec and the Secrets. These problems are found before any request to the service, and the operator
- * and the commands report them with the same reasons.
- */
+/** Reasons for problems in the spec and the Secrets, which the operator and the commands find before any request to the service. */
 export const reasonsOfSpecAndSecrets: readonly string[] = [
   reasons.paused,
   reasons.invalidSpec,
@@ -17,34 +14,26 @@ export const reasonsOfSpecAndSecrets: readonly string[] = [
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
   readonly reason: string;
-  /**
-   * Message of the health verdict: a sentence that says why nothing happens, and a sentence that says what to do
-   * if a person can act.
-   */
+  /** Message of the health verdict: a sentence that says why nothing happens, and one that says what a person can do about it. */
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
-  /**
-   * Whether a dependency fails now and logfleet retries it. Dependencies are the service, the destination of an export, and
-   * their rate limits (H2).
-   */
+  /** True if the service, the destination of an export, or a rate limit of these two fails now, and logfleet retries (H2). */
   readonly outage?: boolean;
 }
 
-/** Fields of a resource's status that show its health verdict. All kinds of resources have these fields. */
 export interface ShownHealth {
   readonly conditions: readonly Condition[];
-  /** Start time of the current outage; absent when there is none. */
+  /** Start of the current outage. Absent if there is no outage. */
   readonly outageStartTime?: string;
 }
 
-/** Duration in ms after which an outage counts as lasting and gets its own condition for alerts (H2). */
+/** Duration in ms after which an outage gets its own condition `Outage`, for alerts (H2). */
 export const lastingOutageMs = 600_000;
 
 /**
- * Sets the conditions `Ready`, `Reconciling`, `Stalled` and `Outage` from the health verdict and keeps all other conditions. An
- * outage that continues with another reason keeps its start time. A start time that cannot be parsed or lies in the future is
- * ignored.
+ * Sets the conditions `Ready`, `Reconciling`, `Stalled` and `Outage` from the health verdict, and keeps other conditions. An outage keeps
+ * its start time when its reason changes. A start time that is invalid or in the future is ignored.
  */
 export function describeHealth(
   before: Partial<ShownHealth> | undefined,
@@ -73,22 +62,21 @@ export function describeHealth(
 }
 
 /**
- * Milliseconds until the current outage has lasted long enough for its condition; Infinity when it already has, or when there is
- * no outage.
+ * Milliseconds until the current outage has lasted long enough for the condition `Outage`. Infinity if it has that condition, or if there
+ * is no outage.
  */
 export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth>, wallMs: number): number {
   if (outageStartTime === undefined || findCondition(conditions, 'Outage')) return Number.POSITIVE_INFINITY;
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
-/** Event for people that reports a change between two statuses of a resource. */
 export interface Transition {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-/** Events for a status that replaces another status: one Event for each transition, and none when nothing changed (H1). */
+/** Returns the Events for a change of status: one for a new reason of `Ready`, one for a new condition `Outage` (H1). */
 export function transitionsTo(
   before: readonly Condition[] | undefined,
   after: readonly Condition[] | undefined,

@@ -3,18 +3,18 @@ import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 import type { Host } from '../host/host.ts';
 
-/** Name of the setting that pauses all resources, for display; undefined when they are not paused. */
+/** Name of the setting that pauses all resources, as shown to users. Undefined if no setting pauses them. */
 export function pausedForAll(host: Pick<Host, 'settings'>): string | undefined {
   const { paused, pausedBy } = host.settings();
   return paused ? (pausedBy ?? 'the settings of logfleet') : undefined;
 }
 
-/** Reason, other than a pause, why no policy may start an upgrade; undefined when policies may start upgrades (D1). */
+/** Reason, other than a pause, why no policy may start an upgrade. Undefined if policies may start upgrades (D1). */
 export function upgradesBlockedOf(host: Pick<Host, 'settings'>): string | undefined {
   return host.settings().upgradesBlocked;
 }
 
-/** Name of the setting or annotation that pauses a resource, for display; undefined when the resource is not paused. */
+/** Name of the setting or annotation that pauses a resource, as shown to users. Undefined if the resource is not paused. */
 export function pausedByOf({
   spec,
   metadata,

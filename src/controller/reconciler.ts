@@ -3,10 +3,9 @@ import { stallRetryMs } from '../base/retry-delay.ts';
 import type { ResourceKey } from '../host/host.ts';
 
 /**
- * Result of a reconcile. Errors are thrown instead, and the controller reads their `handling`.
- * - `settled`: the resource needs nothing until something changes. A directory run may end.
- * - `requeueAfter`: the resource is reconciled again after `delayMs`; `settled` tells whether a directory run may end before
- *   that.
+ * Result of a reconcile that threw no error.
+ * - `settled`: nothing is left to do for the resource until something changes.
+ * - `requeueAfter`: the resource is reconciled again after `delayMs`. If `settled` is true, `logfleet run DIR` may end before that.
  */
 export type Result =
   | { readonly kind: 'settled' }
@@ -14,22 +13,20 @@ export type Result =
 
 export interface Reconciler {
   /**
-   * Brings one resource closer to its desired state. The reconcile evaluates the current state of the resource, never the last
-   * change. It is also called for a deleted resource, and never concurrently for one key. It returns early when `signal` is
-   * aborted.
+   * Brings one resource closer to its desired state, by its current state and not by its last change. Also called for a deleted resource.
+   * Calls for one key never overlap. Returns early if `signal` is aborted.
    */
   reconcile(key: ResourceKey, signal: AbortSignal): Promise<Result>;
 }
 
 /**
- * Minimum delay in ms before the next reconcile. A smaller delay may vanish by rounding when it is added to the current time.
- * The resource would then be reconciled in an endless loop.
+ * Minimum delay in ms before the next reconcile. Rounding could turn a smaller delay into none, and the reconcile would repeat endlessly.
  */
 const shortestDelayMs = 1;
 
 /**
- * Returns a result with a delay in ms. Infinity means that no reconcile is scheduled. A resource that has not settled always
- * gets another reconcile.
+ * Returns a result with a delay in ms. If the delay is Infinity, a settled resource is not reconciled again, and any other resource after
+ * `stallRetryMs`.
  */
 export function requeue(delayMs: number, settled: boolean): Result {
   if (delayMs === Number.POSITIVE_INFINITY) {

@@ -12,7 +12,6 @@ import { keyText } from '../base/key-text.ts';
 import type { Gauge, Labels, Metrics } from '../base/metrics.ts';
 import type { ResourceKey } from '../host/host.ts';
 
-/** Maximum number of resources of a kind that have separate series of metrics. */
 export const maxShown = 200;
 
 /** States of resources, from least to most urgent. */
@@ -23,13 +22,10 @@ const states = 'Ready, Reconciling, Outage, Stalled, NotReady, Unknown';
 
 export interface StateSeriesOptions {
   readonly metrics: Metrics;
-  /** Kind of the resources, such as `policy`: the label with the name of a resource, and a part of metric names. */
+  /** Kind of the resources, such as `policy`. It is a part of metric names, and the label that holds the name of a resource. */
   readonly kind: string;
   readonly plural: string;
-  /**
-   * Called for a resource that lost its separate series to a more urgent resource. Removes the resource's series
-   * of all other metrics.
-   */
+  /** Called for a resource that lost its separate series to a more urgent resource, to remove its series of other metrics too. */
   readonly onHidden: (key: ResourceKey) => void;
 }
 
@@ -48,7 +44,7 @@ export class StateSeries {
   readonly #entries = new Map<string, SeriesEntry>();
   /** Number of resources for each state and reason. */
   readonly #counts = new Map<string, number>();
-  /** Resources with separate series of metrics, and resources without, both by urgency of their state. */
+  /** Resources with separate series of metrics, grouped by urgency of their state. */
   readonly #shown = ranks.map(() => new Set<string>());
   readonly #hidden = ranks.map(() => new Set<string>());
 
@@ -67,10 +63,7 @@ export class StateSeries {
     );
   }
 
-  /**
-   * Updates the state of a resource, and returns whether the resource has separate metric series. Changes nothing while the
-   * resource has no status.
-   */
+  /** Updates the state of a resource. Returns whether the resource has separate metric series. Does nothing until it has a status. */
   measure({ namespace, name }: ResourceKey, conditions: readonly Condition[] | undefined): boolean {
     const text = keyText({ namespace, name });
     const ready = findCondition(conditions, 'Ready');
@@ -88,7 +81,6 @@ export class StateSeries {
     return this.#isShown(entry, text);
   }
 
-  /** Removes the metrics of a deleted resource. */
   forget(key: ResourceKey): void {
     const text = keyText(key);
     const entry = this.#entries.get(text);
@@ -100,7 +92,6 @@ export class StateSeries {
     this.#fill();
   }
 
-  /** Removes the metrics of all resources. */
   clear(): void {
     for (const { key } of [...this.#entries.values()]) this.forget(key);
   }
@@ -109,10 +100,7 @@ export class StateSeries {
     return entry !== undefined && (this.#shown[entry.rank]?.has(text) ?? false);
   }
 
-  /**
-   * Updates which resources have separate series (labelled metrics of one resource). A resource loses its
-   * series only to a more urgent resource that has none.
-   */
+  /** Records a new state of a resource that has separate series. Its series go to another resource only if that one is more urgent. */
   #move(text: string, before: SeriesEntry, entry: SeriesEntry): void {
     this.#gauge.remove(this.#labelsOf(before));
     this.#shown[before.rank]?.delete(text);

@@ -13,7 +13,7 @@ export type StatusFigure<S> = readonly [name: string, help: string, read: (statu
 
 interface StatusMetricsOptions<S> {
   readonly metrics: Metrics;
-  /** Kind of the resources, such as `export`: the label with the name of a resource, and a part of metric names. */
+  /** Kind of the resources, such as `export`. It is a part of metric names, and the label that holds the name of a resource. */
   readonly kind: string;
   readonly plural: string;
   readonly figures: readonly StatusFigure<S>[];
@@ -31,7 +31,6 @@ export class StatusMetrics<S extends MeasuredStatus> {
     this.#states = new StateSeries({ metrics, kind, plural, onHidden: (key) => this.#hide(key) });
   }
 
-  /** Updates the metrics of a resource. Does nothing if the resource has no status yet. */
   measure({ metadata, status }: { readonly metadata: ResourceKey; readonly status?: S | undefined }): void {
     const { namespace, name } = metadata;
     if (!status || !this.#states.measure({ namespace, name }, status.conditions)) return;
@@ -46,7 +45,6 @@ export class StatusMetrics<S extends MeasuredStatus> {
     this.#states.clear();
   }
 
-  /** Removes the series of a deleted resource. */
   forget(key: ResourceKey): void {
     this.#states.forget(key);
   }

@@ -2,12 +2,11 @@
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 
-/** Formats a wall time in whole seconds, in the form that Kubernetes uses. */
+/** Formats a wall time in whole seconds, as in `2026-11-21T22:00:00Z`. */
 export function isoTime(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** Shortens the text to `maxLength` without splitting a character. */
 export function bounded(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();
 }
@@ -15,7 +14,9 @@ export function bounded(text: string, maxLength: number): string {
 /** Maximum length in characters of an annotation value that status repeats. */
 const maxRequestLength = 256;
 
-/** Last request of a person, repeated in status. A client that waits for the request sees that the operator has read it. */
+/**
+ * Returns the value of the annotation that requests a reconcile, for status. It shows a waiting client that the operator read the request.
+ */
 export function echoOfRequest({ metadata }: { readonly metadata: Pick<ObjectMeta, 'annotations'> }): {
   readonly lastHandledReconcileAt?: string;
 } {

@@ -1,9 +1,7 @@
 /**
- * Decides when the status of a resource is written, because each write is an event for all watchers. A change of the health
- * verdict is written immediately, a change of counts and estimates at limited intervals, and an unchanged status not at all.
- * Also publishes Events about changes of the health verdict.
- *
- * Each kind defines which fields belong to the verdict, and which changes of counts are written.
+ * Decides when the status of a resource is written, because every write is sent to all watchers of the resource. A change of the health
+ * verdict is written immediately, changed counts and estimates at limited intervals, and an unchanged status never. Also publishes Events
+ * about changes of the health verdict.
  */
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -14,14 +12,11 @@ import { type Health, outageDueMs, transitionsTo } from './health.ts';
 
 export type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
 
-/** Rules for writing the status of resources of one kind. */
 export interface StatusRules<K extends KindName> {
   readonly kind: K;
   /** Fields of status whose change is written at once. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
-  /**
-   * Returns whether the counts in two statuses differ enough to be written. If the function is absent, every change is written.
-   */
+  /** Returns whether the counts in two statuses differ enough to be written. Without this function, every change is written. */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
 }
 
@@ -32,17 +27,13 @@ export interface StatusWriterOptions<K extends KindName> {
   /** Minimum interval in ms between two writes of a status in which only counts have changed. */
   readonly intervalMs: number;
   readonly owner: OwnerRef;
-  /**
-   * Whether the process is about to end. Changed counts are then written at once, because they would never be written otherwise.
-   */
+  /** Returns whether the process is about to end. Changed counts are then written at once, because no later write can follow. */
   readonly draining: () => boolean;
 }
 
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
-  /**
-   * Resource versions before and after the write of this status. While the cache has one of them, this status is the newest one.
-   */
+  /** Resource versions before and after the write of this status. A cache with one of them has no newer status. */
   readonly versions: readonly string[];
 }
 
@@ -57,12 +48,11 @@ export class StatusWriter<K extends KindName> {
     this.#options = options;
   }
 
-  /** Whether changed counts or estimates wait to be written to status. */
   get heldBack(): boolean {
     return this.#heldBack;
   }
 
-  /** True if the last status was not written, because another writer had changed or deleted the resource. */
+  /** True if the last write of the status failed, because another writer had changed or deleted the resource. */
   get isOutdated(): boolean {
     return this.#isOutdated;
   }
@@ -74,8 +64,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Newest known status of the resource. Usually this is the status that this process wrote last, because the cache may be
-   * older. If another writer has replaced that status since, for example by a restore, the status of the cache is used.
+   * Newest known status of the resource: the one that this process wrote last, because the cache may be older. If another writer has
+   * replaced that status, for example by a restore, the status in the cache is used.
    */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
@@ -84,10 +74,9 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Writes the status of the resource when a write is due. `essentials` contain the fields of the health verdict; `figures`
-   * contain the other fields and are computed only when needed. Without `health`, the verdict in status stays, and no Event is
-   * published. Returns the delay in ms until the next check: counts that were not written yet must be written then, or an outage
-   * must be shown by its condition. Infinity when no check is needed.
+   * Writes the status of the resource if a write is due. `essentials` contain the fields of the health verdict. `figures` returns the other
+   * fields, and is called only when needed. Without `health`, no Event is published. Returns the delay in ms until the next call is needed,
+   * or Infinity: for counts that wait to be written, or for an outage that will need its condition.
    */
   async publish(
     resource: ResourceOf<K>,
@@ -108,10 +97,7 @@ export class StatusWriter<K extends KindName> {
     return health ? outageDueMs(status, clock.now()) : Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * Returns the delay in ms until the next check if the resource already shows this status, so that no write is needed; undefined
-   * if its status differs.
-   */
+  /** Checks whether the resource already shows this status. If so, returns the delay in ms until the next check is needed. */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: () => StatusOf<K>): number | undefined {
     const before = this.known(resource);
     const status = { ...essentials, ...figures() };
@@ -142,7 +128,7 @@ export class StatusWriter<K extends KindName> {
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;
-      // The outcome of the write is unknown. The cache will show whether the status was written.
+      // It is unknown whether the status was written, so the status in the cache is used.
       this.#written = undefined;
       throw error;
     }

@@ -23,10 +23,7 @@ export interface BackoffSettings {
   readonly maxDelayMs: number;
 }
 
-/**
- * Default delays after failures. The first delay is long enough for a service with problems. It does not delay the reaction to a
- * change of the resource, which is reconciled immediately.
- */
+/** Default delays after failures. The first one gives a failing service time to recover. Changes of a resource are not delayed. */
 export const defaultBackoff: BackoffSettings = { firstDelayMs: 500, maxDelayMs: 300_000 };
 
 export interface WorkQueueOptions {
@@ -36,7 +33,7 @@ export interface WorkQueueOptions {
   readonly random: Random;
   readonly metrics: Metrics;
   readonly backoff?: BackoffSettings;
-  /** Called when a key is ready to be taken from the queue. The call may come from within `add` or `done`. */
+  /** Called when a key is ready to be taken from the queue, possibly during a call of `add` or `done`. */
   readonly onReady: () => void;
 }
 
@@ -46,9 +43,7 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /**
-   * Keys that are ready, in the order in which they are taken. Each key is also in `#dirty`, and none is in `#processing`.
-   */
+  /** Keys that are ready, in the order in which they are taken. Each is also in `#dirty`, and none is in `#processing`. */
   readonly #ready: string[] = [];
   /** Ready keys of resources with work in progress, in the order in which they are taken. */
   readonly #readyUnderWay: string[] = [];
@@ -56,25 +51,15 @@ export class WorkQueue {
   readonly #underWay = new Set<string>();
   #tookUnderWay = false;
 
-  /**
-   * Keys that need processing, each with the monotonic time since when it has needed processing.
-   * Each key is also ready or in `#processing`.
-   */
+  /** Keys that are ready, or were added again while in `#processing`. The value is the monotonic time of the addition. */
   readonly #dirty = new Map<string, number>();
 
-  /**
-   * Keys that were taken from the queue and are still being processed. If such a key was added again, it becomes
-   * ready after its processing.
-   */
+  /** Keys that were taken from the queue and are not done yet. */
   readonly #processing = new Set<string>();
 
-  /**
-   * Keys that become ready later, each with the earliest time at which it becomes ready. Taking a key from
-   * the queue removes its delay; its processing may set a new one.
-   */
+  /** Keys that become ready later, each with the earliest time for it. A key loses its delay when it is taken. */
   readonly #delayed = new Map<string, Delayed>();
 
-  /** Number of consecutive failures of each key since the last `forget`; at least 1. */
   readonly #failures = new Map<string, number>();
 
   #closed = false;
@@ -101,8 +86,8 @@ export class WorkQueue {
   }
 
   /**
-   * Makes a key ready to be taken. A key in processing becomes ready again after `done`.
-   * @param isUnderWay whether the key was added because of its work in progress
+   * Makes a key ready to be taken, or ready after `done` if it is in processing.
+   * @param isUnderWay true if the resource of the key has work in progress
    */
   add(key: string, isUnderWay = false): void {
     if (this.#closed || this.#dirty.has(key)) return;
@@ -132,9 +117,9 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key to the queue again after its processing failed. The delay grows exponentially with consecutive failures. It is
-   * shortened by up to half at random, so that keys that failed together are not retried together, but it never falls below
-   * `atLeastMs`. Returns the delay in ms.
+   * Adds a key again after its processing failed, and returns the delay in ms. The delay grows exponentially with consecutive failures. It
+   * is shortened by up to half at random, because keys that failed together should not be retried together. It never falls below
+   * `atLeastMs`.
    */
   addBackoff(key: string, atLeastMs = 0): number {
     const failures = (this.#failures.get(key) ?? 0) + 1;
@@ -146,12 +131,11 @@ export class WorkQueue {
     return waitMs;
   }
 
-  /** Resets the number of consecutive failures of a key to zero. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** Takes the next key out of the queue; undefined when no key is ready. The key is in processing until `done`. */
+  /** Takes the next ready key out of the queue, for processing until `done`. Undefined if no key is ready. */
   take(): string | undefined {
     const isTurn = !this.#tookUnderWay || this.#ready.length === 0;
     this.#tookUnderWay = isTurn && this.#readyUnderWay.length > 0;
@@ -169,27 +153,24 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing of a key. When the key was added during the processing, it becomes ready again. */
+  /** Ends the processing of a key. A key that was added during its processing becomes ready again. */
   done(key: string): void {
     this.#processing.delete(key);
     if (this.#dirty.has(key) && !this.#closed) this.#makeReady(key);
   }
 
-  /** Whether no key is ready or in processing. Delayed keys are not counted. */
+  /** Returns whether no key is ready or in processing. Delayed keys do not count. */
   idle(): boolean {
     return this.#dirty.size === 0 && this.#processing.size === 0;
   }
 
-  /** Number of keys in the queue, including delayed and failed ones. */
+  /** Number of different keys that the queue holds: ready, in processing, delayed or failed. */
   size(): number {
     const keys = [this.#dirty, this.#processing, this.#delayed, this.#failures].flatMap((set) => [...set.keys()]);
     return new Set(keys).size;
   }
 
-  /**
-   * Closes the queue: ready and delayed keys are dropped, and no key is taken any more. Keys in processing may still be marked as
-   * done.
-   */
+  /** Closes the queue. Ready and delayed keys are dropped. `done` may still be called for keys in processing. */
   close(): void {
     this.#closed = true;
     for (const { timer } of this.#delayed.values()) timer.cancel();
