@@ -8,7 +8,7 @@ export interface BucketAddress {
   readonly folder: string;
 }
 
-/** Returns the parts of an address. Undefined if the text is a path or an address of another form. */
+/** Returns the parts of an address. Undefined if the text is a path or another address. */
 export function readBucketAddress(text: string): BucketAddress | undefined {
   const [, scheme, bucket = '', folder = ''] = /^(s3|gs):\/\/([^/]*)\/?(.*)$/.exec(text) ?? [];
   if (scheme !== 's3' && scheme !== 'gs') return undefined;

@@ -7,11 +7,11 @@ export interface ContainerAddress {
   /** Address of the blob service, for accounts with another address. */
   readonly endpoint?: string;
   readonly container: string;
-  /** Name below the container, without slashes at its ends. Empty for the container itself. */
+  /** Folder below the container, without slashes at its ends. Empty for the container itself. */
   readonly folder: string;
 }
 
-/** Flags of S3 stores that have no meaning for other stores, as attributes of the parsed options. */
+/** Flags that only S3 stores use, by the names of their attributes in the parsed options. */
 export const flagsOfS3 = ['region', 'pathStyle'] as const;
 
 export function isContainerAddress(text: string): boolean {

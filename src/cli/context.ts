@@ -5,16 +5,13 @@
  * exit status.
  */
 
-/** One of the two output streams. */
 export interface Output {
   write(text: string): void;
-  /** True for a terminal, which gets a live view. Any other output gets lines. */
   readonly isTTY: boolean;
-  /** True for a terminal, unless `NO_COLOR` is set. */
   readonly colour: boolean;
   /** Width of the terminal in columns, or 80 if it is unknown. Read it again before each use, since a window can be resized. */
   columns(): number;
-  /** Height of the terminal in lines, or 24 if it is unknown. Read it again before each use. */
+  /** Height of the terminal in lines, or 24 if it is unknown. Read it again before each use, since a window can be resized. */
   rows(): number;
 }
 
@@ -25,21 +22,18 @@ export interface CommandContext {
   readonly stderr: Output;
   /** Writes bytes to stdout. Resolves when the stream accepts more bytes; the caller may then reuse the memory of these bytes. */
   writeBytes(chunk: Uint8Array): Promise<void>;
-  /** Reads standard input to its end. A command does this for the file name `-`. */
   readStdin(): Promise<string | Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute path from which relative file names on the command line are resolved. */
   readonly cwd: string;
   /**
-   * Aborted by SIGINT, SIGTERM or SIGHUP. The reason of the abort is the `StopSignal`; SIGHUP counts as SIGTERM. The command then cleans up
-   * and resolves.
+   * Aborted by SIGINT, SIGTERM or SIGHUP, after which the command cleans up and resolves. The reason is a `StopSignal`; SIGHUP counts as
+   * SIGTERM.
    */
   readonly signal: AbortSignal;
 }
 
-/** The exit statuses of every command. */
 export const exitStatus = {
-  /** Exit status of a successful command. */
   ok: 0,
   /** Exit status if something failed or is incomplete, or if a comparison found differences. */
   failed: 1,

@@ -1,4 +1,7 @@
-/** Flags that several commands share, and parsers for the values of flags and environment variables. Parse errors say what to write. */
+/**
+ * Flags that several commands share, and parsers for the values of flags and environment variables. Parse errors tell the user what to
+ * write.
+ */
 
 import path from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -8,7 +11,6 @@ import type { ExportPlaces } from '../export/export-settings.ts';
 import type { CommandContext } from './context.ts';
 import type { ExportPlaceOptions, LogOptions, Volumes } from './options.ts';
 
-/** Parses a list of names separated by commas. Blanks around a name are removed. */
 export function nameList(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.some((name) => name === ''))
@@ -16,7 +18,6 @@ export function nameList(text: string): readonly string[] {
   return names;
 }
 
-/** Parses a Go duration such as `1h30m` into ms. */
 export function duration(text: string): number {
   const durationMs = parseDuration(text);
   if (durationMs === undefined) throw new InvalidArgumentError('Write a duration such as 90s or 1h30m.');
@@ -28,12 +29,11 @@ export function variableOf(option: Option): string {
   return `LOGFLEET_${option.name().replace(/^no-/, '').replaceAll('-', '_').toUpperCase()}`;
 }
 
-/** Parsers of flags that can be repeated. */
 const ofSeveral: readonly unknown[] = [fileList, volumeFlag];
 
 /**
- * Parses the environment variable that replaces a flag. A flag without a value accepts the usual spellings of `true` and `false`. A
- * repeatable flag accepts several values separated by commas. For other flags the text is parsed as on the command line.
+ * Parses the value of an environment variable that replaces a flag. A flag without a value accepts spellings of `true` and `false`. A
+ * repeatable flag accepts several values separated by commas. Values of other flags are parsed as on the command line.
  */
 export function valueFromVariable(option: Option, text: string): unknown {
   const { parseArg } = option;
@@ -72,10 +72,7 @@ export function exportPlaces(
   return { volumes, allowAmbientCredentials, environment: env };
 }
 
-/**
- * Returns the action of a command whose code is loaded when the command runs. The code gets the arguments, the flags and the context, and
- * resolves to the exit status.
- */
+/** Loads the code of a command when the command runs. The code gets arguments, flags and context, and resolves to the exit status. */
 export type Runs = (
   load: () => Promise<(...args: never[]) => Promise<number>>,
 ) => (...args: readonly unknown[]) => Promise<void>;
@@ -94,7 +91,6 @@ export function addTargetOptions(command: Command): Command {
     );
 }
 
-/** Adds the flags for the log. `level` is the default of `--log-level`. */
 export function addLogOptions(command: Command, level: LogOptions['logLevel']): Command {
   return command
     .addOption(

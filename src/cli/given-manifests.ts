@@ -1,6 +1,6 @@
 /**
- * Manifests that the command line names. Reads files, directories and standard input, checks the manifests like `logfleet validate`,
- * decodes their resources like a host, and finds their Secrets, also in environment variables.
+ * Manifests that the command line names: reads them from files, directories and standard input, checks them like `logfleet validate`,
+ * decodes their resources, and finds their Secrets, also in environment variables.
  */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -20,10 +20,7 @@ import type { SecretReader } from '../host/host.ts';
 import type { CommandContext } from './context.ts';
 import { UsageError } from './usage-error.ts';
 
-/**
- * Checks manifests and prints the findings to stderr. `render` returns the text of a finding, or undefined for a finding that does not
- * apply to the command.
- */
+/** Checks manifests, and prints errors and warnings to stderr. `render` returns undefined for an error or warning to omit. */
 export function areValid(
   sources: readonly SourceFile[],
   { stderr }: Pick<CommandContext, 'stderr'>,
@@ -35,14 +32,14 @@ export function areValid(
   return !findings.some(({ severity }) => severity === 'error');
 }
 
-/** Decodes manifests. `namespace` is the namespace of manifests that name none. */
+/** Decodes manifests. A manifest without a namespace gets `namespace`. */
 export function decodeSources(sources: readonly SourceFile[], namespace: string): readonly DecodedFile[] {
   return sources.map(({ name, text }) => decodeManifest(name, text, () => undefined, namespace));
 }
 
 /**
- * Returns the resources of one kind in the manifests. A resource that replaces one of `placed` keeps its identity, status and annotations.
- * Any other resource gets a new identity.
+ * Returns the resources of one kind in the manifests. A resource that also exists in `placed` keeps its uid, status and annotations. Any
+ * other resource gets a new uid.
  */
 export function resourcesIn<K extends KindName>(
   kind: K,
@@ -60,19 +57,19 @@ export function resourcesIn<K extends KindName>(
     }
     const identity = { uid: createUid(random), generation: 1, resourceVersion: '1', creationTimestamp };
     const metadata = { ...key, ...identity, annotations };
-    // The schema has already checked the spec and filled in its defaults, so the type is right.
+    // The type is right, because the schema has already checked the spec and filled in its defaults.
     return { apiVersion: 'logfleet.dev/v1alpha1', kind, spec, metadata } as ResourceOf<K>;
   });
 }
 
-/** Place from which Secrets are read that are not in the manifests. */
+/** Place such as a cluster, from which Secrets that are not in the manifests are read. */
 interface SecretPlace {
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables may also replace Secrets that are missing in that place. */
+  /** True if environment variables replace a Secret that neither the manifests nor the place contain. */
   readonly takesVariables: boolean;
 }
 
-/** Returns a reader of Secrets. Secrets in the manifests take precedence over Secrets of the place. */
+/** Returns a reader of Secrets, which prefers Secrets in the manifests to those of `place`. */
 export async function secretsOf(
   decoded: readonly DecodedFile[],
   place: SecretPlace,
@@ -94,9 +91,7 @@ export async function secretsOf(
   };
 }
 
-/**
- * Reads the given files and directories. Returns the texts in the order of the file names. Throws a `UsageError` if a file cannot be read.
- */
+/** Reads the given files and directories, and returns their texts sorted by file name. Throws a `UsageError` if a file cannot be read. */
 export async function readSources(
   files: readonly string[],
   context: Pick<CommandContext, 'cwd' | 'readStdin'>,
@@ -112,8 +107,8 @@ export async function readSources(
 const manifestName = /\.(?:ya?ml|json)$/i;
 
 /**
- * Returns the files that an argument names: the file itself, or all manifests of a directory, sorted. Hidden files are omitted; logfleet's
- * own state is in hidden files.
+ * Returns the file that an argument names, or all manifests of the directory that it names, sorted. Hidden files are omitted, because
+ * logfleet keeps its own state in hidden files.
  */
 function manifestFiles(file: string, cwd: string): readonly string[] {
   const path = resolve(cwd, file);
@@ -142,10 +137,7 @@ function codeOf(error: unknown): string {
 
 const { 'ca.crt': caFileVariable, ...plainVariables } = variables;
 
-/**
- * Returns the keys and values of the Secret that environment variables define. Returns undefined if none of the variables is set. An empty
- * variable counts as not set.
- */
+/** Returns the keys and values of the Secret that environment variables define. Undefined if none of the variables has a value. */
 export async function secretFromVariables({
   env,
   cwd,

@@ -1,4 +1,3 @@
-/** Creates the log of a command from the flags `--log-format` and `--log-level`. */
 import { systemClock } from '../base/clock.ts';
 import { createJsonLogger } from '../base/json-log.ts';
 import type { Logger } from '../base/log.ts';
@@ -6,7 +5,7 @@ import { createTextLogger } from '../base/text-log.ts';
 import type { Output } from './context.ts';
 import type { LogOptions } from './options.ts';
 
-/** Creates a logger that writes to `output`. `usual` is the format if `--log-format` is not given. */
+/** Creates a logger that writes to `output`. Without the flag `--log-format`, the format is `usual`. */
 export function createLogger(
   { logFormat, logLevel: level }: LogOptions,
   usual: LogOptions['logFormat'],

@@ -1,7 +1,7 @@
 /**
- * `logfleet manifests`: prints the manifests of an installation, for `kubectl apply -f -`. Without `--namespaces` these are the resources
- * of `manifests/cluster-wide`. With `--namespaces` these are the resources of `manifests/namespaced`, with the role bindings repeated in
- * each namespace. `--export-jobs` adds the component `manifests/export-jobs`.
+ * `logfleet manifests`: prints the Kubernetes manifests that install logfleet, for `kubectl apply -f -`. They are the resources of
+ * `manifests/cluster-wide`, or with `--namespaces` those of `manifests/namespaced`, with the role bindings repeated in each namespace.
+ * `--export-jobs` adds the component `manifests/export-jobs`.
  *
  * Invariant: `kubectl kustomize` gives the same output for the same folders. A cluster test compares both.
  */
@@ -87,7 +87,6 @@ function place(document: Document, namespace: string, options: ManifestsOptions)
   }
 }
 
-/** Resources of a kustomization, in its order. */
 function readFolder(folder: string): readonly Document[] {
   const text = readFileSync(new URL(`${folder}kustomization.yaml`, directory), 'utf8');
   const { resources } = parse(text) as { readonly resources: readonly string[] };

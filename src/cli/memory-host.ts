@@ -1,6 +1,6 @@
 /**
- * Host of a command whose resources are in memory: the export of `logfleet export`, or the policies of `logfleet plan`. Statuses and
- * ledgers (stored rollout state) are written to memory only. No other process works on these resources, so the command always leads.
+ * Host of a command that keeps its resources, statuses and ledgers (stored rollout state) in memory: `logfleet export` and `logfleet plan`.
+ * No other process works on these resources, so the command always leads.
  */
 import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';
@@ -30,7 +30,6 @@ const noLedgers: Pick<LedgerStore, 'read'> = { read: async () => undefined };
 export interface MemoryHostOptions {
   readonly resources: readonly AnyResource[];
   readonly secrets: SecretReader;
-  /** Ledgers to start from. Default: none. */
   readonly ledgers?: Pick<LedgerStore, 'read'>;
   readonly settings?: OperatorSettings;
 }

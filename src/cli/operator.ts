@@ -1,6 +1,6 @@
 /**
- * The operator: a host, the reconcilers of all kinds, and their controllers. In a cluster, on a directory and in simulations, the same
- * operator runs with different hosts, clocks and connections.
+ * The operator: a host, the reconcilers of all kinds, and their controllers. The same operator runs in a cluster, on a directory and in
+ * simulations, with different hosts, clocks and connections.
  */
 import { Accounts } from '../account/accounts.ts';
 import { type RequestLimits, WorkerShares } from '../account/worker-shares.ts';
@@ -30,9 +30,8 @@ export interface OperatorOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
-  /** Limits of this process if it is a worker with a share of the request budget; by default the limits of the service. */
+  /** Request limits of this process. If absent, the limits of the log service apply. A worker has only a share of these limits. */
   readonly limits?: RequestLimits;
-  /** Volumes and settings of exports. */
   readonly exports?: Partial<
     Pick<ExportReconcilerOptions, 'places' | 'settings' | 'writer' | 'openDestination' | 'wording' | 'part'>
   >;
@@ -80,7 +79,6 @@ export class Operator {
     });
   }
 
-  /** Creates the reconciler of a kind, with its controller. */
   #add<R extends DrainableReconciler>(kind: KindName, create: (enqueue: Enqueue) => R): R {
     const { host, clock, random, log, metrics } = this.#options;
     const reconciler = create((key, isUnderWay) => controller.enqueue(key, isUnderWay));
@@ -98,7 +96,7 @@ export class Operator {
     this.#running = Promise.all(this.#controllers.map((controller) => controller.run(signal)));
   }
 
-  /** Resolves when every resource is settled. */
+  /** Resolves when nothing is left to do for any resource. */
   async whenSettled(): Promise<void> {
     while (!this.#controllers.every((controller) => controller.idle())) {
       for (const controller of this.#controllers) await controller.whenSettled();
@@ -106,7 +104,7 @@ export class Operator {
   }
 
   /**
-   * Stops the operator. It starts no new work, waits a short time for answers to requests in flight, writes these answers to the ledger,
+   * Stops the operator: starts no new work, waits up to `drainMs` for answers to requests in flight, writes these answers to the ledger,
    * and closes all connections to the service. The caller may release the leadership afterwards.
    */
   async stop(): Promise<void> {
@@ -128,7 +126,6 @@ export class Operator {
   }
 }
 
-/** Connects to the log service over TLS, with the proxy settings of the environment. */
 export function serviceConnect(metrics: Metrics, log: Logger, environment: CommandContext['env']): Connect {
   const userAgent = `logfleet/${packageVersion()}`;
   return connectOverTls({ clock: systemClock, metrics, log, userAgent, environment });

@@ -22,7 +22,6 @@ export interface ForgetOptions {
   readonly namespace?: string;
 }
 
-/** Flags of `pause` and `resume`. */
 export interface PauseOptions extends TargetOptions {
   readonly all?: boolean;
   readonly operatorNamespace?: string;
@@ -39,13 +38,12 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
-  /** Maximum time in ms after which every listing of the service shows the effect of an upgrade. */
+  /** Grace period in ms: the longest time after an upgrade until every listing of the service shows its effect. */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
 }
 
 export interface ManifestsOptions {
-  /** Namespace of the operator. */
   readonly namespace: string;
   /** Namespaces of the resources. Absent means all namespaces. Never empty. */
   readonly namespaces?: readonly string[];
@@ -61,13 +59,13 @@ export interface ValidateOptions {
 }
 
 export interface PlanOptions extends TargetOptions {
-  /** True if the command must fail when it cannot list the policies of all namespaces. */
+  /** True if the command must fail when the user may not list the policies of all namespaces. */
   readonly allNamespaces?: boolean;
-  /** Duration of one upgrade, in ms. */
+  /** Assumed duration of one upgrade, in ms. */
   readonly assumeUpgrade?: number;
   readonly exitCode?: boolean;
   readonly output: 'table' | 'wide' | 'json' | 'yaml';
-  /** Maximum wait for the service, in ms. */
+  /** Maximum wait for the log service, in ms. */
   readonly timeout?: number;
 }
 
@@ -77,7 +75,6 @@ export interface GetOptions extends TargetOptions {
   readonly output: 'table' | 'wide' | 'json' | 'yaml';
 }
 
-/** Access to an object store. */
 export interface StoreOptions {
   readonly endpoint?: string;
   readonly region?: string;
@@ -85,7 +82,7 @@ export interface StoreOptions {
   readonly insecure?: boolean;
 }
 
-/** Flags of `logfleet export`. `field-flags.ts` defines the flags that set a field of the spec; only some of them have a type here. */
+/** Flags of `logfleet export`. Flags that set a field of the spec are defined in `field-flags.ts`, and most of them have no type here. */
 export interface ExportOptions extends StoreOptions, LogOptions {
   readonly query?: string;
   readonly from?: string;
@@ -97,19 +94,17 @@ export interface ExportOptions extends StoreOptions, LogOptions {
   /** Name of the export. With several exports in the manifests, it selects one of them. */
   readonly name?: string;
   readonly namespace?: string;
-  /** Files with Secrets. */
   readonly secret?: readonly string[];
   readonly volume?: Volumes;
-  /** Destination of an export by flags: a directory, an address such as `s3://…`, or `-`. */
+  /** Destination of an export without a manifest: a directory, an address such as `s3://…`, or `-`. */
   readonly output?: string;
 }
 
 export interface VerifyOptions extends StoreOptions {
   /** True if the argument is the folder of a schedule. */
   readonly schedule?: boolean;
-  /** True if the data files of a schedule's runs are not read. */
+  /** True if `verify` must not read the data files of a schedule's runs, only their manifests. */
   readonly manifestsOnly?: boolean;
-  /** Time range of a schedule to prove. */
   readonly from?: string;
   readonly to?: string;
   readonly output: 'table' | 'json';

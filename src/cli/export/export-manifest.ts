@@ -1,6 +1,6 @@
 /**
- * Builds the manifest of an export from the flags of `logfleet export`. The manifest is a text like that of a file, so it is checked by the
- * same rules. In findings (errors and warnings of these rules), the flag is named instead of the field.
+ * Converts the flags of `logfleet export` to the text of a manifest, which is then checked like the text of a manifest file. Messages about
+ * errors in this manifest name the flags instead of its fields.
  */
 
 import path from 'node:path';
@@ -17,8 +17,10 @@ import { UsageError } from '../usage-error.ts';
 import { regionOf } from '../verify/manifest-place.ts';
 import { fieldFlags, flagOf, storePath } from './field-flags.ts';
 
-/** Place to which the rows of an export by flags go: a folder, an S3 bucket, a bucket of Google Cloud Storage, a container of
- * Azure Blob Storage, or stdout. */
+/**
+ * Place to which `logfleet export` writes the rows when flags define the export: a folder, a bucket, a container of Azure Blob Storage, or
+ * stdout.
+ */
 export type ExportSink =
   | { readonly kind: 'stdout' }
   | { readonly kind: 'folder'; readonly folder: string }
@@ -28,11 +30,10 @@ export type ExportSink =
 
 interface FlagManifest {
   readonly source: SourceFile;
-  /** Volumes that the manifest built from flags uses. */
   readonly volumes: Volumes;
 }
 
-/** File name by which findings name the built manifest. Messages to users show the flag instead. */
+/** File name of the manifest that was made from flags. Users never see the name, because messages show the flag instead. */
 const flagSource = 'the command line';
 const containerPath = 'spec.destination.azureBlob.';
 const gcsPath = 'spec.destination.gcs.';
@@ -57,15 +58,14 @@ interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
   readonly folder: string;
   /** Current wall time in ms. Times in flags such as `now` and `-24h` are relative to it. */
   readonly nowMs: number;
-  /** Secret with the credentials of the log service. Undefined if environment variables contain the credentials. */
+  /** Secret with the credentials of the log service. Undefined if environment variables hold the credentials instead. */
   readonly secret: GivenSecret | undefined;
 }
 
 export interface GivenSecret {
   readonly name: string;
   /**
-   * Namespace in the manifest of the Secret. If the manifest names none, this is undefined, and the Secret is in the namespace of the
-   * export.
+   * Namespace that the manifest of the Secret names. Undefined if it names none: the Secret then counts as in the namespace of the export.
    */
   readonly namespace: string | undefined;
 }
@@ -113,7 +113,7 @@ export function flagManifest(
   return { source: { name: flagSource, text: JSON.stringify(document) }, volumes };
 }
 
-/** Throws a `UsageError` for formats, compressions and partitions that cannot be written to stdout. */
+/** Throws a `UsageError` if the flags ask for a format, a compression or partitions that stdout does not support. */
 function refuseForStdout({ format, compression, compressionLevel, partitionBy }: ExportOptions): void {
   if (partitionBy !== undefined && partitionBy !== 'None') {
     throw new UsageError(
@@ -135,8 +135,8 @@ function refuseForStdout({ format, compression, compressionLevel, partitionBy }:
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * Converts a time on the command line to the form in manifests. Resolves `now`, times before now such as `-24h`, and dates, which mean
- * midnight. Returns other texts unchanged.
+ * Converts a time on the command line to the form of manifests: `now`, a time before now such as `-24h`, or a date, which means midnight.
+ * Returns any other text unchanged.
  */
 export function momentText(text: string, nowMs: number): string {
   if (text === 'now') return new Date(nowMs).toISOString();
@@ -145,10 +145,7 @@ export function momentText(text: string, nowMs: number): string {
   return beforeMs === undefined ? text : new Date(nowMs - beforeMs).toISOString();
 }
 
-/**
- * Flags that select the time range of this export when the command is started again. Empty if the given flags select the same range at each
- * start.
- */
+/** Flags with which another start of the command exports the same time range. Empty if the given times are not relative to now. */
 export function fixedRangeFlags(
   { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,
   { spec }: SearchExport,
@@ -158,12 +155,12 @@ export function fixedRangeFlags(
 }
 
 /**
- * Renders a finding about the manifest of an export. The text names the flag, or the place in a file. Returns undefined for a finding that
- * does not apply to `logfleet export`.
+ * Renders an error or warning about the manifest of an export, by its flag or its place in a file. Undefined if it does not apply to
+ * `logfleet export`.
  */
 export function renderExportFinding(finding: PlacedFinding): string | undefined {
   const { file, path: place, severity, problem, remedy } = finding;
-  // This finding is skipped: `logfleet export` uses the object store credentials of the user, so a store needs no Secret.
+  // A warning about missing credentials of an object store is not shown, because `logfleet export` uses the credentials of the user.
   if (storePlaces.has(place) && severity === 'warning') return undefined;
   if (file !== flagSource) return renderFinding(finding);
   const flag = flagOf(place) ?? place;
@@ -173,7 +170,7 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
   return `${flag}: ${mark}${explanation}`;
 }
 
-/** Fields whose warnings concern credentials of a store. */
+/** Fields of object stores. A warning about one of these fields concerns the credentials of the store. */
 const storePlaces: ReadonlySet<string> = new Set(['s3', 'azureBlob', 'gcs'].map((kind) => `spec.destination.${kind}`));
 
 /** Hint about time formats that flags accept but manifests do not. */

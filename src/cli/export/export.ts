@@ -1,9 +1,9 @@
 /**
- * `logfleet export`: runs one SearchExport, from a manifest or from flags, with the code of the operator. The process ends with the export.
- * Committed intervals stay at the destination, and the next start continues after them.
+ * `logfleet export`: runs one SearchExport, from a manifest or from flags, with the code of the operator, and ends with the export. After
+ * an interruption, the next start continues with the intervals that are not at the destination yet.
  *
- * With `-o -`, a temporary folder keeps the rows until all of them are proven. Then they are written to stdout. The folder is removed when
- * the process ends, also after a signal, but not after SIGKILL or a crash of the machine.
+ * With `-o -`, the rows are kept in a temporary folder until all of them are proven, and are then written to stdout. The folder is removed
+ * when the process ends, but not after SIGKILL or a crash of the machine.
  */
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -57,19 +57,17 @@ import { workerOf } from './worker.ts';
 /** Interval of status updates in ms. It can be short, because nothing outside this process reads the status. */
 const statusIntervalMs = 1_000;
 
-/** Export that the command runs, with the flags and the environment of the command. */
 interface Run {
   readonly sources: readonly SourceFile[];
   readonly volumes: Volumes;
   /** Destination of an export by flags. Undefined if a manifest defines the export. */
   readonly sink?: ExportSink;
-  /** Files of `--secret`. */
   readonly secrets: readonly SourceFile[];
   readonly options: ExportOptions;
   readonly context: CommandContext;
 }
 
-/** Runs one export: the export in the manifest `file`, or, without a file, the export that the flags define. */
+/** Runs the export of the manifest `file`, or, without a file, the export that the flags define. */
 export async function exportCommand(
   file: string | undefined,
   options: ExportOptions,
@@ -96,8 +94,7 @@ function exportByFlags(secrets: readonly SourceFile[], options: ExportOptions, c
 }
 
 /**
- * Returns the only Secret that contains a `baseURL`, which marks the credentials of the log service. Other Secrets may belong to object
- * stores.
+ * Returns the only Secret with the key `baseURL`, which marks the credentials of the log service. Secrets of object stores lack this key.
  */
 function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOptions): GivenSecret | undefined {
   const all = decodeSources(sources, namespace ?? defaultNamespace).flatMap(({ secrets }) => secrets);
@@ -129,7 +126,7 @@ async function work(run: Run): Promise<number> {
   if (refused !== undefined) return refused;
   const unused = unusedSecrets(resource, decoded, decodedSecrets, sink !== undefined);
   if (unused !== undefined) context.stderr.write(`logfleet export: ${unused}\n`);
-  // A paused export sends no requests, so its credentials are not checked.
+  // Credentials of a paused export are not checked, because a paused export sends no requests.
   const isChecked = pausedByOf(resource) === undefined && !worker;
   const problem = isChecked ? await credentialsProblem(resource, given) : undefined;
   if (problem) {
@@ -154,7 +151,7 @@ async function work(run: Run): Promise<number> {
   return worker && status !== exitStatus.interrupted ? worker.end(ended) : status;
 }
 
-/** Export for this process, which runs it itself whatever `spec.execution` says. */
+/** Returns the export with execution mode `Operator`, because this process runs the export whatever `spec.execution` says. */
 function inThisProcess(resource: SearchExport): SearchExport {
   const { persistentVolumeClaim: claim } = resource.spec.destination;
   if (!claim) return { ...resource, spec: { ...resource.spec, execution: { mode: 'Operator' } } };
@@ -164,7 +161,7 @@ function inThisProcess(resource: SearchExport): SearchExport {
   );
 }
 
-/** Prints how the export ended. If its rows go to standard output, prints them too. Returns the exit status. */
+/** Prints how the export ended, and its rows if they go to stdout. Returns the exit status. */
 async function reportEnd(ended: SearchExport, { options, context, sink }: Run): Promise<number> {
   const { stdout, stderr, signal } = context;
   if (signal.aborted) {
@@ -175,11 +172,10 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
-  // The rows are written before success is reported: if their reader closes the pipe, this process ends, and must not have reported
-  // success.
+  // Rows are written before success is reported, because this process ends without success if the reader of the rows closes the pipe.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
-  // No later command can read the status, because this process keeps it in memory. So everything is printed here.
+  // The whole result is printed here, because no later command can read the status: this process keeps it in memory.
   const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   if (signal.aborted) return exitStatus.interrupted;
   stderr.write(text.map((line) => `${line}\n`).join(''));
@@ -187,7 +183,7 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
   return lacksSecret(ended) ? exitStatus.usage : exitStatus.failed;
 }
 
-/** Names of fields in messages: those of manifest fields, or those of flags if there is no manifest. */
+/** Returns the wording of messages about the export. Messages name manifest fields, or flags if no manifest was given. */
 function wordingOf(sink: ExportSink | undefined): ExportWording {
   const flagName = (field: WordedField) => flagOf(`spec.${field}`) ?? `spec.${field}`;
   const fieldName = sink === undefined ? resourceWording.fieldName : flagName;
@@ -195,14 +191,14 @@ function wordingOf(sink: ExportSink | undefined): ExportWording {
 }
 
 const ports = { clock: systemClock, random: systemRandom };
-/** Next steps are changes of the manifest, because no other command can find the export: it exists in no cluster or directory. */
+/** Messages tell users to edit the manifest, because commands such as `logfleet resume` cannot find an export of this process. */
 const stepOptions: StepOptions = { byManifest: true };
 
-/** Returns the export that the flags select. The files can also contain Secrets and other manifests. */
+/** Returns the export that `--name` and `--namespace` select among the exports of the given manifests. */
 function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: Run): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // If there is only one export, the namespace in the flags is only the default for manifests without a namespace.
+  // With a single export, `--namespace` selects nothing: the flag only gives a namespace to manifests that name none.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;
@@ -216,8 +212,7 @@ function theOne(found: readonly SearchExport[], { options: { name, namespace }, 
 }
 
 /**
- * Throws a `UsageError` if the folder of a volume is missing. The command does not create it, because a missing folder can mean that a disk
- * is not mounted.
+ * Throws a `UsageError` if the folder of a volume is missing. A missing folder can mean a disk that is not mounted, so it is not created.
  */
 function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandContext): void {
   const folder = path.resolve(cwd, directory);
@@ -235,10 +230,7 @@ function makeFolder(directory: string): void {
   }
 }
 
-/**
- * Creates a temporary folder. It is removed when the process exits, also after a second signal or when the reader of stdout has closed its
- * end.
- */
+/** Creates a temporary folder, which is removed when the process exits for any reason except SIGKILL. */
 function temporaryFolder(): string {
   try {
     const folder = mkdtempSync(path.join(tmpdir(), 'logfleet-export-'));
@@ -251,7 +243,7 @@ function temporaryFolder(): string {
   }
 }
 
-/** Writes all rows of the complete export to stdout. `location` is the folder of the export. */
+/** Writes all rows of the complete export to stdout. `location` is the folder that contains its files. */
 async function writeRows(location: string, { writeBytes, env, signal }: CommandContext): Promise<void> {
   const directory = fileURLToPath(location);
   const writer = await Writer.ours(systemRandom);
@@ -269,9 +261,7 @@ async function writeRows(location: string, { writeBytes, env, signal }: CommandC
   }
 }
 
-/**
- * Returns what is wrong with the credentials that the export names. Returns undefined if they have everything that a first request needs.
- */
+/** Returns the error in the log service's credentials of an export. Undefined if the credentials are complete and valid in form. */
 async function credentialsProblem(
   { metadata: { namespace }, spec }: SearchExport,
   secrets: SecretReader,
@@ -288,8 +278,7 @@ async function credentialsProblem(
 }
 
 /**
- * Returns a sentence about Secrets of `--secret` that the export does not use. Returns undefined if all are used, or if the export finds
- * its own Secret: unused Secrets do no harm then.
+ * Returns a warning about Secrets of `--secret` that the export does not use. Undefined if the Secret of the log service was given.
  *
  * @param byFlags true if flags define the export, so that no manifest names a Secret
  */

@@ -1,6 +1,6 @@
 /**
- * Table of the flags of `logfleet export` that set a field of the export. It serves three purposes: it defines the flags, it builds the
- * manifest from them, and it names the flags instead of fields in messages about an export without a manifest.
+ * Table of the flags of `logfleet export` that set a field of the export. The table defines the flags, and converts them to a manifest.
+ * Messages about an export without a manifest name the flag instead of the field.
  */
 import { InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../../base/flag-values.ts';
@@ -17,8 +17,8 @@ interface FieldFlag {
 export const storePath = 'spec.destination.s3.';
 
 /**
- * Defines the flag that sets a field of the spec. `value` is the placeholder of its value in the help, empty for a flag without a value. By
- * default, the flag has the name of the field in kebab case, such as `time-zone` for `timeRange.timeZone`.
+ * Defines the flag that sets a field of the spec. `value` is the placeholder in the help, empty for a flag without a value. The flag is
+ * named after the field, such as `--time-zone` for `timeRange.timeZone`.
  */
 function field(
   path: string,
@@ -36,10 +36,7 @@ function kebab(path: string): string {
   return path.replace(/^.*\./, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/**
- * Defines a flag whose values are fixed. The user may write them in any capitalisation. The default is the first value, unless `fallback`
- * names another.
- */
+/** Defines a flag with fixed values, in any capitalisation. The default of the flag is `fallback`, or else the first value. */
 function choice(path: string, value: string, help: string, values: readonly string[], fallback = values[0]): FieldFlag {
   return field(path, value, `${help}: ${values.join(', ')} (default: ${fallback}).`, (text) => {
     const meant = values.find((each) => each.toLowerCase() === text.toLowerCase());
@@ -95,8 +92,8 @@ export const fieldFlags: readonly FieldFlag[] = [
 ];
 
 /**
- * Flags for an object store, shared by `logfleet export` and `logfleet verify`. `withS3` is the beginning of their help texts and says when
- * they apply.
+ * Flags for an object store, shared by `logfleet export` and `logfleet verify`. Their help texts begin with `withS3`, which says when they
+ * apply.
  */
 export function storeFlags(withS3: string): readonly FieldFlag[] {
   const path = 'destination.s3';
@@ -121,7 +118,7 @@ export function flagOf(path: string): string | undefined {
   )?.[1];
 }
 
-/** Flags by the path of their field. If several flags belong to a field, the first one in the table is used. */
+/** Flags by the path of their field. If several flags set the same field, the first flag in the table is used. */
 const fieldPaths: readonly (readonly [path: string, flag: string | undefined])[] = [
   ['metadata.name', '--name'],
   ['metadata.namespace', '-n'],

@@ -1,7 +1,7 @@
 /**
  * Prints the rows of a complete export to stdout, from the oldest to the newest. Printing starts after the manifest of the export is
- * written, so the reader gets all rows or none. A file begins with the newest rows of its interval, so it is read backwards from its end. A
- * record of NDJSON is a line. A record of CSV can contain line breaks in quotes (RFC 4180).
+ * written, so the reader gets all rows or none. Each file begins with its newest rows, so it is read backwards from its end. A record is a
+ * line of NDJSON, or a row of CSV, which can contain line breaks in quotes (RFC 4180).
  *
  * Invariant: memory use is bounded by one chunk and the longest record, whatever the size of the file.
  */
@@ -37,7 +37,7 @@ async function* records(file: string, format: RecordFormat): AsyncGenerator<Uint
   yield* createReadStream(file, { start });
 }
 
-/** Yields the records of a file in reverse order, in chunks, without the header of CSV. */
+/** Yields the records of a file in reverse order, in chunks, without the CSV header. */
 export async function* reversedRecords(
   file: string,
   format: RecordFormat,
@@ -53,7 +53,6 @@ export async function* reversedRecords(
   if (format === 'NDJSON' && first.length > 0) yield first;
 }
 
-/** Returns the header of a CSV file, with its line break. */
 export async function headerOf(file: string): Promise<Uint8Array> {
   const { size } = await stat(file);
   for (let length = Math.min(size, 65_536); ; length = Math.min(size, 4 * length)) {
@@ -83,7 +82,7 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
 /** Splits the bytes of a file, which is read from its end, into whole records in reverse order. */
 class RecordSplitter {
   readonly #countsQuotes: boolean;
-  /** True if the bytes read so far begin inside quotes. Quotes come in pairs, so they can be counted from the end too. */
+  /** True if the bytes read so far begin inside quotes. Because quotes come in pairs, counting them from the end of the file works too. */
   #isQuoted = false;
   /** End of a record whose beginning was not read yet. */
   #carry: Uint8Array = new Uint8Array();
@@ -108,7 +107,7 @@ class RecordSplitter {
     return Buffer.concat(records);
   }
 
-  /** Returns the first record of the file. Call it after all bytes of the file were added. */
+  /** Returns the first record of the file, after all bytes of the file were added. */
   first(): Uint8Array {
     return this.#carry;
   }

@@ -1,7 +1,7 @@
 /**
- * Progress of a worker while it runs. The worker applies its item of the list `status.workers` of its SearchExport, at most every 10 s
- * (server-side apply). Only a worker with a token of the API server does so. Without the right, or without an answer of the API server, the
- * export continues, and the operator learns the end from the report of the worker.
+ * Shows the progress of a worker (pod of an export's Kubernetes Job) in `status.workers` of its SearchExport, at most every 10 s. A worker
+ * without a token of the API server shows none. The export continues if this fails, because the operator also reads the worker's final
+ * report.
  */
 import type { ProgressStatus } from '../../api/generated/search-export.ts';
 import { apiGroup, apiVersionName, type SearchExport } from '../../api/kinds.ts';
@@ -16,12 +16,10 @@ import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { resourcePath } from '../../host/kubernetes/api-paths.ts';
 import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
 
-/** Identity of a worker in the list `status.workers`. */
 export interface WorkerIdentity {
   readonly index: number;
-  /** Name of the worker's Kubernetes Job. */
   readonly job: string;
-  /** Uid of the SearchExport, so that progress is never applied to another export of the same name. */
+  /** Uid of the SearchExport, so that progress is never written to a later export of the same name. */
   readonly exportUid: string;
 }
 
@@ -52,7 +50,7 @@ export class WorkerProgress {
     this.#unsubscribe = options.host.resources('SearchExport').subscribe(() => this.#plan());
   }
 
-  /** Applies no more progress, and closes the connection to the API server. */
+  /** Stops showing progress, and closes the connection to the API server. */
   async close(): Promise<void> {
     this.#end();
     await this.#options.api.close();
@@ -74,7 +72,7 @@ export class WorkerProgress {
     try {
       if (progress && !sameValue(progress, this.#applied)) await this.#send(progress);
     } catch (error) {
-      // Without the right, each further request would fail as well. A conflict means that the export was deleted and created again.
+      // Without the right to write, further requests would fail too. A conflict means that another export has the name now.
       if (['host.forbidden', 'host.gone', 'host.conflict'].some((code) => hasCode(error, code))) this.#end();
       log.info('the progress of this worker cannot be shown in status', { error: asLogfleetError(error) });
     }

@@ -1,6 +1,6 @@
 /**
- * Worker: `logfleet export` in a pod of a Kubernetes Job. The operator passes Secrets as folders and the share of the request budget as
- * environment variables. The worker writes a report as the termination message of its container, and its exit status tells Kubernetes
+ * Worker: `logfleet export` in a pod of a Kubernetes Job. The operator passes Secrets as folders, and the worker's share of the request
+ * limits as environment variables. The worker writes a report as the termination message of its container. Its exit status tells Kubernetes
  * whether another pod may succeed.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -28,18 +28,18 @@ export interface Worker {
   readonly limits: RequestLimits;
   readonly secrets: SecretReader;
   readonly part: WorkerPart;
-  /** Shows the progress of the export in its status, if this pod has a token of the API server. Undefined without a token. */
+  /** Shows the progress of the export in its status. Undefined if this pod has no token of the API server. */
   progressOf(resource: SearchExport, host: Host, ports: ProgressPorts): Promise<WorkerProgress | undefined>;
-  /** Ends the worker: writes the report of an export and returns the exit status. */
+  /** Writes the report of an export that has ended, and returns the exit status of the worker. */
   end(ended: SearchExport): number;
   /**
-   * Returns the exit status for an export that cannot start, after writing the report: the Secret belongs to another user of the service
-   * than the share. Undefined if the export can start. A Secret that is missing or unusable is reported by the export itself.
+   * Writes a report and returns an exit status if the Secret belongs to another user of the log service than when the Kubernetes Job was
+   * created. Undefined if the export can start.
    */
   refuse(resource: SearchExport): Promise<number | undefined>;
 }
 
-/** Returns the worker that the environment defines; undefined if this process is none. */
+/** Returns the worker that environment variables define. Undefined if this process does not run in a pod of an export's Kubernetes Job. */
 export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefined {
   const file = env[workerVariables.report];
   if (!file) return undefined;
@@ -74,7 +74,7 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
   };
 }
 
-/** Part of the worker among all pods of its Job. */
+/** Part of the export's work that this pod does, if several pods run the export. */
 function partIn(env: CommandContext['env']): WorkerPart {
   const workers = positive(env, workerVariables.workers);
   const index = Number(env[workerVariables.index]);
@@ -93,7 +93,7 @@ function folderSecrets(folder: string): SecretReader {
   return {
     get: async ({ name }) => {
       const place = path.join(folder, name);
-      // Kubernetes keeps the files in a hidden folder, and links to them from visible names.
+      // Names that begin with two dots are skipped: Kubernetes keeps the files in a hidden folder, and links to them from visible names.
       const keys = namesIn(place)?.filter((key) => !key.startsWith('..'));
       return keys && new Map(keys.map((key) => [key, new SecretText(readFileSync(path.join(place, key), 'utf8'))]));
     },
@@ -109,7 +109,7 @@ function namesIn(folder: string): readonly string[] | undefined {
   }
 }
 
-/** Identity of the user in the Secret of an export; undefined if the Secret is missing or unusable. */
+/** Returns the log service's user that the Secret of an export belongs to. Undefined if the Secret is missing or invalid. */
 async function userOf({ metadata, spec }: SearchExport, secrets: SecretReader): Promise<string | undefined> {
   const key = { namespace: metadata.namespace, name: spec.credentialsSecretRef.name };
   const members = await secrets.get(key);
@@ -121,7 +121,7 @@ async function userOf({ metadata, spec }: SearchExport, secrets: SecretReader): 
   }
 }
 
-/** Report of an export that has settled in this process. */
+/** Returns the report of an export that is complete, failed or stalled. */
 export function reportOf({ status }: SearchExport): WorkerReport {
   const has = (type: 'Complete' | 'Failed') => findCondition(status?.conditions, type) !== undefined;
   const ready = findCondition(status?.conditions, 'Ready');

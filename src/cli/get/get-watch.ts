@@ -1,6 +1,6 @@
 /**
- * Output of `logfleet get --watch`. A terminal gets a block that is redrawn in place; for one resource, it is the live view. Other outputs
- * get a line for each change. `-o json` and `-o yaml` print a document for each change: JSON on one line, YAML after `---`.
+ * Output of `logfleet get --watch`. A terminal gets lines that are redrawn in place; for one resource, they are the live view. Other
+ * outputs get a line for each change. `-o json` and `-o yaml` print a document for each change: JSON on one line, YAML after `---`.
  */
 import { type AnyResource, type KindName, referenceOf } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -17,11 +17,11 @@ import { columnWidths, renderRow } from '../render/table.ts';
 import { printable, renderAge } from '../render/text.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
 
-/** Resource kinds and resource name that the arguments of `logfleet get` select, and where the command finds and shows them. */
+/** Resources that the arguments of `logfleet get` select, and how the command reads and shows them. */
 export interface GetRequest {
   readonly kinds: readonly KindName[];
   readonly name: string | undefined;
-  /** Namespace of the resources. Undefined for all namespaces. */
+  /** Namespace of the resources. Undefined to select all namespaces. */
   readonly namespace: string | undefined;
   readonly options: GetOptions;
   readonly reader: ResourceReader;
@@ -30,19 +30,11 @@ export interface GetRequest {
 }
 
 interface Presenter {
-  /** Shows all selected resources with their current status. */
   show(resources: readonly AnyResource[]): void;
-  /**
-   * Reports why changes of the resources cannot be followed, so that the shown resources may be outdated. Called with undefined when
-   * changes are received again.
-   */
+  /** Warns that changes of the resources cannot be followed, so that shown resources may be outdated. Undefined ends the warning. */
   trouble(message: string | undefined): void;
-  /**
-   * Reports that no operator process works on the directory, and which command starts one. Called with undefined when a process works on
-   * it.
-   */
+  /** Warns that no operator process works on the directory, and names the command that starts one. Undefined ends the warning. */
   idle(note: string | undefined): void;
-  /** Restores the terminal at the end of the command. */
   end(): void;
 }
 
@@ -80,7 +72,7 @@ function nothingThere({ name, kinds: [kind], options }: GetRequest): string {
   return `${reference} does not exist${inNamespace}. Waiting until it is created.`;
 }
 
-/** Interval in ms at which the shown ages are redrawn. */
+/** Interval in ms at which the ages of resources on the screen are updated. */
 const redrawIntervalMs = 1_000;
 
 /** Output for a terminal: redraws the resources in place. Warnings above them say why they may be outdated. */
@@ -127,8 +119,8 @@ function screenPresenter(
 }
 
 /**
- * Output for other streams: prints new, changed and deleted resources. A resource counts as changed if its text (`textOf`) differs from the
- * text printed before. Warnings go to stderr, so that stdout contains only resources.
+ * Output for streams that are no terminal: prints new, changed and deleted resources. A resource counts as changed if `textOf` returns
+ * another text than before. Warnings go to stderr, so that stdout contains only resources.
  */
 function changePresenter(
   { stderr }: CommandContext,
@@ -163,10 +155,9 @@ function changePresenter(
   };
 }
 
-/** Prints one line for each new, changed or deleted resource, below one line of column headings. */
 function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
   let widths: readonly number[] | undefined;
-  // Ages are rendered for a fixed time. With the current time, each older age would count as a change.
+  // Ages are rendered for the time at which the command started. If they were current, each line would differ from the line before.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
   return changePresenter(context, clock, textOf, (changed, gone) => {
@@ -183,7 +174,6 @@ function linePresenter(table: TableColumns, context: CommandContext, clock: Cloc
   });
 }
 
-/** Prints one document for each new or changed resource. */
 function documentPresenter(format: 'json' | 'yaml', context: CommandContext, clock: Clock): Presenter {
   const render = (resource: AnyResource) =>
     format === 'json' ? `${JSON.stringify(resource)}\n` : `---\n${renderYaml(resource)}`;

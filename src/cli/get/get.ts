@@ -1,6 +1,6 @@
 /**
- * `logfleet get`: shows the status of resources in a cluster or a directory. Without a name it prints the table of `kubectl get`. With a
- * name it prints all details of the resource.
+ * `logfleet get`: shows the status of resources in a cluster or a directory. Without a name, it prints the same table as `kubectl get`.
+ * With a name, it prints all details of the resource.
  */
 import { type AnyResource, type KindName, kindNames, kinds } from '../../api/kinds.ts';
 import { type Clock, sleep, systemClock } from '../../base/clock.ts';
@@ -79,8 +79,8 @@ async function show(request: GetRequest): Promise<void> {
 }
 
 /**
- * Returns a note that no operator process works on the directory. Without this note, the last status of a killed process would look
- * current. Returns undefined if a process works on the directory, or if nothing is left to do.
+ * Returns a warning that no operator process works on the directory, so that nobody takes an old status for the current one. Undefined if a
+ * process works on the directory, or if nothing is left to do for any resource.
  */
 async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceReader): Promise<string | undefined> {
   const isDone = (resource: AnyResource) => holds(resource.status, 'Ready') && renderBehind(resource) === undefined;
@@ -133,7 +133,7 @@ async function follow(request: GetRequest): Promise<void> {
           byKind.set(kind, resources);
           show();
         };
-        // A failed connection affects the watches of all kinds, so only the watch of the first kind reports it.
+        // A broken connection ends the watches of all kinds, so only the watch of the first kind reports the failure.
         const onTrouble = kind === request.kinds[0] ? (message?: string) => presenter.trouble(message) : undefined;
         // If the watch of one kind ends, by the signal or by an error, the watches of the other kinds end too.
         return reader.follow(kind, namespace, onResources, signal, onTrouble).finally(() => failed.abort());
@@ -160,7 +160,6 @@ function noneFound({ kinds: wanted, namespace, reader }: GetRequest): string {
   return `No ${resources} in namespace ${namespace} of ${reader.place}. To look in all namespaces, add -A.`;
 }
 
-/** Parses the arguments. `get cvp NAME` and `get cvp/NAME` mean the same. */
 function readArguments(
   kindText: string | undefined,
   nameText: string | undefined,

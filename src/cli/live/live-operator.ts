@@ -1,6 +1,4 @@
-/**
- * Runs the operator in this process with a live view of its resources, for `logfleet run DIR` and `logfleet export`.
- */
+/** Runs the operator in this process with a live view of its resources, for `logfleet run DIR` and `logfleet export`. */
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -18,7 +16,6 @@ import { showHost } from './shown-host.ts';
 export class LiveOperator {
   readonly clock = systemClock;
   readonly random = systemRandom;
-  /** Log whose lines appear above the live view. */
   readonly log: Logger;
   /** Metrics of the operator. They also count the requests for the request rate in the live view. */
   readonly metrics: Metrics;
@@ -42,8 +39,8 @@ export class LiveOperator {
   }
 
   /**
-   * Runs the operator until every resource is settled, or until a signal if `isEndless` is true. Then stops it. When the promise resolves,
-   * no request is in flight.
+   * Runs the operator until nothing is left to do for any resource, or until a signal if `isEndless` is true. Then stops the operator, and
+   * resolves when no request is in flight.
    */
   async run(
     host: Host,
@@ -61,7 +58,6 @@ export class LiveOperator {
     await operator.stop();
   }
 
-  /** Ends the live view. Its last drawing stays on the screen, and the terminal is restored. */
   close(): void {
     this.#view.end();
   }

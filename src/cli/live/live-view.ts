@@ -1,5 +1,5 @@
 /**
- * Live view of policies and exports for `logfleet run DIR`, `logfleet export` and the demo. A terminal shows a block that is redrawn in
+ * Live view of policies and exports for `logfleet run DIR`, `logfleet export` and the demo. On a terminal, the same lines are redrawn in
  * place. Any other output gets a line when a state or a number changes, and the reason when nothing changes for a long time.
  * `render/resource-view.ts` renders the lines.
  *
@@ -25,12 +25,12 @@ export interface LiveViewOptions {
 }
 
 const shortestRedrawMs = 250;
-/** Interval in ms of redraws while no resource changes. They update ages and rates. */
+/** Interval in ms at which the screen is redrawn to update ages and rates while no resource changes. */
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
 /**
- * Time in ms after the last line of a resource, after which the view reports why the resource makes no progress. The time doubles with each
- * report. It applies only to outputs without a terminal.
+ * Time in ms without a new line about a resource, after which the reason for the lack of progress is printed. The time doubles with each
+ * report. A terminal needs no such report.
  */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;
@@ -39,7 +39,7 @@ interface Shown {
   resource: AnyResource;
   readonly events: LiveEvent[];
   readonly updates: UpdatePace;
-  /** Key of the last line that was printed for this resource. The next line is printed only if it has another key. */
+  /** State and numbers in the last line that was printed for this resource. A new line is printed only if they have changed. */
   lineKey: string | undefined;
   /** Reason for waiting that was printed last. */
   message: string | undefined;
@@ -70,7 +70,7 @@ export class LiveView {
     this.#begunMs = clock.monotonic();
   }
 
-  /** Shows a resource that is new or has changed. A resource is shown only after it has a status. */
+  /** Shows a resource that is new or has changed, as soon as it has a status. */
   show(resource: AnyResource): void {
     const key = keyOf({ kind: resource.kind, ...resource.metadata });
     const shown = this.#shown.get(key) ?? {
@@ -88,7 +88,6 @@ export class LiveView {
     else this.#printLine(shown);
   }
 
-  /** Removes a deleted resource from the view. */
   gone(key: KeyOfShown): void {
     this.#shown.get(keyOf(key))?.quiet?.cancel();
     if (!this.#shown.delete(keyOf(key))) return;
@@ -96,7 +95,6 @@ export class LiveView {
     else this.#output.write(`${key.namespace}/${key.name}: deleted\n`);
   }
 
-  /** Shows an Event of a resource in the view. */
   event(key: KeyOfShown, event: Omit<LiveEvent, 'atMs'>): void {
     const shown = this.#shown.get(keyOf(key));
     if (!shown) return;
@@ -171,7 +169,7 @@ export class LiveView {
     const line = renderLine(shown.resource);
     if (line === undefined) return;
     if (line.key === shown.lineKey) {
-      // The resource may have been working when its last line was printed, and may be waiting now. The key of the line does not show this.
+      // The resource may have stopped making progress since its last line, although its state and numbers are the same.
       if (shown.quiet === undefined) this.#scheduleReason(shown, firstQuietMs);
       return;
     }
@@ -181,10 +179,7 @@ export class LiveView {
     this.#scheduleReason(shown, firstQuietMs);
   }
 
-  /**
-   * Schedules a report that says why the resource makes no progress. The report is printed after this time, unless a line is printed
-   * before.
-   */
+  /** Prints the reason why the resource makes no progress after `quietMs`, unless another line about the resource is printed before. */
   #scheduleReason(shown: Shown, quietMs: number): void {
     shown.quiet?.cancel();
     shown.quiet = undefined;

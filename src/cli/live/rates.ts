@@ -5,8 +5,8 @@ import type { Metrics } from '../../base/metrics.ts';
 const startsMetric = 'logfleet_service_budget_wait_seconds';
 
 /**
- * Returns the given metrics with one addition: `onStart` is called directly before each request to the log service. The addition observes
- * the metric of the request budget, which has one observation for each start of a request (B1).
+ * Returns metrics that call `onStart` before each request to the log service. They do so when the request budget observes a metric, because
+ * it observes this metric once per request (B1).
  */
 export function countingRequests(metrics: Metrics, onStart: () => void): Metrics {
   return {
@@ -28,12 +28,12 @@ export function countingRequests(metrics: Metrics, onStart: () => void): Metrics
 const longestSeconds = 5;
 
 /**
- * Measures the requests per second to the log service over the last whole seconds. The service limits the requests in each whole second. A
- * rate over a shorter time could look like a violation of this limit.
+ * Measures the requests per second to the log service over the last whole seconds. A shorter time could show a rate above the limit of the
+ * service, because the limit applies to whole seconds.
  */
 export class RequestPace {
   #firstMs: number | undefined;
-  /** Times at which the requests of the last `longestSeconds` started, in ms. */
+  /** Times in ms at which the requests of the last `longestSeconds` seconds started. */
   #startsMs: readonly number[] = [];
 
   add(nowMs: number): void {
@@ -51,21 +51,21 @@ export class RequestPace {
 
 const periodMs = 60_000;
 
-/** Measures how many collectors of a policy reach their target per minute, over the last minute. */
+/** Measures how many collectors of a policy reached their target in the last minute. */
 export class UpdatePace {
   /**
-   * Samples of the number of upgraded collectors, oldest first. The first sample may be older than a minute, as the start of the measured
-   * time.
+   * Numbers of upgraded collectors with their times, oldest first. The first one may be older than a minute, because the minute begins
+   * between two of them.
    */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 
-  /** Adds a sample: the number of collectors of this policy that run the target. Does nothing for a resource without this number. */
+  /** Adds the current number of collectors that run the target of a policy. Does nothing if the status lacks this number. */
   add(atMs: number, resource: AnyResource): void {
     const total = resource.kind === 'CollectorVersionPolicy' ? resource.status?.collectors?.updated : undefined;
     if (total !== undefined && this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });
   }
 
-  /** Returns the upgraded collectors per minute, at least 0. Undefined until the samples cover one second. */
+  /** Returns the collectors upgraded per minute, at least 0. Undefined in the first second. */
   perMinute(nowMs: number): number | undefined {
     while (this.#samples[1] && this.#samples[1].atMs <= nowMs - periodMs) this.#samples.shift();
     const [first] = this.#samples;

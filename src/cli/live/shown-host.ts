@@ -1,17 +1,15 @@
 /**
- * Passes the resources and Events of a host to a live view.
- *
- * Invariant: a status from an earlier run is not shown as current. A resource is shown without status until this run has written or
- * confirmed its status.
+ * Passes the resources and Events of a host to a live view. A resource is shown without its status until this run of logfleet has written
+ * or confirmed the status, because the status of an earlier run may be outdated.
  */
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import type { Host, ResourceKey } from '../../host/host.ts';
 import type { LiveView } from './live-view.ts';
 
 interface ShownHost {
-  /** Host for the operator. It does what the given host does, and updates the live view. */
+  /** Host for the operator, which does the same as the given host and also updates the live view. */
   readonly host: Host;
-  /** Shows the stored status of every resource. Call it when all resources are settled, because each stored status is current then. */
+  /** Shows the stored status of every resource. It is current once nothing is left to do for any resource, so call `settled` then. */
   settled(): void;
 }
 

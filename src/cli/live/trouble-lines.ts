@@ -1,6 +1,6 @@
 /**
- * Prints lines about failures that are retried. The first failure is printed immediately. While the failure lasts, it is printed again with
- * its duration, at growing intervals. The end of the failure is printed once.
+ * Prints lines about failures that are retried. A failure is printed at once, and again at growing intervals with its duration while it
+ * lasts. Its end is printed once.
  */
 import type { Clock } from '../../base/clock.ts';
 import { printable, renderAge } from '../render/text.ts';
@@ -42,7 +42,7 @@ export class TroubleLines {
     this.#tell(`${subject}: failing for ${duration}, trying again`, message);
   }
 
-  /** Reports that `subject` works again. Does nothing if it had not failed. */
+  /** Reports that `subject` works again. Does nothing if no failure of `subject` was reported. */
   works(subject: string): void {
     const known = this.#troubles.get(subject);
     if (!known) return;
