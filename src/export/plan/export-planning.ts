@@ -1,17 +1,14 @@
 /**
- * Plans an export: cuts its range into segments, writes the plan at the destination (E2), and hands over the search job used for planning
- * as the first search.
+ * Plans an export: divides its time range into segments and writes the plan at the destination (E2). The search job used for planning
+ * becomes the export's first search.
  *
- * The job searches the whole range that is old enough to be complete (E11), so a small export needs no other job. If the message limit cuts
- * this search, and the job's histogram shows that the rest needs more than one search, the service counts rows by slices of time
- * (`slice-counts.ts`). The segments follow from these counts (`first-segments.ts`). For an export by receipt time the segments are an
- * estimate, since slices use message time. If nothing can be counted, segments are equal pieces of time. A query that cannot be split (E8)
- * gets one segment.
+ * This job searches the whole range, so a small export needs no other job. If the service cuts this search, the rest of the range is
+ * divided by the number of rows in it: the service counts the rows (`slice-counts.ts`), or logfleet estimates them. A query that cannot be
+ * run for shorter time ranges (E8) gets one segment.
  *
- * While an export waits until its range is old enough, a small search tests credentials and query, so that users learn of mistakes
- * immediately.
+ * While an export waits until its range is old enough (E11), a small test search shows users mistakes in credentials and query.
  *
- * Invariant: the segments always cover the range. Every opened job is closed or handed over.
+ * Invariant: the segments always cover the range. Every opened search job is closed or handed over.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../../base/boundary.ts';
@@ -39,10 +36,7 @@ export type PlanningTools = Pick<SearchTools, 'task' | 'quirks' | 'log'>;
 export interface PlanOptions {
   /** Minimum age in ms of rows that may be searched, because newer rows may still arrive (E11). */
   readonly settleDelayMs: number;
-  /**
-   * Search jobs of the planning. Aborting their signal ends the planning. If the planning fails, the caller closes the
-   * jobs that are still open.
-   */
+  /** Search jobs of the planning. If the planning fails, the caller closes those that are still open. */
   readonly jobs: JobSet;
   /** Called when the `PlanningWait` changes. */
   readonly onWait?: (wait: PlanningWait) => void;
@@ -52,11 +46,11 @@ export interface PlanOptions {
 export interface PlanningWait {
   /** Wall time at which enough of the range is old enough to be searched; undefined if planning does not wait. */
   readonly settlesAtMs: number | undefined;
-  /** True if a test search showed that the service accepts credentials and query. */
+  /** True if a test search has shown that the service accepts credentials and query. */
   readonly isTried: boolean;
 }
 
-/** A search job that planning opened and left open, with the interval to be searched. */
+/** The open search job that planning hands over, with the interval that it must search. */
 export interface FirstSearch extends OpenedJob {
   readonly order: SearchOrder;
 }
@@ -69,20 +63,20 @@ export interface ProposedPlan {
 
 /** Expected effort of an export: its segments, rows and requests. */
 export interface ExportForecast {
-  /** Expected segments in order of time, without the part of the range that is too recent to be searched. */
+  /** Segments in order of time, without the part of the range that is too recent to be searched. */
   readonly segments: readonly SegmentCount[];
-  /** True if an aggregation or a single complete search counted the rows of the segments; false if their numbers are estimates. */
+  /** True if an aggregation or a single complete search counted the rows, false for estimates. */
   readonly areKnown: boolean;
-  /** Number of rows at which the service cuts a search short (message limit); undefined if no search was cut short. */
+  /** Number of rows at which the service cuts a search; undefined if it cut none. */
   readonly limit: number | undefined;
-  /** Minimum number of requests to the service for this export, including the requests for planning. */
+  /** Minimum number of requests to the service for the whole export, including its planning. */
   readonly requests: number;
 }
 
 export interface PlannedExport {
   /** The plan that exists at the destination, written by this or another process. */
   readonly plan: ExportPlan;
-  /** First search of the plan; undefined if another process wrote a different plan. */
+  /** First search of the export; undefined if another process wrote a different plan. */
   readonly first: FirstSearch | undefined;
 }
 
@@ -91,8 +85,7 @@ export async function planExport(tools: SearchTools, options: PlanOptions): Prom
   const { destination, task } = tools;
   const { plan, first } = await proposePlan(tools, options);
   const existing = await crossing('export.plan', () => settlePlan(destination, task.layout, plan));
-  // The existing plan can be used with the open search job if it equals the new plan. Either an earlier attempt wrote it and its answer
-  // was lost, or another process wrote an equal plan.
+  // If the plan at the destination equals the new plan, the open search job can serve as its first search, whoever wrote the plan.
   if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) {
     options.jobs.release(first.job);
     return { plan: existing, first };
@@ -106,33 +99,30 @@ export function proposePlan(tools: PlanningTools, options: PlanOptions): Promise
   return new RangePlanning(tools, options).propose();
 }
 
-/** Maximum wait in ms for the first search of the range. A search that takes longer becomes the only search of its range. */
+/** Maximum wait in ms for the end of the first search. After a longer search, the range becomes a single segment. */
 const longestWaitMs = 30 * 60_000;
 /**
- * Maximum wait in ms of the counting query for a free search job. Without a maximum, planning could wait forever: its own open search job
- * may be the one that leaves no job free.
+ * Maximum wait in ms until the service accepts the counting search job. The open search job of this planning may be the reason that it does
+ * not.
  */
 const longestTurnMs = 60_000;
 /**
- * Maximum number of rows in a segment by receipt time, as a ratio of the message limit. It is below 1 because the
- * service counts rows by message time, and a row may belong to the next segment by receipt time.
+ * Maximum number of rows in a segment of an export by receipt time, as a ratio of the message limit. Such segments have uncertain numbers
+ * of rows, because rows are counted by message time.
  */
 const receiptRatio = 0.9;
-/**
- * Maximum wait in ms for recent data of the range to become old enough. For a longer wait, planning runs a test search and makes the recent
- * part a separate segment.
- */
+/** Maximum wait in ms without a test search. If the end of the range becomes old enough within this time, planning waits for it. */
 const shortWaitMs = 10_000;
-/** Length in ms of the range of a test search. The search is ended as soon as the service has accepted it. */
+/** Length in ms of the time range of a test search. */
 const trialMs = 1_000;
-/** Maximum sleep in ms before the wall clock is read again, because the wall clock may jump. */
+/** Maximum sleep in ms before the wall clock is read again, because the wall clock may be set to another time. */
 const longestSleepMs = 60_000;
 
 class RangePlanning {
   readonly #tools: PlanningTools;
   readonly #options: PlanOptions;
   #isTried = false;
-  /** Duration in ms of the first search, from the creation of its job until planning saw it finished. */
+  /** Duration in ms of the first search. */
   #firstTookMs = 0;
 
   constructor(tools: PlanningTools, options: PlanOptions) {
@@ -147,7 +137,7 @@ class RangePlanning {
     const describedFields = await this.#describedFields(job);
     const { segments, areCounted } = isFinished ? await this.#segmentsOf(job, range) : asOne(job, range);
     const boundariesMs = [range.fromMs, ...segments.map(({ toMs }) => toMs)];
-    // The recent part of the range, which is too new to be searched, becomes a segment of its own and is searched later.
+    // The recent part of the range, which is not old enough to be searched, becomes a segment for a later search.
     if (range.toMs < task.identity.toMs) boundariesMs.push(task.identity.toMs);
     const segment = segments.length - 1;
     const { fromMs, toMs, rows } = segments[segment] as SegmentCount;
@@ -166,8 +156,8 @@ class RangePlanning {
   }
 
   /**
-   * Opens the first search. If the first answer shows that the service's clock is behind the clock of logfleet, a smaller part of the range
-   * is old enough (E11). The search is then opened again for this part.
+   * Opens the first search. Its first answer may show that the service's clock is behind the clock of logfleet, so that less of the range
+   * is old enough (E11). The search is then replaced by one for a shorter range.
    */
   async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
     const { task, quirks } = this.#tools;
@@ -180,8 +170,8 @@ class RangePlanning {
   }
 
   /**
-   * Waits until enough of the range is old enough to be searched, and returns that part: the whole range if the wait is short, otherwise at
-   * least half of a range that can be split.
+   * Waits until at least half of the range is old enough to be searched, or all of it for a query that cannot be split. Returns the part
+   * that is old enough.
    */
   async #settledRange(): Promise<Interval> {
     const { task, quirks } = this.#tools;
@@ -205,8 +195,8 @@ class RangePlanning {
   }
 
   /**
-   * Tests credentials and query with a search that ends before `toMs`, and uses none of its rows. Rejects if the
-   * service refuses them. If no search job becomes free within `turnMs`, nothing is tested.
+   * Runs a test search that ends before `toMs`, and ignores its rows. Rejects if the service refuses credentials or query. Does nothing if
+   * the service accepts no search job for `turnMs`.
    */
   async #tryOut(toMs: number, turnMs: number): Promise<void> {
     const { task, quirks } = this.#tools;
@@ -220,13 +210,13 @@ class RangePlanning {
     }
   }
 
-  /** Latest time in ms whose rows are old enough to be searched. Planning searches no newer rows. */
+  /** Latest time in ms whose rows are old enough to be searched. */
   #settledMs(clockBehindMs: number): number {
     const { settleDelayMs, jobs } = this.#options;
     return Math.floor(jobs.clock.now() - settlingMs({ settleDelayMs, clockBehindMs }));
   }
 
-  /** Waits until the first search finishes. Returns false if the search takes so long that it should stay the only search of its range. */
+  /** Waits until the first search finishes. Returns false if the search takes longer than `longestWaitMs`. */
   async #finishedInTime(job: SearchJob): Promise<boolean> {
     const { quirks, task } = this.#tools;
     const { clock, signal } = this.#options.jobs;
@@ -245,7 +235,7 @@ class RangePlanning {
     }
   }
 
-  /** Fields that the service describes, for file formats with columns; undefined for other formats. */
+  /** Fields that the service describes, for files with columns (CSV, Parquet); undefined for others. */
   async #describedFields(job: SearchJob): Promise<readonly PlannedField[] | undefined> {
     const { results, output } = this.#tools.task.identity;
     if (results === 'Records' || output.format === 'NDJSON') return undefined;
@@ -261,19 +251,18 @@ class RangePlanning {
     if (!isCut || !task.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = task.identity;
-    // If the message limit cut a search by receipt time, rows may be missing anywhere in its range, so no part is known to be complete.
+    // If the service cut a search by receipt time, rows may be missing anywhere in its range.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) return guessed([{ ...range, rows: rest.rows + newest.rows }]);
     const order = (interval: Interval) => task.order(interval, quirks.isEndInclusive);
-    // The counting query covers the whole range of the export, so it is expected to take at least as long as the search that the message
-    // limit cut.
+    // The counting search covers the same range as the first search, so it probably takes at least as long.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
-      // The newest segment gets one row less than the search found. The oldest row found then lies before this segment, and proves that the
-      // segment is complete.
+      // The newest segment gets fewer rows than the first search found. The oldest row found then lies before this segment, which proves
+      // that the segment is complete.
       const foundRows = progress.messageCount - 1;
       const most = Math.ceil(receiptRatio * limit);
       const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
@@ -287,12 +276,12 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { task, quirks } = this.#tools;
     const isCut = task.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // The range must not be divided if one complete search covers it. The limit is therefore set above the search's number of rows.
+    // A complete search needs no second one, so the message limit is assumed to be above its number of rows.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
 
-  /** Message limit of the service. If the service cut the search without reporting that, the number of rows found is the limit. */
+  /** Number of rows at which the service cuts a search. If the service has not reported it, the number of rows found is assumed. */
   #limitOf(job: SearchJob): number {
     return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
   }
@@ -301,7 +290,7 @@ class RangePlanning {
 /** Segments of the planned range in order of time. */
 interface Segmentation {
   readonly segments: readonly SegmentCount[];
-  /** True if an aggregation counted the rows, false for estimates. */
+  /** True if an aggregation counted the rows of the segments, false for estimates. */
   readonly areCounted: boolean;
 }
 
@@ -313,16 +302,13 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return guessed([{ ...range, rows: job.progress.messageCount }]);
 }
 
-/**
- * The newest part of a search's range, which the histogram of its job proves complete although the message limit cut the search; undefined
- * if there is none.
- */
+/** Newest part of the range that the first search has found completely, although the service cut the search; undefined if there is none. */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };
 }
 
-/** The part of the range before the newest segment. Its number of rows is estimated from the density of the newest segment. */
+/** The range before the newest segment, with the number of rows it has if they are as dense as in the newest segment. */
 function restOf({ fromMs }: Interval, newest: SegmentCount): SegmentCount {
   const rows = Math.ceil((newest.rows / (newest.toMs - newest.fromMs)) * (newest.fromMs - fromMs));
   return { fromMs, toMs: newest.fromMs, rows };

@@ -1,9 +1,8 @@
 /**
- * Counts rows by slices of message time with one aggregation of the service. All slices fit in one page and are fine
- * enough to cut segments to a fraction of a page.
+ * Counts the rows of an interval in short periods, with one aggregation of the service. The periods are so short that segments made of them
+ * differ little in their numbers of rows.
  *
- * Invariant: the result counts every row of the interval in one slice, or there is no result. If the service or the
- * query does not support the aggregation, the attempt costs one search, and no row is lost.
+ * Invariant: the result counts every row of the interval once, or there is no result.
  */
 import { asLogfleetError } from '../../base/errors.ts';
 import { figureOf } from '../../service/jobs/aggregation.ts';
@@ -17,20 +16,22 @@ import type { SliceCount } from './first-segments.ts';
 export type SliceCounts =
   | {
       readonly kind: 'counted';
-      /** Slices of time with their numbers of rows, in order of time. */
+      /** Short periods with their numbers of rows, in order of time. */
       readonly slices: readonly SliceCount[];
     }
-  /** The service provided no count of the rows. `reason` is a text for users. */
+  /** The service gave no valid count. `reason` is a text for users. */
   | { readonly kind: 'none'; readonly reason: string };
 
 export interface SliceTools {
-  /** Returns the order (query, range and options) of a search job for the rows of an interval. */
+  /** Returns query, range and options of the search job for an interval. */
   readonly order: (interval: Interval) => JobOrder;
   readonly jobs: JobSet;
   readonly wishes: OpenWishes;
 }
 
-/** Counts the rows of an interval. Rejects only with the signal's reason, or with a bug of logfleet. */
+/**
+ * Counts the rows of an interval. Rejects if the signal is aborted, or because of a bug of logfleet. Any other error is part of the result.
+ */
 export async function countSlices(interval: Interval, tools: SliceTools): Promise<SliceCounts> {
   const { text } = sliceLength(interval);
   try {
@@ -47,7 +48,7 @@ export async function countSlices(interval: Interval, tools: SliceTools): Promis
   }
 }
 
-/** Slices in order of time, or undefined if the records are invalid. */
+/** Returns the counted periods in order of time; undefined if a record of the aggregation is invalid. */
 export function slicesOf(
   records: RecordPage['records'],
   { fromMs, toMs }: Interval,
@@ -59,9 +60,10 @@ export function slicesOf(
     const rows = figureOf(record, '_count');
     if (startMs === undefined || rows === undefined || seen.has(startMs)) return undefined;
     seen.add(startMs);
-    // A service that includes the ends of ranges also counts rows at the exact end (E10).
+    // Rows at or after the end of the interval are ignored: the service may include the end of a range (E10).
     if (rows === 0 || startMs >= toMs) continue;
-    // The first slice may start before the interval. For a search by receipt time, other slices may start before it as well.
+    // Rows with message times before the interval count at its start. A period may begin there, and an interval of receipt times may
+    // contain any message time.
     const atMs = Math.max(startMs, fromMs);
     rowsAt.set(atMs, (rowsAt.get(atMs) ?? 0) + rows);
   }

@@ -1,15 +1,12 @@
 /**
- * The digest of a range compares the written rows with an aggregation by the service, slice of time by slice of time (E6). Errors in pages
- * cannot affect the aggregation, because it transfers no rows. All functions are pure; `proving.ts` sends the requests. A figure is a
- * number of rows, their size in bytes, or one of their times.
+ * Compares the written rows with a digest: the number, sizes and times of rows that the service computes by an aggregation (E6). All
+ * functions are pure; `proving.ts` sends the requests.
  *
- * A commit record stores one hash per kind of figure, over all slices that lie completely inside its interval. If several intervals share a
- * slice, these intervals are compared together and their figures for that slice are added up. In two cases only the figures of whole
- * intervals are compared: if slices do not match intervals, as by receipt time, or if the service's slices do not start at multiples of
- * their length.
+ * The digest divides time into short periods (slices). A commit record has a hash of each figure for the periods inside its interval. If a
+ * period belongs to several intervals, these intervals are compared together. Totals of whole intervals are compared if the service divides
+ * time in another way than logfleet, or if the export searches by receipt time.
  *
- * A service may round large figures, as in `1.788E12`. The true value of a rounded figure is known up to half a unit of its last digit. The
- * figure of the written rows agrees if it equals the rounded one, differs if it is out of this range, and is not compared otherwise.
+ * The service may round large figures, as in `1.788E12`. If rounding can explain a difference, the figure counts as not compared.
  */
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
 import {
@@ -35,22 +32,22 @@ import { figureOf, textOf } from '../../service/jobs/aggregation.ts';
 import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.ts';
 import { evenSegments, firstSegments } from '../plan/first-segments.ts';
 
-/** A number that the service reported, possibly rounded: the true value lies within `value` ± `reach`. */
+/** A number from the service. If the service rounded it, the true value lies between `value - reach` and `value + reach`. */
 export interface Figure {
   readonly value: number;
   readonly reach: number;
 }
 
 /**
- * Figures (number, size and times of rows) that the service computed for one slice of time, or for all slices of a group together. Figures
- * that the service does not report are undefined.
+ * Number, sizes and times of the rows in a short period or a longer one, as computed by the service; undefined if the service does not
+ * report them.
  */
 interface CountedFigures {
   readonly rows: number;
   readonly bytes: Figure | undefined;
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
-  /** Sum over all rows of a slice: the time in ms from the start of the slice to the row. Undefined for a whole group. */
+  /** Sum of the times in ms from the start of the short period to each row; undefined for a longer period. */
   readonly offsetsMs: Figure | undefined;
 }
 
@@ -61,22 +58,22 @@ const offset = 'logfleet_offset';
 const offsets = 'logfleet_offsets';
 
 /**
- * Query operators that compute the digest, an aggregation by slices of time. They measure times from the start of a slice. The sums
- * therefore stay small, and the service does not round them.
+ * Query operators that compute the digest. They use times since the start of each short period, so that sums are small enough for the
+ * service not to round them.
  */
 export function digestOperators(sliceText: string): string {
   const figures = `count, sum(_size), min(${offset}), max(${offset}), sum(${offset}) as ${offsets}`;
   return `timeslice ${sliceText} as ${slice} | _messagetime - ${slice} as ${offset} | ${figures} by ${slice}`;
 }
 
-/** Parses the aggregation's records into slices in order of time. Undefined if the records are not a valid digest. */
+/** Returns the periods of a digest in order of time; undefined if a record of the aggregation is invalid. */
 export function digestSlices(records: RecordPage['records'], lengthMs: number): readonly DigestSlice[] | undefined {
   const slices: DigestSlice[] = [];
   const seen = new Set<number>();
   for (const record of records) {
     const fromMs = figureOf(record, slice);
     const count = readFigure(textOf(record, '_count'));
-    // A rounded number of rows could hide missing rows, so it makes the digest invalid.
+    // A rounded number of rows could hide missing rows, so the digest counts as invalid.
     if (fromMs === undefined || !isWholeNumber(count) || seen.has(fromMs)) return undefined;
     const rows = count.value;
     seen.add(fromMs);
@@ -97,7 +94,7 @@ function isWholeNumber(figure: Figure | undefined): figure is Figure {
   return figure?.reach === 0 && Number.isSafeInteger(figure.value) && figure.value >= 0;
 }
 
-/** Pattern of numbers with at most 15 digits, which JavaScript represents exactly. Almost all numbers of the service match it. */
+/** Numbers with at most 15 digits, which are parsed quickly and exactly. */
 const plainForm = /^\d{1,15}$/;
 const figureForm = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
@@ -114,19 +111,19 @@ function shifted(figure: Figure | undefined, by: number): Figure | undefined {
   return figure && { value: figure.value + by, reach: figure.reach };
 }
 
-/** Adjacent intervals that share slices of time, together with these slices. They are compared as one group. */
+/** Adjacent intervals that must be compared together, because some periods of the digest belong to several of them. */
 export interface DigestGroup {
   readonly intervals: readonly CommitRecord[];
   readonly slices: readonly DigestSlice[];
 }
 
-/** Groups adjacent intervals that share slices of time. A slice may start before the first interval or end after the last one. */
+/** Groups adjacent intervals that have a period of the digest in common. */
 export function groupsOf(intervals: readonly CommitRecord[], slices: readonly DigestSlice[]): readonly DigestGroup[] {
   const groups: { intervals: CommitRecord[]; slices: DigestSlice[] }[] = [];
   let next = 0;
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const interval of intervals) {
-    // A slice that starts in an earlier interval and ends in this one puts both intervals into one group.
+    // If a period ends after the start of this interval, the interval joins the previous group.
     const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
     const own = group ?? { intervals: [], slices: [] };
     if (!group) groups.push(own);
@@ -137,7 +134,7 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
       reachedMs = Math.max(reachedMs, each.toMs);
     }
   }
-  // Slices that start after the last interval belong to the last group.
+  // Periods after the last interval contain rows that no interval expects, so the last group gets these periods.
   groups.at(-1)?.slices.push(...slices.slice(next));
   return groups;
 }
@@ -147,14 +144,14 @@ export type Comparison =
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
 /**
- * Result of comparing one value that the service computed (number, size or time of rows) with the written rows. `unknown`: the service
- * rounds the value, or the value is missing on one side.
+ * Result of comparing one figure of the service (number, size or time of rows) with the written rows. `unknown`: the figure was rounded, or
+ * is missing.
  */
 type Agreement = 'same' | 'differs' | 'unknown';
 
 /**
- * Compares the numbers, sizes and times of rows that the service computed for a group of intervals with the written rows. `confirmed` lists
- * messages that the service stores more than once, as it has confirmed.
+ * Compares the digest of a group of intervals with their written rows. `confirmed` lists messages that the service stores more than once,
+ * but that were written once.
  */
 export function compare({ intervals, slices }: DigestGroup, confirmed: readonly ConfirmedMessage[] = []): Comparison {
   const repeated = sumOfConfirmed(confirmed);
@@ -195,8 +192,8 @@ function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
 }
 
 /**
- * Compares the numbers, sizes and times of rows that the service computed for each slice of time with the written rows. Returns undefined
- * if the commit records and the digest use different slices.
+ * Compares the digest with the written rows for each short period. Returns undefined if the service divides time into other periods than
+ * the commit records.
  */
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
@@ -227,7 +224,7 @@ function haveSameSlices([first, ...others]: readonly SliceSummary[], slices: rea
 
 const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined, offsetsMs: undefined };
 
-/** Pairs, for each slice of time, the numbers, sizes and times that the service computed with those of the written rows. */
+/** Returns the service's and logfleet's figures for each short period. */
 function pairsOf(
   counted: readonly DigestSlice[],
   written: readonly SliceFigures[],
@@ -259,7 +256,7 @@ function outcomeOfHash(
   return isRounded ? 'unknown' : 'differs';
 }
 
-/** Returns the service's slices without the additional copies of messages that the service stores more than once. */
+/** Returns the digest without the additional copies of messages that the service stores more than once. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],
@@ -299,7 +296,7 @@ function addUp(slices: readonly DigestSlice[]): CountedFigures {
   };
 }
 
-/** Combines the same value (size or time) of several slices, which the service may have rounded; undefined if one slice lacks the value. */
+/** Combines a figure of several periods; undefined if it is missing for one of them. */
 function joined(
   figures: readonly (Figure | undefined)[],
   join: (left: Figure, right: Figure) => Figure,
@@ -308,12 +305,12 @@ function joined(
   return figures.reduce((all, each) => all && each && join(all, each), first);
 }
 
-/** Number, sizes and times of the written rows, which the service's values should equal. */
+/** Number, sizes and times of the written rows, which the digest should confirm. */
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
 /**
- * Compares one value that the service computed for a slice (number, size or time of rows) with the written rows. A slice without rows has
- * no oldest or newest time, so these times count as equal.
+ * Compares one figure (number, size or time of rows) of the service with the written rows. If there are no rows at all, every figure
+ * agrees.
  */
 function outcomeOf(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
@@ -337,9 +334,8 @@ function exactOf({ rows, bytes, oldestMs, newestMs }: CountedFigures): RangeFigu
 }
 
 /**
- * Returns the segments in which a group of intervals is searched again, because its rows differ from the aggregation of the service. If
- * rows are missing, the new segments have fewer rows than a search returned, because the service may have cut that search silently. If no
- * rows are missing, the segments are equal to the intervals.
+ * Returns the segments in which intervals are searched again because their digest differs from the written rows. If rows are missing, the
+ * service may have cut the former searches without saying so, so the segments get fewer rows than those searches returned.
  */
 export function againOf(
   { intervals, slices }: DigestGroup,
@@ -352,14 +348,13 @@ export function againOf(
     return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
   }
   const range = rangeOf(intervals);
-  // If nearly all rows are missing, a new segment has at most one page of rows. The maximum decreases with each digest round, because the
-  // unknown message limit of the service may be any number of rows.
+  // After a search that found almost no rows, segments have at most one page of rows, and half as many in each further round, because the
+  // service's message limit is unknown.
   const least = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((most, { written }) => Math.max(most, written), least);
   const counts = slices
     .filter(({ fromMs }) => fromMs < range.toMs)
     .map((each) => ({ ...each, fromMs: Math.max(each.fromMs, range.fromMs), toMs: Math.min(each.toMs, range.toMs) }))
-    // Only the number of rows in a slice is known, so its rows are assumed to be evenly distributed.
     .flatMap((each) => evenSegments(each, Math.ceil(each.rows / limit)))
     .map(({ fromMs, rows }) => ({ startMs: fromMs, rows }));
   return firstSegments({ range, slices: counts, limit, foundRows: 0 }).map(timeRange);
@@ -378,8 +373,8 @@ export function rangeOf(intervals: readonly TimeRange[]): TimeRange {
 export const mostConfirmed = 100;
 
 /**
- * Messages of a group that were received more than once and that the service can confirm. Undefined in three cases: there are none, there
- * are too many, or a commit record does not list them.
+ * Messages of a group that were received more than once, if the service can confirm them. Undefined if there are none, too many for one
+ * query, or some that no commit record lists.
  */
 export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
   const repeated = intervals.flatMap((interval) => interval.repeated ?? []);
@@ -397,14 +392,10 @@ export function confirmOperators(repeated: readonly RepeatedMessage[]): string {
 export interface ConfirmedMessage {
   readonly atMs: number;
   readonly rows: number;
-  /** Size in bytes of the additional copies; absent if the message has no `_size`. */
   readonly bytes?: number;
 }
 
-/**
- * Messages that were received more than once, with the number of copies that the service confirmed. Undefined if the service reports an
- * impossible number of rows for a message.
- */
+/** Returns how many additional copies of repeated messages the service stores. Undefined if the service reports an impossible number. */
 export function confirmedOf(
   records: RecordPage['records'],
   repeated: readonly RepeatedMessage[],

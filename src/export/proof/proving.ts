@@ -1,9 +1,9 @@
 /**
- * Requests the digest of the written rows from the service, and compares both (E6, `digest.ts`). One aggregation covers each contiguous
- * unproven range. By receipt time only the values of the whole range are compared, because the service slices by message time. If these values
- * differ, the range is halved until the differing intervals are found.
+ * Requests digests of the written rows from the service, and compares them (`digest.ts`, E6). One aggregation covers each range without
+ * gaps. For a search by receipt time, only totals can be compared. If they differ, the range is halved until the differing intervals are
+ * found.
  *
- * Invariant: the digest of a range starts after the last search of that range has ended. Proving writes nothing.
+ * Invariant: a digest is requested after all searches of its range have ended. Nothing is written to the destination.
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
@@ -31,7 +31,7 @@ import {
 } from './digest.ts';
 
 export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
-  /** Search jobs of the aggregations. Aborting their signal ends the comparison. */
+  /** Search jobs of the aggregations. */
   readonly jobs: JobSet;
 }
 
@@ -39,7 +39,7 @@ export interface ProvingTools extends Pick<SearchTools, 'task' | 'quirks'> {
 export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
-  /** Segments in which the differing ranges are searched again. */
+  /** Segments that replace the differing ranges and are searched next. */
   readonly segments: readonly TimeRange[];
 }
 
@@ -48,12 +48,12 @@ interface ComparedGroup {
   readonly comparison: ReturnType<typeof compare>;
 }
 
-/** Slices for a digest by receipt time. Their length does not matter, because the values of all slices are added up. */
+/** Periods of a digest for an export by receipt time. Any length would do, because only totals are compared. */
 const receiptSlice = { text: '1d', lengthMs: 86_400_000 };
 
 /**
- * Requests the digests of intervals in order of time, and compares them with the written rows. `round` counts the digests of the export
- * from 1. Rejects with the service's error or an `AbortError`.
+ * Compares intervals, in order of time, with digests by the service. `round` is 1 for the first comparison of the export. Rejects with the
+ * service's error or an `AbortError`.
  */
 export async function prove(
   intervals: readonly CommitRecord[],
@@ -62,7 +62,7 @@ export async function prove(
 ): Promise<DigestResult> {
   const { task, quirks } = tools;
   const { byReceiptTime } = task.identity;
-  // The commit records show whether a former process has seen that the service includes the end of a range.
+  // Commit records of an earlier process can show that the service includes the end of a range.
   if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
   const compared: ComparedGroup[] = [];
   for (const run of runsOf(intervals)) compared.push(...(await compareRun(run, tools)));
@@ -102,12 +102,12 @@ async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTo
   const { text, lengthMs } = byReceiptTime ? receiptSlice : sliceLength(task.identity);
   for (;;) {
     const isMoved = quirks.isEndInclusive;
-    // The end of the requested range stays, and a condition in the query excludes rows at an inclusive end. If a row with a wrong time had
-    // made the end look inclusive, an earlier end would hide the last millisecond from the digest (E10).
+    // If the service includes the end of a range, the query excludes rows at the end. With an end 1 ms earlier, the digest would not notice
+    // that searches wrongly leave out the last millisecond (E10).
     const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
     const { records, messageCount } = await request(task.order(range, false), before + digestOperators(text), jobs);
     const slices = digestSlices(records, lengthMs);
-    // Some services return no record for zero rows, which is a valid digest without slices.
+    // Some services return no record for a range without rows.
     if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
     const isAtEnd = !byReceiptTime && slices.some(({ newestMs }) => newestMs?.value === range.toMs);
     if (!isAtEnd || isMoved) return slices;
@@ -115,10 +115,7 @@ async function requestDigest(range: TimeRange, { task, quirks, jobs }: ProvingTo
   }
 }
 
-/**
- * Asks the service how many copies it stores of each message that was received more than once. An aggregation counts them, so errors in
- * pages do not affect the number.
- */
+/** Asks the service how often it stores each message that was received more than once. */
 async function confirm(group: DigestGroup, repeated: readonly RepeatedMessage[], { task, quirks, jobs }: ProvingTools) {
   const times = repeated.map(({ atMs }) => atMs);
   const range = task.identity.byReceiptTime
@@ -141,7 +138,10 @@ async function request(
   throw digestErrors(aggregated.errors);
 }
 
-/** Creates the verdict of a digest round. Ranges with differences are searched again, or flagged as incomplete after the last round. */
+/**
+ * Creates the stored verdict of a digest round. If `isFlagged` is set, differing ranges become incomplete; otherwise they are searched
+ * again.
+ */
 export function verdictOf(
   round: number,
   { proven, differing, segments }: DigestResult,
