@@ -170,8 +170,8 @@ class RangePlanning {
   }
 
   /**
-   * Waits until at least half of the range is old enough to be searched, or all of it for a query that cannot be split. Returns the part
-   * that is old enough.
+   * Waits until at least half of the range is old enough to be searched, and returns the part that is old enough. Waits for the whole range
+   * if the query cannot be split, or if the wait is short.
    */
   async #settledRange(): Promise<Interval> {
     const { task, quirks } = this.#tools;

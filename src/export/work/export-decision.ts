@@ -1,13 +1,11 @@
 /**
- * The pure decision function of an export that has a plan. It decides which searches start and stop, what the export waits for, and how
- * much is done. Its input is the commit records, the running searches and the limits.
+ * Decides which searches of an export start and stop, what the export waits for, and how much of it is done. Needs a plan, the commit
+ * records, the running searches and the limits. A pure function.
  *
  * Invariants:
- * - A segment has one search at a time. The search ends at the segment's end, or where the segment's last record starts (E3).
- * - No search includes time that is too recent for all rows to have arrived (E11).
+ * - A segment has one search at a time. This search ends at the segment's end, or where the segment's oldest commit record starts (E3).
+ * - No search includes times for which messages may still arrive (E11).
  * - Only commit records show what is done, so every process decides the same.
- *
- * `search-verdict.ts` judges finished searches, and `next-task.ts` decides when the plan and the manifest are written.
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../../destination/coverage.ts';
@@ -20,10 +18,7 @@ import type { RunningSearch, SearchOrder, StopReason } from '../search/search-to
 import { settlingMs } from '../search/settling.ts';
 import { onlyWorker, segmentsOfWorker, type WorkerPart } from './worker-part.ts';
 
-/**
- * Delay before an interval of a segment is searched again. The delay applies as long as the next commit record of the
- * segment would end at `toMs`.
- */
+/** Delay of the next search of a segment. Applies while the rest of the segment, which has no commit record, ends at `toMs`. */
 export interface IntervalDelay {
   readonly segment: number;
   readonly toMs: number;
@@ -37,35 +32,35 @@ export interface ExportLimits {
   readonly parallelism: number;
   readonly settleDelayMs: number;
   /**
-   * Maximum number of rows of the export. No search starts once the written rows and the rows expected from running searches reach the
-   * maximum.
+   * Maximum number of rows of the export. No search starts once the rows written, and those expected from running searches, reach this
+   * number.
    */
   readonly maxMessages: number | undefined;
-  /** Maximum number of bytes that searches may scan. All searches end when this maximum is reached. */
+  /** Maximum number of bytes that searches may scan. Running searches are stopped when it is reached. */
   readonly maxBytesScanned: number | undefined;
   /** Wall time after which the export starts no more searches. */
   readonly deadlineMs: number | undefined;
-  /** Smallest message limit at which the service has cut a search short; undefined if it has cut none. */
+  /** Smallest number of rows at which the service has cut a search; undefined if it has cut none. */
   readonly smallestLimit: number | undefined;
 }
 
 export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
-  /** Results of the digest comparisons of this export, in order of their rounds. */
+  /** Results of the digests of this export, one for each round. */
   readonly verdicts?: readonly DigestVerdict[];
-  /** True if a digest by the service must prove the written rows (E6). */
+  /** True if a digest must prove the written rows (E6). */
   readonly wantsDigest?: boolean;
   readonly running: readonly S[];
   readonly delays: readonly IntervalDelay[];
   /** Monotonic time before which no search starts, set after a failure that affects the whole export. */
   readonly troubleUntilMs?: number | undefined;
   /**
-   * Searches that must cover less time than the rest of their segment. A search of the whole rest was cut by the message limit, and no part
-   * of it was complete.
+   * Intervals to be searched before the rest of their segment, because the service cut a search of a longer interval without a usable
+   * result.
    */
   readonly narrowed: readonly SearchOrder[];
-  /** Bytes scanned by search jobs that have ended, including jobs without a result. */
+  /** Bytes scanned by search jobs that have ended. */
   readonly scannedBytes: number;
   readonly byReceiptTime: boolean;
   readonly limits: ExportLimits;
@@ -83,14 +78,14 @@ export interface ExportMoment {
   readonly clockBehindMs: number;
 }
 
-/** Reason why the export starts no search although some of its intervals are not yet searched. */
+/** Reason why no search of the export starts although rows are missing. */
 export type Wait =
   /** Commit records at the destination contradict each other. */
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
-  /** Some intervals are delayed until a user acts. `isRest` is true if the export has no other work left. */
+  /** Some intervals wait until a user acts. `isRest` is true if all other intervals are done. */
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
-  /** The next range is too new to be searched until the wall time `untilMs`. */
+  /** All times to be searched are too recent, at least until the wall time `untilMs`. */
   | { readonly kind: 'settling'; readonly untilMs: number }
   /** Other workers probably do the rest of the work. */
   | { readonly kind: 'workers' }
@@ -98,12 +93,12 @@ export type Wait =
 
 export interface ExportProgress {
   /**
-   * Ratio of the export that is done, 0 to 1: the mean, over all planned segments, of the ratio of each segment's time
-   * that commit records cover. It approximates the ratio of rows, because segments have about equally many rows.
+   * Ratio of the export that is done, 0 to 1. Each planned segment counts equally, because segments have similar numbers of rows. Within a
+   * segment, the ratio of time with a commit record counts.
    */
   readonly coveredRatio: number;
   readonly intervalsDone: number;
-  /** Expected number of intervals: the finished intervals, plus one for each unfinished segment. */
+  /** Expected number of intervals: all committed ones, and one for each segment that is not done. */
   readonly intervalsPlanned: number;
   readonly rows: number;
   readonly bytes: number;
@@ -114,33 +109,24 @@ export interface ExportProgress {
 export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly coverage: Coverage;
   readonly start: readonly SearchOrder[];
-  /** Running searches that the caller must end without a commit record, with the reason for each. */
+  /** Running searches to be stopped without a commit record. */
   readonly stop: readonly { readonly search: S; readonly reason: StopReason }[];
-  /**
-   * Searches whose jobs the service will soon end. Their rows are committed like those of a search that the message
-   * limit cut (E13).
-   */
+  /** Running searches that come close to the service's maximum duration of a query. The rows found so far are committed (E13). */
   readonly endAsCut: readonly S[];
-  /**
-   * True if commit records cover all segments of the export. The remaining steps are the missing digests, then the
-   * manifest.
-   */
+  /** True if commit records cover all segments of the export. */
   readonly isCovered: boolean;
-  /** Intervals whose rows a digest must still prove once commit records cover the whole range, in order of time. */
+  /** Intervals whose rows need a digest, in order of time; empty until commit records cover the whole export. */
   readonly unproven: readonly CommitRecord[];
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
-  /** Time in ms after which this decision may change without an event; infinite if it cannot. */
+  /** Time in ms after which another decision may follow even if nothing happens; infinite if none can follow. */
   readonly requeueAfterMs: number;
 }
 
-/** Segment number of a delay that concerns a range whose digest still differs after the last round, and therefore no single segment. */
+/** Stands for a segment number in delays of ranges that differ from their digest, because these ranges belong to no single segment. */
 export const digestSegment = -1;
 
-/**
- * Maximum duration in ms of a search. The service ends a query after eight hours (3.1); the last 20 minutes are
- * reserved for reading the rows.
- */
+/** Maximum duration in ms of a search. The service ends a query after eight hours (3.1), and reading the rows found may take 20 minutes. */
 const longestSearchMs = longestQueryMs - 20 * 60_000;
 
 export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): ExportDecision<S> {
@@ -185,7 +171,7 @@ function isPatient({ patientUntilMs = 0, now }: ExportDecideInput): boolean {
   return now.monotonicMs < patientUntilMs;
 }
 
-/** Returns the reason why the export may start no search, such as a limit or a pause; undefined if searches may start. */
+/** Reason why no search may start, such as a pause or a reached limit; undefined if searches may start. */
 function refusalOf(
   input: ExportDecideInput,
   { strays, remaining, intervals }: Coverage,
@@ -204,8 +190,8 @@ function refusalOf(
 }
 
 /**
- * Number of searches that may start before written and expected rows reach `maxMessages`. An unfinished search counts as if it reached the
- * message limit. The export therefore exceeds `maxMessages` by at most one search's rows, whatever the parallelism.
+ * Number of searches that may start before `maxMessages` is reached. A running search counts with as many rows as a search can return. The
+ * export therefore exceeds `maxMessages` by the rows of at most one search.
  */
 function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
@@ -218,10 +204,7 @@ function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[],
   return Math.ceil((maxMessages - expected) / fullRows);
 }
 
-/**
- * Maximum number of rows that one search returns. If no search has shown the service's message limit yet, the maximum is estimated from
- * earlier searches.
- */
+/** Number of rows that a search can return: the service's message limit, or an estimate if no search has shown the limit. */
 function fullSearchRows({ limits: { smallestLimit }, records, running }: ExportDecideInput): number {
   if (smallestLimit !== undefined) return smallestLimit;
   const found = running.reduce((most, { messageCount }) => Math.max(most, messageCount), usualLimit);
@@ -236,19 +219,17 @@ function isInTrouble({ troubleUntilMs, now }: ExportDecideInput): boolean {
   return troubleUntilMs !== undefined && troubleUntilMs > now.monotonicMs;
 }
 
-/** Returns the reason why neither a search nor the planning may start, such as a pause; undefined if they may start. */
+/** Reason why neither a search nor the planning may start, such as a pause; undefined if they may start. */
 export function haltOf(limits: Omit<ExportLimits, 'smallestLimit'>, wallMs: number, scanned: number): Wait | undefined {
   if (isOver(limits, wallMs)) return { kind: 'deadline' };
   if (limits.isPaused) return { kind: 'paused' };
   return isScannedOut(limits, scanned) ? { kind: 'maxBytesScanned' } : undefined;
 }
 
-/** Returns whether the export's deadline has passed. */
 export function isOver({ deadlineMs }: Pick<ExportLimits, 'deadlineMs'>, wallMs: number): boolean {
   return deadlineMs !== undefined && wallMs >= deadlineMs;
 }
 
-/** Returns whether the limit of scanned bytes is reached. */
 export function isScannedOut({ maxBytesScanned }: Pick<ExportLimits, 'maxBytesScanned'>, scanned: number): boolean {
   return maxBytesScanned !== undefined && scanned >= maxBytesScanned;
 }
@@ -269,25 +250,22 @@ function stopsOf<S extends RunningSearch>(
 }
 
 /**
- * Returns why a running search must stop, or undefined if the search may continue. `endMs` is the time at which the segment's next commit
- * record must end.
+ * Reason why a running search must stop; undefined if it may continue. `endMs` is the end of the rest of its segment that has no commit
+ * record.
  */
 function stopReason(
   input: ExportDecideInput,
   search: RunningSearch,
   endMs: number | undefined,
 ): StopReason | undefined {
-  // Another process has committed a record that ends where this search ends, so this search is no longer needed.
+  // Another process has committed the interval of this search.
   if (endMs !== search.toMs) return 'Overtaken';
   if (isOver(input.limits, input.now.wallMs)) return 'DeadlineExceeded';
   if (input.limits.isPaused && search.createdAtMs === undefined) return 'Paused';
   return search.isSearching && isScannedOut(input.limits, scannedBytes(input)) ? 'MaxBytesScanned' : undefined;
 }
 
-/**
- * Wall time at which the whole segment is old enough to be searched. If the clocks of service and logfleet differ, the clock that shows the
- * earlier time decides (E11).
- */
+/** Wall time at which all of the segment's rows are old enough to be searched (E11). */
 function settledAtMs(
   { limits: { settleDelayMs }, now: { clockBehindMs } }: ExportDecideInput,
   { toMs }: Segment,
@@ -299,7 +277,7 @@ function isSettled(input: ExportDecideInput, segment: Segment): boolean {
   return settledAtMs(input, segment) <= input.now.wallMs;
 }
 
-/** Delay that currently applies to the next interval of a segment. */
+/** Delay of the next search of a segment; undefined if there is none. */
 function delayOf({ delays, now }: ExportDecideInput, { index, toMs }: Segment): IntervalDelay | undefined {
   return delays.find((delay) => {
     if (delay.segment !== index || delay.toMs !== toMs) return false;
@@ -329,8 +307,8 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
 }
 
 /**
- * Returns a wait for a user if the digest of an interval still differs from its rows after the last round, or a wait for the first worker,
- * which requests the digest.
+ * Wait for a user if an interval still differs from its digest after the last round; or wait for the first worker, which requests the
+ * digest.
  */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   if (unproven.length === 0) return undefined;
@@ -363,7 +341,7 @@ function lengthOf(segment: Segment | undefined): number {
   return segment ? segment.toMs - segment.fromMs : Number.POSITIVE_INFINITY;
 }
 
-/** Monotonic time at which a search job must be ended; infinite if its rows are already being read, or if there is no job. */
+/** Monotonic time at which the search job must be ended; infinite if it has ended or does not exist. */
 function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
   return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;
 }
@@ -385,20 +363,15 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
 /** Message limit of most services (8). */
 export const usualLimit = 100_000;
 /**
- * Ratio of the message limit up to which the next search is expected to find rows. It is below 1, because rows are not evenly distributed
- * over time.
+ * Expected number of rows of the next search by receipt time, as a ratio of the message limit. Below 1, because the density of rows varies.
  */
 const aimedRatio = 0.6;
-/**
- * Maximum length of the next search, as a multiple of the length of the previous interval. An interval with few rows says little about the
- * density of the next one.
- */
+/** Maximum length of the next search by receipt time, as a multiple of the length of the segment's previous interval. */
 const widest = 4;
 
 /**
- * Start of the next search in the rest of a segment by receipt time, estimated from the rows of the previous interval. An estimate that is
- * too large costs jobs, because a search by receipt time proves nothing if the message limit cuts it, and its interval must be halved (E4).
- * An estimate that is too small costs more searches.
+ * Start of the next search in a segment by receipt time, estimated from the density of rows in the previous interval. If the estimate leads
+ * to too many rows, the service cuts the search, and its interval must be halved (E4). If it leads to few rows, more searches are needed.
  */
 export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;

@@ -1,10 +1,10 @@
 /**
- * Delays of an export after failures, which grow with each failure, and delays of unproven intervals, which last until a user acts.
+ * Delays of an export after failures, and of intervals that cannot be proven complete.
  *
- * A failure delays the whole export, because most failures concern the service or the destination. The failed interval is also delayed,
- * longer each time, so that an interval that always fails does not block the others.
+ * A failure delays the whole export, because most failures concern the service or the destination. The failed interval is delayed even
+ * longer, so that other intervals come first. An interval that cannot be proven complete waits until a user acts.
  *
- * Invariant: the memory used is bounded by the segments in progress. The delays of committed intervals are dropped.
+ * Invariant: only intervals without a commit record have delays, so the memory used is bounded.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -32,8 +32,8 @@ export interface Trouble {
 
 const longestIntervalHoldMs = 300_000;
 /**
- * Reasons of failures that concern the query, the range or the rows. An existing export cannot change these fields. Some of the reasons
- * appear only after a complete search.
+ * Reasons for failures whose cause is in the query, the range or the rows. A user must create another export, so searches are repeated
+ * rarely.
  */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,
@@ -44,9 +44,9 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.countMissing,
   reasons.invalidSpec,
 ]);
-/** Number of consecutive failures of an export that are not yet reported to users. */
+/** Maximum number of failures in a row that are not reported to users, because they often end without a user. */
 const toleratedFailures = 3;
-/** Number of times that an interval may be searched again without a delay. */
+/** Maximum number of times that an interval is searched again without a delay. */
 const hastySearches = 2;
 
 export class ExportDelays {
@@ -55,13 +55,13 @@ export class ExportDelays {
   readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
-  /** For each interval, the number of searches that could not prove it complete. */
+  /** Number of searches of each interval that could not prove it complete. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
-  /** Last failure after which a probe file showed that the destination can be written. */
+  /** Failure of the destination after which a probe file could be written, so that the destination works again. */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
-  /** True once a search of this process has succeeded. Until then, every failure is reported to users. */
+  /** True once a search of this process has succeeded. Before that, users are told about every failure. */
   #hasSearched = false;
 
   constructor(clock: Clock) {
@@ -80,7 +80,7 @@ export class ExportDelays {
     return [...this.#unproven.values()];
   }
 
-  /** Delay that currently applies to the whole export; undefined without a delay. */
+  /** Failure that delays the whole export at the moment; undefined if none does. */
   get trouble(): Trouble | undefined {
     return this.#trouble && this.#trouble.untilMs > this.#clock.monotonic() ? this.#trouble : undefined;
   }
@@ -95,33 +95,29 @@ export class ExportDelays {
     return this.lastError?.code.startsWith('destination.') === true && this.lastError !== this.#probedAfter;
   }
 
-  /** Records that a probe file was written after this failure, so that the destination is known to be writable. */
+  /** Ends the need for a probe file, because one was written after this failure of the destination. */
   probedAfter(error: LogfleetError | undefined): void {
     this.#probedAfter = error;
   }
 
-  /**
-   * True if the current failure must be reported to users: too many failures followed each other, or no search has
-   * succeeded yet.
-   */
+  /** True if users must be told about the last failure: too many failures followed each other, or no search has ever succeeded. */
   get isLasting(): boolean {
     return this.#failuresInRow > (this.#hasSearched ? toleratedFailures : 0);
   }
 
-  /** Number of searches of exactly this range that could not prove it complete. */
+  /** Number of searches of this interval, with the same start, that could not prove it complete. */
   failedBefore(order: SearchOrder): number {
     const known = this.#inVain.get(recordKey(order));
     return known?.fromMs === order.fromMs ? known.times : 0;
   }
 
-  /** Counts a search that could not prove its interval complete. */
   provedNothing(order: SearchOrder): void {
     this.#inVain.set(recordKey(order), { fromMs: order.fromMs, times: this.failedBefore(order) + 1 });
   }
 
   /**
-   * Records a failure that affects the whole export. Concurrent failures count once. `isCostly` is true if a retry
-   * needs a search or a check of every file, so that delays grow longer.
+   * Delays the whole export after a failure. `isCostly` is true if the next attempt repeats a search or a check of every file. The delay is
+   * then longer after a failure that only another export can avoid.
    */
   failed(error: LogfleetError, isCostly = false): void {
     if (this.trouble) return;
@@ -138,24 +134,18 @@ export class ExportDelays {
     this.#delay(order, delayMs, error.message);
   }
 
-  /**
-   * Records that a search could not prove its interval complete and is repeated, with a delay after several
-   * repetitions.
-   */
+  /** Delays an interval that must be searched again, if that has happened several times. */
   again(order: SearchOrder, message: string): void {
     const hasty = this.#count(order) - hastySearches;
     if (hasty > 0) this.#delay(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);
   }
 
-  /**
-   * Records an interval that cannot be proven complete. Another search would give the same result, so the interval is
-   * delayed until a user acts.
-   */
+  /** Delays an interval until a user acts, because another search could not prove it complete either. */
   incomplete(unproven: Unproven): void {
     this.#unproven.set(recordKey(unproven.order), unproven);
   }
 
-  /** Records a success, and ends the delays after failures whose cause the success shows to be gone. */
+  /** Ends the delays after a failure, because something has succeeded: a task, or the interval `order`. */
   succeeded(order?: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     if (order) this.#hasSearched = true;
     this.#trouble = undefined;
@@ -164,7 +154,7 @@ export class ExportDelays {
     for (const map of this.#all) map.delete(recordKey(order));
   }
 
-  /** Records that the service completed a search of this export. */
+  /** Ends the delays after a failure, because the service has accepted a search of this export. */
   searched(): void {
     this.#hasSearched = true;
     this.succeeded();
@@ -176,7 +166,7 @@ export class ExportDelays {
     for (const map of this.#all) map.clear();
   }
 
-  /** Ends the delays of unproven intervals, because the policy has changed. */
+  /** Ends the delays of intervals that cannot be proven complete, because the policy for such intervals has changed. */
   liftUnproven(): void {
     this.#unproven.clear();
   }
@@ -197,18 +187,12 @@ export class ExportDelays {
   }
 }
 
-/**
- * Delay in ms before the next attempt after a failure. A failure that ends only after an external change has the same
- * maximum delay as a failure that a user must fix.
- */
+/** Delay in ms before the next attempt after a failure. */
 function delayAfter(error: LogfleetError, failures: number, longestMs?: number): number {
   return error.handling.kind === 'wait' ? stallRetryMs : retryDelayMs(error, failures, longestMs);
 }
 
-/**
- * Delay in ms, growing with each failure, after a failure whose cause an existing export cannot change (`lastingReasons`); undefined for
- * other failures.
- */
+/** Delay in ms after a failure that only another export can avoid (`lastingReasons`); undefined for other failures. */
 function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {
   if (handling.kind !== 'stall' || !lastingReasons.has(reason)) return undefined;
   return doubledMs(stallRetryMs, failures, longestIntervalHoldMs);

@@ -1,14 +1,10 @@
 /**
- * The work on one export: reads its destination, plans it, searches the intervals that have no commit record, proves
- * the rows, and writes the manifest.
+ * The work on one export: reads its destination, plans it, searches intervals, proves the rows, and writes the manifest. `next-task.ts` and
+ * `export-decision.ts` decide what is done next, and this class does it. The caller passes the limits, such as a pause, to each call of
+ * `advance`.
  *
- * `next-task.ts` decides which task runs besides the searches, and `export-decision.ts` decides which searches run.
- * This class carries out both decisions. It does not know the SearchExport. Its caller passes the limits to each call
- * of `advance`, and is notified when the state of the work may have changed.
- *
- * Invariants: only objects at the destination show what is done (E3), so the state in memory may be lost at any time.
- * Only `advance` starts work, and it returns without waiting for that work. A failure delays the work
- * (`export-delays.ts`).
+ * Invariants: all results of the work are at the destination (E3), so the state in memory may be lost at any time. Only `advance` starts
+ * work, and never waits for it.
  */
 import { asLogfleetError } from '../../base/errors.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
@@ -38,7 +34,7 @@ import { StoredExport } from './stored-export.ts';
 import type { WorkLimits, WorkStage, WorkView } from './work-view.ts';
 import { onlyWorker, patienceMs, rereadMs, type WorkerPart } from './worker-part.ts';
 
-/** Names of the search tools that this class provides. The caller of this class provides all other search tools. */
+/** Search tools that this class creates. All others come from its caller. */
 type ToolOfWork =
   | 'destination'
   | 'describedFields'
@@ -54,7 +50,7 @@ export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
   readonly openDestination: () => Promise<Destination>;
   readonly plan: typeof planExport;
   readonly search: (order: SearchOrder, tools: SearchTools, opened?: OpenedJob) => Search;
-  /** Bytes that former processes scanned for this export, as far as this process knows. */
+  /** Bytes scanned for this export by earlier processes. */
   readonly scannedBytes: number;
   /** Part of the export that this process works on first; the whole export by default. */
   readonly part?: WorkerPart;
@@ -62,14 +58,11 @@ export interface ExportWorkOptions extends Omit<SearchTools, ToolOfWork> {
   readonly onChange: () => void;
 }
 
-/**
- * Minimum delay in ms of a timer that waits for a time of the wall clock. The wall clock may have jumped, so a computed delay can be too
- * short.
- */
+/** Minimum delay in ms of a timer that waits for a wall time, because the wall clock may be set back. */
 const minSettleWaitMs = 1_000;
 /** Maximum number of digest rounds without a user's request. */
 const mostRounds = 3;
-/** Limits that allow no work. They apply until the first call of `advance`. */
+/** Limits until the first call of `advance`. They allow no work. */
 const noLimits: WorkLimits = {
   ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
@@ -81,7 +74,7 @@ interface RunningTask {
   readonly jobs: JobSet;
   readonly abort: AbortController;
   readonly settleDelayMs: number;
-  /** Wall time at which enough of the range is old enough to be planned (E11); undefined if the task does not wait for that. */
+  /** Wall time until which the planning waits, because the range is too recent (E11); undefined if it does not wait. */
   settlesAtMs: number | undefined;
 }
 
@@ -93,12 +86,12 @@ export class ExportWork {
   readonly #warnings = new NewestTexts();
   readonly #chosenFields: ChosenFields;
   readonly #stored: StoredExport;
-  /** Maximum number of digest rounds. Each request of a user for a retry adds one. */
+  /** Maximum number of digest rounds. Each retry requested by a user adds one. */
   #maxRounds = mostRounds;
   #task: RunningTask | undefined;
   #taskEnded: Promise<void> | undefined;
   #limits = noLimits;
-  /** Bytes scanned by former processes and by tasks that have ended. */
+  /** Bytes scanned by earlier processes, and by tasks of this process that have ended. */
   #scannedBefore: number;
   #isClosed = false;
 
@@ -116,15 +109,15 @@ export class ExportWork {
     });
   }
 
-  /** True while planning has open search jobs. Stopping the planning would lose their results. */
+  /** True while the planning has open search jobs whose results must not be lost. */
   get isPlanning(): boolean {
     const planning = this.#planning;
-    // The test search of a planning that still waits may be stopped, because its results are not used.
+    // While the planning waits, its only search job is a test whose rows are not used.
     if (!planning || planning.settlesAtMs !== undefined || planning.jobs.signal.aborted) return false;
     return planning.jobs.views.length > 0;
   }
 
-  /** Starts all work on the export that the limits allow, and returns the current view of the work. */
+  /** Starts the work that the limits allow, and returns the state of the work. */
   advance(limits: WorkLimits): WorkView {
     if (limits.incompletePolicy === 'Keep' && this.#limits.incompletePolicy === 'Fail') this.#searches.keepIncomplete();
     this.#limits = limits;
@@ -138,14 +131,14 @@ export class ExportWork {
     return this.#view(this.#decide());
   }
 
-  /** Checks everything again because a user requested a retry. Failed searches start again, and commit records are read again. */
+  /** Repeats failed work and reads all commit records again, because a user requested a retry. */
   tryAgain(): void {
     this.#delays.lift();
     this.#stored.doubtRecords();
     this.#maxRounds = Math.max(mostRounds, this.#stored.verdicts.length + 1);
   }
 
-  /** Ends all work: search jobs are closed and unfinished files are discarded. Resolves when no work is left. */
+  /** Ends all work. Resolves when all search jobs are closed and unfinished files are removed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#task?.abort.abort();
@@ -153,7 +146,7 @@ export class ExportWork {
     await this.#stored.close();
   }
 
-  /** Decides which searches start and stop; returns undefined while the export has no plan. */
+  /** Decides about the searches; undefined if the export has no plan or is complete. */
   #decide(): ExportDecision<Search> | undefined {
     const { task, quirks, clock } = this.#options;
     const { stage, plan, records, verdicts } = this.#stored;
@@ -176,10 +169,7 @@ export class ExportWork {
     });
   }
 
-  /**
-   * Maximum number of concurrent searches of this export. After a failure only one search runs as a test, because each search may be costly
-   * and fail again.
-   */
+  /** Maximum number of searches at once. After a failure only one search runs, because the next ones may fail, too. */
   get #parallelism(): number {
     return this.#delays.lastError ? 1 : this.#limits.parallelism;
   }
@@ -210,7 +200,7 @@ export class ExportWork {
   #follow(decision: ExportDecision<Search>): void {
     for (const { search, reason } of decision.stop) search.stop(reason);
     for (const search of decision.endAsCut) search.endAsCut();
-    // No search starts before the commit records of other processes have been read, so that no range is searched twice.
+    // Searches start only after the commit records of other processes have been read. Otherwise a range could be searched twice.
     if (this.#stored.recordsState === 'current') for (const order of decision.start) this.#search(order);
     if (decision.waitsFor?.kind === 'disorder') this.#stored.recheckDisorder();
   }
@@ -234,16 +224,16 @@ export class ExportWork {
     };
   }
 
-  /** Bytes scanned by search jobs that have ended; jobs of running searches are not included. */
+  /** Bytes scanned for this export, except by running searches. */
   get #endedBytes(): number {
     return this.#scannedBefore + this.#searches.endedBytes + (this.#task?.jobs.scannedBytes ?? 0);
   }
 
-  /** Aborts the planning or the digest if the limits no longer allow it. */
+  /** Aborts the planning or the digest if a limit or a pause no longer allows it. */
   #abortTask(decision: ExportDecision | undefined): void {
     const { kind, abort, settleDelayMs } = this.#task ?? {};
     const isOver = decision?.waitsFor?.kind === 'deadline' || decision?.waitsFor?.kind === 'maxBytesScanned';
-    // If `settleDelay` has changed, another part of the range can be searched (E11).
+    // After a change of `settleDelay`, a longer or shorter part of the range may be searched (E11).
     const isOutdated = settleDelayMs !== this.#limits.settleDelayMs || this.#halt;
     if ((kind === 'plan' && isOutdated) || (kind === 'prove' && isOver)) abort?.abort();
   }
@@ -309,8 +299,7 @@ export class ExportWork {
     if (this.#isClosed || this.#task?.jobs.signal.aborted) return;
     const error = asLogfleetError(thrown);
     this.#options.log[error.handling.kind === 'bug' ? 'error' : 'warn']('a task of the export failed', { task, error });
-    // A failure to remove files of ended processes is ignored: the export continues without the removal, and no later success would end the
-    // reported failure.
+    // A failed removal of unneeded uploads is not reported, because the export can continue.
     if (task !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(task));
   }
 
@@ -324,7 +313,7 @@ export class ExportWork {
     const { settleDelayMs, jobs } = planning;
     const onWait = ({ settlesAtMs, isTried }: PlanningWait) => {
       planning.settlesAtMs = settlesAtMs;
-      // A test search showed that the service accepts credentials and query.
+      // A successful test search shows that the service works and accepts the query.
       if (settlesAtMs !== undefined && isTried) this.#delays.searched();
       this.#options.onProgress();
     };
@@ -336,18 +325,21 @@ export class ExportWork {
 
   async #readRecords(): Promise<void> {
     await this.#stored.readRecords();
-    // Intervals that other processes have committed need no delays any more.
+    // Intervals that another process has committed are no longer delayed.
     for (const record of this.#stored.records) this.#searches.forget(record);
   }
 
-  /** Stores the result of a digest round as a verdict. After the last round, remaining differences wait for a user. */
+  /**
+   * Stores the verdict of a digest round. If a range still differs after the last round, users are told instead, unless incomplete
+   * intervals are kept.
+   */
   async #judge(shown: DigestResult, round: number): Promise<void> {
     const isLast = shown.differing.length > 0 && round > this.#maxRounds;
     if (isLast && this.#limits.incompletePolicy !== 'Keep') this.#differs(shown);
     else await this.#stored.judge(verdictOf(round, shown, isLast));
   }
 
-  /** Records the ranges whose digest still differs after the last round, as delays that only a user can end. */
+  /** Tells users about ranges that still differ from their digest after the last round. These ranges wait until a user acts. */
   #differs({ differing }: DigestResult): void {
     for (const { fromMs, toMs, counted, written, inSlices = [] } of differing) {
       const figures = { received: written.rows, expected: counted.rows };
@@ -358,14 +350,14 @@ export class ExportWork {
     }
   }
 
-  /** Limit or pause because of which neither a search nor the planning may start. */
+  /** Reason why neither a search nor the planning may start, such as a pause. */
   get #halt(): Wait | undefined {
     return haltOf(this.#limits, this.#options.clock.now(), this.#endedBytes);
   }
 
   /**
-   * Reason why an export without a plan may start no search. The deadline counts only when the destination cannot be
-   * read, because the destination may already be complete.
+   * Reason why an export without a plan does not start. Its deadline counts only after the destination was read, or could not be read,
+   * because the export may already be complete.
    */
   get #waitBeforePlan(): Wait | undefined {
     const { clock, quirks, task } = this.#options;
@@ -419,8 +411,8 @@ export class ExportWork {
   }
 
   /**
-   * Time in ms after which the export's status may change without an event. Changes that are caused by searches waiting for a free job are
-   * not included.
+   * Time in ms after which the state of the work may change even if nothing happens. Searches that wait for a free search job are not
+   * considered.
    */
   #requeueAfterMs(decision: ExportDecision | undefined, wait: Wait | undefined): number {
     const { clock } = this.#options;

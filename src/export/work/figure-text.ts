@@ -1,4 +1,4 @@
-/** Renders numbers, ratios and ranges of an export as short texts for tables and messages. */
+/** Short texts for numbers, ratios and time ranges of an export. */
 import { groupedText } from '../../base/number-text.ts';
 import type { RangeFigures } from '../../destination/digest-verdict.ts';
 import type { SliceFigureName } from '../../destination/slice-figures.ts';
@@ -19,7 +19,7 @@ export function amountText(amount: number): string {
   return `${text}${units[unit]}`;
 }
 
-/** Tolerance for the rounding errors of doubles: 0.29 × 100 is slightly below 29. */
+/** Doubles are not exact: 0.29 × 100 is slightly below 29. This tolerance lets such a product count as 29. */
 const roundingError = 1e-9;
 
 /** Converts a ratio from 0 to 1 to whole percent. The result is 100 only if everything is done. */
@@ -31,7 +31,7 @@ export function percentText(part: number): string {
   return `${percentOf(part)}%`;
 }
 
-/** Renders the number, size and times of rows, as far as known: `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to 2026-11-01T00:59:59.999Z`. */
+/** Text for the number, size and times of rows: `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to 2026-11-01T00:59:59.999Z`. */
 export function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): string {
   const size = bytes === undefined ? '' : ` of ${groupedText(bytes)} bytes`;
   const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : new Date(ms).toISOString()));
@@ -47,7 +47,7 @@ const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
   offsetsMs: 'the sum of the times',
 };
 
-/** End of a sentence about values that differ only within slices of time, as in `; some slices differ in the oldest time`. */
+/** End of a message about a digest that differs only in short periods: `; some slices differ in the oldest time`. */
 export function slicesText(names: readonly SliceFigureName[]): string {
   return names.length === 0 ? '' : `; some slices differ in ${names.map((name) => sliceFigures[name]).join(', ')}`;
 }

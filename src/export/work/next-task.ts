@@ -1,14 +1,8 @@
 /**
- * Decides which task of an export comes next besides the searches. The function is pure. The content of the destination decides the stage of
- * the export (`StoredExport.stage`):
+ * Decides which task of an export runs next, besides its searches. Tasks run one at a time. A pure function.
  *
- * ```text
- * loading ──▶ planning ──▶ planned ──▶ complete
- *    ├───────────────────────▲             ▲
- *    └─────────────────────────────────────┘
- * ```
- *
- * One task runs at a time.
+ * The stage of the export shows what is stored at the destination: nothing yet read (`loading`), no plan (`planning`), a plan (`planned`)
+ * or a manifest (`complete`).
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Coverage } from '../../destination/coverage.ts';
@@ -25,12 +19,11 @@ export type Task =
   | { readonly kind: 'probe' }
   | { readonly kind: 'plan' }
   | { readonly kind: 'readRecords' }
-  /** Compares the rows in files for these intervals with a digest by the service. */
+  /** Compares the written rows of these intervals with a digest by the service. */
   | { readonly kind: 'prove'; readonly intervals: readonly CommitRecord[]; readonly round: number }
   /** Writes the manifest. */
   | { readonly kind: 'finish'; readonly coverage: Coverage };
 
-/** Facts that decide which task runs next. */
 export interface TaskFacts {
   readonly stored: Pick<StoredExport, 'stage' | 'recordsState' | 'isUntidy' | 'verdicts'>;
   /** True while a failure delays the whole export. */

@@ -1,26 +1,22 @@
 /**
- * Distribution of the written rows over the time range of an export: counts for 60 equal slices. Commit records give coarse counts, and
- * histograms of this process's searches give finer ones. The result is only shown to users.
- *
- * Invariant: every row of a commit record is counted once. Rows of a histogram bucket, or of a record without buckets, are spread evenly
- * over the slices that it overlaps. A slice has a count as soon as a record overlaps it.
+ * Counts the written rows of an export in 60 equal parts of its time range, for display. Commit records give rough counts, and histograms
+ * of search jobs more exact ones. If rows are counted together for several parts, they are divided evenly.
  */
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';
 import type { Interval } from '../search/message-limit.ts';
 
-/** Rows of `[fromMs, toMs)`. */
 interface RowSpan extends Interval {
   readonly rows: number;
 }
 
 export const rowSlices = 60;
-/** Count of a slice without data. */
+/** Stands for the unknown number of rows in a part that no commit record overlaps. */
 export const unknownRows = -1;
 
 export class RowHistogram {
   readonly #range: Interval;
-  /** Numbers of rows by slice, for commit records whose searches had a histogram. */
+  /** Rows in each part of the time range, for commit records whose search job had a histogram. */
   readonly #fine = new Map<string, ReadonlyMap<number, number>>();
 
   constructor({ fromMs, toMs }: Interval) {
@@ -33,7 +29,7 @@ export class RowHistogram {
     if (spans) this.#fine.set(recordKey(record), this.#spread([spanOf(record, 0), ...spans]));
   }
 
-  /** Returns the number of rows in each slice, in order of time; empty without commit records. */
+  /** Returns the number of rows in each part of the time range, in order of time; empty if there are no commit records. */
   read(records: readonly CommitRecord[]): readonly number[] {
     if (records.length === 0) return [];
     const counts = Array.from({ length: rowSlices }, () => unknownRows);
@@ -44,7 +40,7 @@ export class RowHistogram {
     return counts;
   }
 
-  /** Number of rows in each slice that the given spans of time overlap. */
+  /** Adds up rows for each part of the time range. */
   #spread(spans: readonly RowSpan[]): ReadonlyMap<number, number> {
     const counts = new Map<number, number>();
     for (const { fromMs, toMs, rows } of spans) {
@@ -61,7 +57,7 @@ export class RowHistogram {
     return counts;
   }
 
-  /** Number of slices (with fractions) between the start of the range and a time. */
+  /** Position of a time in the range, from 0 at its start to `rowSlices` at its end. */
   #sliceAt(timeMs: number): number {
     const { fromMs, toMs } = this.#range;
     return ((timeMs - fromMs) * rowSlices) / (toMs - fromMs);
@@ -72,15 +68,11 @@ function spanOf({ fromMs, toMs }: Interval, rows: number): RowSpan {
   return { fromMs, toMs, rows };
 }
 
-/**
- * Splits the rows of a commit record into spans of time by its histogram. Undefined if the histogram does not match the
- * number of written rows.
- */
+/** Divides the rows of a commit record by the histogram of its search job. Undefined if the histogram has more rows than were written. */
 function spansOf(
   { fromMs, toMs, written }: CommitRecord,
   { buckets }: MessageHistogram,
 ): readonly RowSpan[] | undefined {
-  // A bucket may extend beyond the record's end.
   const spans = buckets
     .filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
     .map(({ startMs, lengthMs, count }) => ({
@@ -88,7 +80,7 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // The bucket that contains the record's start also has rows of the record.
+  // Rows of the record that are in no complete bucket belong to its start, where the first bucket is not complete.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

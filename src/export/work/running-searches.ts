@@ -1,4 +1,4 @@
-/** The running searches of an export, and the results of ended searches: intervals to search next, delays and messages. */
+/** The running searches of an export. Applies the outcome of each search to delays, messages and the intervals to search next. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
@@ -9,11 +9,10 @@ import type { ExportDelays } from './export-delays.ts';
 import { rangeText } from './figure-text.ts';
 import { RowHistogram } from './row-histogram.ts';
 
-/** The running search of one interval. */
 export interface Search extends RunningSearch {
   /** Monotonic time at which the search began. */
   readonly begunAtMs: number;
-  /** Outcome of the search. The promise never rejects, and resolves when the search has no work left. */
+  /** Outcome of the search. Never rejects. */
   readonly done: Promise<SearchOutcome>;
   readonly jobs: readonly JobView[];
   /** Distribution over time of the rows that the search job has found so far. */
@@ -41,7 +40,7 @@ export class RunningSearches {
   readonly #searches = new Map<Search, Promise<void>>();
   readonly #histogram: RowHistogram;
   #narrowed: readonly SearchOrder[] = [];
-  /** Searches that began before the user changed the policy from `Fail` to `Keep`. They may still be judged by `Fail`. */
+  /** Searches that began under `incompletePolicy: Fail`, before a user changed the policy to `Keep`. */
   #ofFormerPolicy = new WeakSet<Search>();
   #endedBytes = 0;
   #written = 0;
@@ -55,7 +54,7 @@ export class RunningSearches {
     return [...this.#searches.keys()];
   }
 
-  /** Searches that must cover less than the rest of their segment, the shortest first. */
+  /** Intervals to be searched before the rest of their segment, the latest start first. */
   get narrowed(): readonly SearchOrder[] {
     return this.#narrowed;
   }
@@ -65,17 +64,16 @@ export class RunningSearches {
     return this.#endedBytes;
   }
 
-  /** Bytes scanned so far by running searches. */
   get runningBytes(): number {
     return this.list.reduce((sum, { scannedBytes }) => sum + scannedBytes, 0);
   }
 
-  /** Number of commit records that searches of this process have written for the export. */
+  /** Number of commit records that this process has written for the export. */
   get written(): number {
     return this.#written;
   }
 
-  /** Number of rows in the given intervals, by slice of the export's range (`row-histogram.ts`). */
+  /** Number of rows in each of 60 equal parts of the export's time range. */
   histogramOf(intervals: readonly CommitRecord[]): readonly number[] {
     return this.#histogram.read(intervals);
   }
@@ -92,7 +90,7 @@ export class RunningSearches {
     this.#searches.set(search, ended);
   }
 
-  /** Applies `incompletePolicy: Keep` from now on. Intervals that could not be proven complete under the former policy are searched again. */
+  /** Applies `incompletePolicy: Keep`. Intervals that could not be proven complete are searched again, and then committed as incomplete. */
   keepIncomplete(): void {
     this.#options.delays.liftUnproven();
     this.#ofFormerPolicy = new WeakSet(this.#searches.keys());
@@ -104,7 +102,7 @@ export class RunningSearches {
     await Promise.all(this.#searches.values());
   }
 
-  /** Drops all delays and orders that concern the interval of this commit record. */
+  /** Ends the delays and messages of an interval, because a commit record covers it. */
   forget(record: CommitRecord): void {
     const { segment, toMs } = record;
     this.#narrowed = this.#narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
@@ -146,7 +144,7 @@ export class RunningSearches {
     }
   }
 
-  /** Shows users a message about an interval until the interval is committed. */
+  /** Shows a message about an interval in the status until the interval is committed. */
   #tell(order: SearchOrder, message: string): void {
     this.#options.messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
   }
@@ -158,19 +156,19 @@ export class RunningSearches {
 
   #failed(order: SearchOrder, error: LogfleetError): void {
     const { delays, log, onOthers } = this.#options;
-    // Another process has finished the export and removed all running uploads, including the upload of this search.
+    // If the upload of this search is gone, another process has probably finished the export and removed all uploads.
     if (error.code === 'destination.lost') onOthers();
     log[error.handling.kind === 'bug' ? 'error' : 'warn']('the search of an interval failed', { ...order, error });
     delays.searchFailed(order, error);
   }
 }
 
-/** Time in ms within which a search job is usually created if no other job is waiting for creation. */
+/** Usual maximum time in ms until a search job is created, if no other search waits for one. */
 const usualCreationMs = 10_000;
 
 /**
- * Number of searches that have waited unusually long for a search job, for messages to users. `delayMs` is the time in ms until one more
- * search counts as waiting; infinite if time alone adds none.
+ * Returns the number of searches whose search job takes unusually long to be created. `delayMs` is the time in ms until one more search
+ * counts.
  */
 export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'createdAtMs'>[], nowMs: number) {
   const leftMs = searches
@@ -185,7 +183,7 @@ const maxTexts = 10;
 
 interface Told {
   readonly text: string;
-  /** Subject, such as an interval, of the latest message with this text; undefined if the message has no subject. */
+  /** What the message is about, such as an interval; undefined for a general message. */
   readonly of: string | undefined;
 }
 
@@ -206,7 +204,7 @@ export class NewestTexts {
     if (!this.all.includes(text)) this.tell(text);
   }
 
-  /** Removes all texts about this subject from the list. */
+  /** Removes all messages about this subject. */
   forget(of: string): void {
     this.#told = this.#told.filter((told) => told.of !== of);
   }

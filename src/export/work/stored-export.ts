@@ -1,9 +1,8 @@
 /**
- * The plan, commit records and manifest of one export at its destination, as far as this process has read them. This class reads them on
- * request and writes the manifest. Searches write the commit records and report them to this class.
+ * Plan, commit records and manifest of one export, as read from its destination or written by this process. Other processes may have
+ * written more (E3).
  *
- * Invariant: all objects in this class exist at the destination. The destination may contain more, because other processes also write there
- * (E3). Only these objects show what is done, so the stage of the export follows from them.
+ * Invariant: this class contains only what is stored at the destination, so the stage of the export can be derived from it.
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -28,27 +27,21 @@ import { checkFiles, type ListedFiles, listFiles } from '../../destination/recor
 import type { ExportTask } from '../search/export-task.ts';
 import type { StoredManifest } from './work-view.ts';
 
-/**
- * Size in bytes of the probe file that tests whether the destination can be written. It is usually large enough to
- * detect a full quota or disk.
- */
+/** Size in bytes of the probe file, which shows whether the destination can be written. Usually enough to notice a full disk or quota. */
 const probeBytes = 256 * 1_024;
-/**
- * Delay in ms after which the age of an upload shows that its process has ended. It includes an allowance for clock
- * differences.
- */
+/** Age in ms of an upload after which its process must have ended, including 60 s for differences between clocks. */
 const tidyDelayMs = longestSilenceMs + 60_000;
 /**
- * Number of readings of contradictory commit records after which all records are read again. Usually only new records are read, because an
- * export may have ten thousand records.
+ * Contradictory commit records are read again from time to time. All of them are read every 20th time; otherwise only new ones, because an
+ * export may have ten thousand commit records.
  */
 const readingsOfNames = 20;
 
 /**
- * How well the commit records that this process has read match the destination.
- * - `old`: they have not been read since the plan was written, or another process has written records.
- * - `doubted`: records that were already read may have changed.
- * - `reading`: the records are being read.
+ * How far this process knows the commit records at the destination.
+ * - `old`: another process may have written more commit records.
+ * - `doubted`: commit records that were read before may have changed.
+ * - `reading`: the commit records are being read.
  */
 export type RecordsState = 'current' | 'reading' | 'old' | 'doubted';
 
@@ -57,7 +50,7 @@ export class StoredExport {
   plan: ExportPlan | undefined;
   /** Manifest of the export; undefined if the destination has none. */
   manifest: StoredManifest | undefined;
-  /** Results of the digest comparisons stored at the destination, in the order of their rounds. */
+  /** Results of the export's digests, one for each round. */
   verdicts: readonly DigestVerdict[] = [];
   readonly #open: () => Promise<Destination>;
   readonly #task: ExportTask;
@@ -70,16 +63,16 @@ export class StoredExport {
   #readAtMs = 0;
   /** Monotonic time at which an object of another process was last found; the start of this process before that. */
   othersSeenAtMs: number;
-  /** Number of times that the commit records were read because they contradicted each other. */
+  /** Number of times that contradictory commit records were read again. */
   #readsInDisorder = 0;
   #hasFailedToFinish = false;
   /** Name of the probe file. All probes of this process use the same name, unless the store keeps the file locked. */
   #probe: string | undefined;
   #mayProbeStand = false;
-  /** Monotonic time of the next attempt to remove uploads of processes that have ended; infinite if none are left. */
+  /** Monotonic time at which uploads of ended processes are removed again; infinite if none are left. */
   #tidyAtMs = Number.POSITIVE_INFINITY;
 
-  /** `open` opens the destination without changing anything. */
+  /** `open` opens the destination and changes nothing there. */
   constructor(open: () => Promise<Destination>, task: ExportTask, clock: Clock) {
     this.#open = open;
     this.#task = task;
@@ -103,7 +96,6 @@ export class StoredExport {
     return this.#recordsState;
   }
 
-  /** Time in ms since the destination was last read. */
   get ageMs(): number {
     return this.#clock.monotonic() - this.#readAtMs;
   }
@@ -123,34 +115,28 @@ export class StoredExport {
     return this.#destination?.lockedFiles?.size ?? 0;
   }
 
-  /**
-   * True if an upload that was recent at the first reading is now so old that its writer must have ended, so that it
-   * can be removed.
-   */
+  /** True if uploads of other processes are now so old that their processes must have ended. */
   get isUntidy(): boolean {
     return this.#tidyAtMs <= this.#clock.monotonic();
   }
 
-  /** Time in ms until uploads that were recent at the first reading may be removed; infinite if they can be removed now or there are none. */
+  /** Time in ms until uploads of other processes may be removed; infinite if they can be removed now, or if there are none. */
   get tidyDelayMs(): number {
     return this.isUntidy || this.manifest ? Number.POSITIVE_INFINITY : this.#tidyAtMs - this.#clock.monotonic();
   }
 
   /**
-   * Aborts uploads of processes that have ended. If a process ran elsewhere, as in a former container, only the age of
-   * its uploads shows that it has ended (E15).
+   * Removes unfinished uploads of processes that have ended (E15). If a process ran on another machine or in another container, only the
+   * age of its uploads shows that it has ended.
    */
   async tidy(): Promise<void> {
-    // If removing the uploads fails, it is tried again after the same delay.
+    // If the removal fails, the next attempt follows after the same delay.
     this.#tidyAtMs = this.#clock.monotonic() + tidyDelayMs;
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
     this.#tidyAtMs = Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * Opens the destination, removes uploads of processes that have certainly ended (E15), then reads plan, records and manifest. Can be
-   * called again after a failure.
-   */
+  /** Opens the destination, removes uploads of processes that have certainly ended (E15), and reads plan, commit records and manifest. */
   async load(): Promise<void> {
     const { layout } = this.#task;
     this.#destination ??= await this.#open();
@@ -174,7 +160,7 @@ export class StoredExport {
     await this.#destination?.close();
   }
 
-  /** Uses a plan that exists at the destination. The plan must have the range of the export. */
+  /** Uses the plan at the destination. Throws if the plan has another time range than the export. */
   adopt(plan: ExportPlan): void {
     const { layout, identity } = this.#task;
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
@@ -183,28 +169,27 @@ export class StoredExport {
     this.plan = plan;
   }
 
-  /** Makes the next task read the commit records, because another process has written some. */
+  /** Requests that new commit records of other processes are read. */
   recordsWritten(): void {
     if (this.#recordsState !== 'doubted') this.#recordsState = 'old';
   }
 
-  /** Makes the next task read all commit records again, including those that were already read. */
+  /** Requests that all commit records are read again, because some may have changed. */
   doubtRecords(): void {
     this.#recordsState = 'doubted';
   }
 
-  /** Makes the next task read contradictory commit records again from time to time, because a user may have repaired them. */
+  /** Requests from time to time that contradictory commit records are read again, because a user may have removed the cause. */
   recheckDisorder(): void {
     if (this.#recordsState !== 'current' || this.#clock.monotonic() - this.#readAtMs < stallRetryMs) return;
     this.#readsInDisorder++;
-    // A user may have repaired a record without changing its name.
+    // A user may also have changed a commit record that was already read.
     this.#recordsState = this.#readsInDisorder % readingsOfNames === 0 ? 'doubted' : 'old';
   }
 
   /**
-   * Reads the commit records. Records that have disappeared from the destination are dropped. Records that may have changed are read again.
-   * If a record may have changed or disappeared, the plan is written again: the plan may have disappeared too, and another process could
-   * then write a different plan (E2).
+   * Reads the commit records. If a commit record has disappeared, the plan may have disappeared, too, so it is written again before another
+   * process can write a different plan (E2).
    */
   async readRecords(): Promise<void> {
     const { layout } = this.#task;
@@ -230,7 +215,7 @@ export class StoredExport {
       throw error;
     }
     this.#readAtMs = this.#clock.monotonic();
-    // Records that another process wrote during the reading are read next.
+    // If another process wrote a commit record during the reading, the commit records are read again.
     if (this.recordsState === 'reading') this.#recordsState = 'current';
   }
 
@@ -240,9 +225,8 @@ export class StoredExport {
   }
 
   /**
-   * Writes the verdict of a digest round, or uses the verdict that another process wrote for this round. The verdict
-   * makes commit records void; their files are removed immediately. Other files without a commit record are removed at
-   * the end of the export.
+   * Stores the verdict of a digest round, unless another process has stored one. Removes the files of commit records that the verdict makes
+   * void.
    */
   async judge(verdict: DigestVerdict): Promise<void> {
     const { layout } = this.#task;
@@ -254,16 +238,13 @@ export class StoredExport {
     for (const name of names) await this.destination.remove(layout.within(name)).catch(() => {});
   }
 
-  /**
-   * Writes and removes a probe file to test whether the destination can be written. Rejects with the error that prevents writing. If the
-   * removal fails, at most one probe file remains.
-   */
+  /** Writes and removes a probe file, to test whether the destination can be written. Rejects with the error of the destination. */
   async probe(token: string): Promise<void> {
     if (this.#probe !== undefined) await this.#removeProbe(this.#probe);
     const name = this.#probe ?? this.#task.layout.within(`data/probe-${token}`);
     this.#probe = name;
     const upload = await this.destination.open(name, 'temporary');
-    // The flag is set before the write, because even a failed write may leave a file.
+    // Even a failed write may leave the probe file at the destination.
     this.#mayProbeStand = true;
     try {
       await upload.write(Buffer.alloc(probeBytes));
@@ -273,7 +254,7 @@ export class StoredExport {
       throw error;
     }
     await this.#removeProbe(name);
-    // Uploads that could not be removed while the destination failed are removed now.
+    // The destination works again, so uploads that could not be removed before are removed.
     await this.destination.abortLeftovers(this.#task.layout.folder, 'ofTheDead');
   }
 
@@ -284,8 +265,8 @@ export class StoredExport {
   }
 
   /**
-   * Writes the manifest when commit records cover the whole export, and removes files that the manifest does not list. Does nothing if a
-   * user removed commit records after a failed attempt, because their rows must be searched again.
+   * Writes the manifest of a completely covered export, and removes unneeded files. After a failed attempt, commit records are read again
+   * first, because a user may have removed some of them.
    */
   async finish(coverage: Coverage): Promise<void> {
     const { layout, identity } = this.#task;
@@ -304,7 +285,7 @@ export class StoredExport {
     await this.#complete(manifest, listed, found.voided);
   }
 
-  /** Checks an existing manifest before it is used. Users may have changed the manifest or removed its files. */
+  /** Checks and uses an existing manifest. Users may have changed the manifest or removed files that it lists. */
   async #believe(manifest: Manifest): Promise<void> {
     const { layout, identity } = this.#task;
     checkManifest(manifest, identity, layout);
@@ -313,7 +294,7 @@ export class StoredExport {
     await this.#complete(manifest, listed, await this.#voided());
   }
 
-  /** Commit records that a digest verdict has made void, for an export with a manifest. */
+  /** Commit records that verdicts of digests have made void, if the export has a manifest. */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#task;
     const verdicts = await readVerdicts(this.destination, layout);
@@ -322,7 +303,7 @@ export class StoredExport {
     return plan ? coverageOf(plan, await readRecords(this.destination, layout), verdicts).voided : [];
   }
 
-  /** Lists the files of a completely covered export. All running uploads are removed first, so that no file appears after the listing. */
+  /** Lists the files of the export, after the removal of all unfinished uploads, so that no file can appear later. */
   async #listed(): Promise<ListedFiles> {
     const { layout } = this.#task;
     await this.destination.abortLeftovers(layout.folder, 'all');
@@ -330,8 +311,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes files that no commit record lists, and then uses the manifest. An existing manifest is treated in the same way, because the
-   * process that wrote it may have ended before the removal. Files that a commit record may list are kept.
+   * Removes files that no commit record names, then uses the manifest. Needed for an existing manifest, too, because the process that wrote
+   * it may have ended before it removed these files.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<void> {
     const { layout } = this.#task;
