@@ -32,7 +32,7 @@ import { nextTask, type Task } from './next-task.ts';
 import { NewestTexts, RunningSearches, type Search, waitingSearches } from './running-searches.ts';
 import { StoredExport } from './stored-export.ts';
 import type { WorkLimits, WorkStage, WorkView } from './work-view.ts';
-import { onlyWorker, patienceMs, rereadMs, type WorkerPart } from './worker-part.ts';
+import { onlyWorker, patienceMs, planRereadMs, rereadMs, type WorkerPart } from './worker-part.ts';
 
 /** Search tools that this class creates. All others come from its caller. */
 type ToolOfWork =
@@ -190,7 +190,11 @@ export class ExportWork {
 
   /** True if other workers may have written objects since the destination was last read. */
   get #isOutdated(): boolean {
-    return this.#part.workers > 1 && this.#stored.ageMs >= rereadMs;
+    return this.#part.workers > 1 && this.#stored.ageMs >= this.#rereadMs;
+  }
+
+  get #rereadMs(): number {
+    return this.#stored.stage === 'planning' ? planRereadMs : rereadMs;
   }
 
   get #planning(): RunningTask | undefined {
@@ -421,7 +425,7 @@ export class ExportWork {
     if (trouble) delaysMs.push(trouble.untilMs - clock.monotonic());
     if (wait?.kind === 'settling') delaysMs.push(Math.max(minSettleWaitMs, wait.untilMs - clock.now()));
     if (wait?.kind === 'disorder') delaysMs.push(stallRetryMs);
-    if (this.#part.workers > 1 && this.#stored.stage !== 'complete') delaysMs.push(rereadMs - this.#stored.ageMs);
+    if (this.#part.workers > 1 && this.#stored.stage !== 'complete') delaysMs.push(this.#rereadMs - this.#stored.ageMs);
     if (this.#awaitsPlan) delaysMs.push(this.#patientUntilMs - clock.monotonic());
     if (decision) delaysMs.push(decision.requeueAfterMs);
     else if (this.#stored.stage !== 'complete' && this.#limits.deadlineMs !== undefined) {
