@@ -1,84 +1,100 @@
-/** Tests `logfleet export` as a worker: with the files and variables that a Kubernetes Job gives to its pod. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** Tests `logfleet export` as a worker: with the files and variables that a Kubernetes Job gives to its pods. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'vitest';
-import { userIdOf } from '../../src/account/budgets.ts';
-import { workerManifest } from '../../src/export/jobs/job-manifest.ts';
+import { expect, vi } from 'vitest';
 import { workerVariables } from '../../src/export/jobs/worker-environment.ts';
-import { readReport } from '../../src/export/jobs/worker-report.ts';
-import { exportOf } from '../unit/export/sample-view.ts';
 import { test as base } from './support/end-to-end.ts';
-import { logs, type Tenant } from './support/simulator.ts';
+import { expectExported } from './support/exports.ts';
+import { logs } from './support/simulator.ts';
+import { WorkerPods, type WorkerPodsOptions } from './support/worker-pods.ts';
 
-// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
-const test = base.extend('folder', async ({}, { onCleanup }) => {
+vi.setConfig({ maxConcurrency: 8 });
+
+const preload = new URL('./support/kill-at-boundary.ts', import.meta.url).href;
+
+const test = base.extend('pods', async ({ tenant, start }, { onCleanup }) => {
   const folder = mkdtempSync(join(tmpdir(), 'logfleet-worker-'));
   onCleanup(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
+  return (options?: WorkerPodsOptions) => new WorkerPods(folder, tenant, start, options);
 });
 
-/** Creates the files of a pod. Returns its environment and its arguments. */
-function podIn(folder: string, { env }: Tenant, spec: object = {}) {
-  const { LOGFLEET_BASE_URL: baseURL = '', LOGFLEET_ACCESS_ID: accessId = '', ...others } = env;
-  const { LOGFLEET_ACCESS_KEY: accessKey = '', LOGFLEET_CA_FILE: caFile = '', ...rest } = others;
-  const secret = join(folder, 'secrets', 'log-service');
-  mkdirSync(secret, { recursive: true });
-  mkdirSync(join(folder, 'claim'));
-  const members = {
-    baseURL,
-    accessId,
-    accessKey,
-    ...(caFile === '' ? {} : { 'ca.crt': readFileSync(caFile, 'utf8') }),
-  };
-  for (const [key, value] of Object.entries(members)) writeFileSync(join(secret, key), `${value}\n`);
-  const timeRange = { from: logs.from, to: logs.to };
-  const destination = { persistentVolumeClaim: { claimName: 'audit' } };
-  const resource = exportOf({ execution: { mode: 'Job' }, timeRange, destination, ...spec });
-  writeFileSync(join(folder, 'export.json'), workerManifest(resource));
-  const user = userIdOf({ serviceId: baseURL, user: accessId });
-  return {
-    args: ['export', 'export.json', '--log-format=json', '--volume=claim=claim'],
-    report: () => readReport(readFileSync(join(folder, 'report'), 'utf8')),
-    env: {
-      ...rest,
-      [workerVariables.report]: join(folder, 'report'),
-      [workerVariables.secrets]: join(folder, 'secrets'),
-      [workerVariables.user]: user,
-      [workerVariables.workers]: '1',
-      [workerVariables.index]: '0',
-      [workerVariables.requestsPerSecond]: '4',
-      [workerVariables.maxConcurrentRequests]: '8',
-    },
-  };
-}
-
-test('a worker exports with its share, and reports the manifest', async ({ tenant, start, folder }) => {
-  const { args, env, report } = podIn(folder, tenant);
-  const { status, stderr } = await (await start(args, { cwd: folder, env })).ended;
+test.concurrent('a worker exports with its share, and reports the manifest', async ({ pods: podsOf }) => {
+  const pods = podsOf();
+  const { status, stderr } = await (await pods.start()).ended;
   expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
-  expect(report()).toMatchObject({
+  expect(pods.report()).toMatchObject({
     ...{ end: 'complete', reason: 'Exported' },
     status: { manifest: { rows: logs.messages, complete: true }, progress: { rowsWritten: logs.messages } },
   });
 });
 
-test('a worker reports what a person must correct, with an exit status of its own', async ({
-  tenant,
-  start,
-  folder,
+test.concurrent('a worker reports what a person must correct, with an exit status of its own', async ({
+  pods: podsOf,
 }) => {
-  const { args, env, report } = podIn(folder, tenant);
-  rmSync(join(folder, 'secrets', 'log-service', 'accessKey'));
-  const { status } = await (await start(args, { cwd: folder, env })).ended;
+  const pods = podsOf();
+  rmSync(join(pods.folder, 'secrets', 'log-service', 'accessKey'));
+  const { status } = await (await pods.start()).ended;
   expect(status).toBe(3);
-  expect(report()).toMatchObject({ end: 'stalled', reason: 'SecretIncomplete' });
+  expect(pods.report()).toMatchObject({ end: 'stalled', reason: 'SecretIncomplete' });
 });
 
-test('a worker with the Secret of another user sends nothing', async ({ tenant, start, folder }) => {
-  const { args, env, report } = podIn(folder, tenant);
-  const other = { ...env, [workerVariables.user]: 'other' };
-  const { status } = await (await start(args, { cwd: folder, env: other })).ended;
+test.concurrent('a worker with the Secret of another user sends nothing', async ({ pods: podsOf }) => {
+  const pods = podsOf();
+  const { status } = await (await pods.start(0, { [workerVariables.user]: 'other' })).ended;
   expect(status).toBe(3);
-  expect(report()).toMatchObject({ end: 'stalled', reason: 'UserChanged' });
+  expect(pods.report()).toMatchObject({ end: 'stalled', reason: 'UserChanged' });
 });
+
+/** Two workers that together keep to the limits of the service. */
+const two: WorkerPodsOptions = { workers: 2, requestsPerSecond: 2, maxConcurrentRequests: 4 };
+
+/** Number of processes that have written files of the export. The name of a file contains the process that writes it. */
+function writersOf(pods: WorkerPods): number {
+  const { url = '' } = (pods.report()?.status['manifest'] ?? {}) as { readonly url?: string };
+  const { intervals } = JSON.parse(readFileSync(new URL(url), 'utf8')) as {
+    readonly intervals: readonly { readonly files: readonly { readonly name: string }[] }[];
+  };
+  const names = intervals.flatMap(({ files }) => files.map(({ name }) => name));
+  return new Set(names.map((name) => name.split('-').slice(-3, -1).join())).size;
+}
+
+test.concurrent('two workers export every row once, and both end with success', async ({ pods: podsOf }) => {
+  const pods = podsOf(two);
+  const programs = await Promise.all([pods.start(0), pods.start(1)]);
+  const ends = await Promise.all(programs.map(({ ended }) => ended));
+  expect(ends.map(({ status }) => status)).toEqual([0, 0]);
+  for (const index of [0, 1]) expect(pods.report(index)).toMatchObject({ end: 'complete', reason: 'Exported' });
+  await expectExported(pods.place, String(pods.report()?.status['fingerprint']));
+  expect(writersOf(pods)).toBe(2);
+});
+
+test.concurrent.for([
+  [0, 'export.plan:before:1'],
+  [0, 'export.plan:after:1'],
+  [0, 'export.createJob:after:1'],
+  [0, 'export.readPage:after:2'],
+  [0, 'export.stagePart:after:1'],
+  [0, 'export.commit:before:1'],
+  [0, 'export.commit:after:1'],
+  [0, 'export.proof:after:1'],
+  [0, 'export.manifest:before:1'],
+  [0, 'export.manifest:after:1'],
+  [1, 'export.createJob:before:1'],
+  [1, 'export.readPage:before:1'],
+  [1, 'export.stagePart:after:1'],
+  [1, 'export.commit:before:1'],
+  [1, 'export.commit:after:1'],
+] as const)(
+  'of two workers, worker %i is killed at %s and started again: every row is exported once',
+  async ([victim, place], { pods: podsOf }) => {
+    const pods = podsOf(two);
+    const other = await pods.start(1 - victim);
+    const killed = await pods.start(victim, { NODE_OPTIONS: `--import ${preload}`, LOGFLEET_TEST_KILL_AT: place });
+    expect((await killed.ended).signal).toBe('SIGKILL');
+    const again = await pods.start(victim);
+    const ends = await Promise.all([other.ended, again.ended]);
+    expect(ends.map(({ status }) => status)).toEqual([0, 0]);
+    await expectExported(pods.place, String(pods.report(victim)?.status['fingerprint']));
+  },
+);

@@ -136,6 +136,7 @@ async function work(run: Run): Promise<number> {
   if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
   const places = exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context);
   const operator = new LiveOperator(options, context, noMetrics, { flagsOf: () => stepOptions });
+  if (worker) operator.log.info('a worker of a Kubernetes Job starts', { export: name, ...worker.part });
   const progress = await worker?.progressOf(resource, host, operator);
   try {
     const wording = worker ? resourceWording : wordingOf(sink);

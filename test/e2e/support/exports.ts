@@ -109,7 +109,11 @@ export function exportManifest(place: Place, namespace = 'logging', spec: Export
 }
 
 /** Checks that the exported files contain every message once, and that the destination has no other files. */
-export async function expectExported(place: Place, fingerprint: string, namespace = 'logging'): Promise<void> {
+export async function expectExported(
+  place: Pick<Place, 'settings'>,
+  fingerprint: string,
+  namespace = 'logging',
+): Promise<void> {
   const ports = { clock: systemClock, writer: await Writer.ours(systemRandom), environment: {} };
   const destination = await openDestination(place.settings(namespace), ports);
   try {
