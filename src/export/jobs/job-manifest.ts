@@ -158,7 +158,7 @@ function podSpec(input: JobInput): object {
         args: [
           'export',
           `${workerFolders.export}/${manifestFile}`,
-          '--log-format=json',
+          ...['--log-format=json', '--log-level=info'],
           ...(claim ? [`--volume=${claimVolume}=${workerFolders.claim}`] : []),
         ],
         env: [

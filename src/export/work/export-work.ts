@@ -32,7 +32,7 @@ import { nextTask, type Task } from './next-task.ts';
 import { NewestTexts, RunningSearches, type Search, waitingSearches } from './running-searches.ts';
 import { StoredExport } from './stored-export.ts';
 import type { WorkLimits, WorkStage, WorkView } from './work-view.ts';
-import { onlyWorker, patienceMs, planRereadMs, rereadMs, type WorkerPart } from './worker-part.ts';
+import { idleRereadMs, onlyWorker, patienceMs, rereadMs, type WorkerPart } from './worker-part.ts';
 
 /** Search tools that this class creates. All others come from its caller. */
 type ToolOfWork =
@@ -194,7 +194,7 @@ export class ExportWork {
   }
 
   get #rereadMs(): number {
-    return this.#stored.stage === 'planning' ? planRereadMs : rereadMs;
+    return this.#searches.list.length === 0 ? idleRereadMs : rereadMs;
   }
 
   get #planning(): RunningTask | undefined {

@@ -16,9 +16,9 @@ export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 
 /** Time in ms without a new object of another worker, after which a worker no longer waits for the others. */
 export const patienceMs = 5 * 60_000;
-/** Time in ms after which a worker reads again whether the first worker has written the plan. */
-export const planRereadMs = 3_000;
-/** Time in ms after which a worker reads again which intervals other workers have committed. */
+/** Time in ms after which a worker without a running search reads again what other workers have written. */
+export const idleRereadMs = 3_000;
+/** Time in ms after which a worker with running searches reads again which intervals other workers have committed. */
 export const rereadMs = 15_000;
 
 /** Part of a limit of the export that applies to one worker. All parts add up to the limit, and each part is at least 1. */

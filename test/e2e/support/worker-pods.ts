@@ -52,7 +52,7 @@ export class WorkerPods {
   start(index = 0, env: Readonly<Record<string, string>> = {}): Promise<Program> {
     const { workers, requestsPerSecond, maxConcurrentRequests } = this.#options;
     const { baseURL = '', accessId = '' } = this.#tenant.secret;
-    return this.#start(['export', 'export.json', '--log-format=json', '--volume=claim=claim'], {
+    return this.#start(['export', 'export.json', '--log-format=json', '--log-level=info', '--volume=claim=claim'], {
       cwd: this.folder,
       env: {
         [workerVariables.report]: this.#reportOf(index),

@@ -98,7 +98,8 @@ describe('the Kubernetes Job of an export', () => {
     const { spec } = built(inputOf({ destination: s3 })).spec.template;
     expect(spec.volumes).toContainEqual({ name: 'secret-0', secret: { secretName: 'log-service' } });
     expect(spec.volumes).toContainEqual({ name: 'secret-1', secret: { secretName: 'store' } });
-    expect(spec.containers[0].args).toEqual(['export', '/logfleet-worker/export/export.json', '--log-format=json']);
+    const flags = ['--log-format=json', '--log-level=info'];
+    expect(spec.containers[0].args).toEqual(['export', '/logfleet-worker/export/export.json', ...flags]);
     expect(JSON.stringify(spec.containers[0].env)).not.toContain('log-service');
   });
 
