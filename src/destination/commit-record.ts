@@ -134,7 +134,7 @@ export const commitRecord = checked(recordForm, recordProblem);
 export const recordKind: StoredKind<CommitRecord> = new StoredKind({
   kind: 'logfleet.dev/export-commit',
   form: commitRecord,
-  advice: 'restore the original record, or remove it to search its interval again',
+  advice: 'restore the original commit record, or remove it to search its interval again',
 });
 
 /** Key of an interval's record. No two records of an export have the same segment and the same end (E3). */
@@ -226,23 +226,28 @@ function fileProblem({ name }: CommittedFile): string | undefined {
 /** Returns the first contradiction between the numbers in a record (E6), or undefined if there is none. */
 function recordProblem(record: CommitRecord): string | undefined {
   const { fromMs, toMs, received, written, outside, duplicates, left, count, files, incomplete } = record;
-  if (fromMs >= toMs) return `it ends at ${toMs}, which is not after its start, ${fromMs}`;
-  if (files.length > maxFiles) return `it has more than ${maxFiles} files`;
-  if (new Set(files.map(({ name }) => name)).size < files.length) return 'it names a file twice';
+  if (fromMs >= toMs)
+    return `the interval of the commit record ends at ${toMs}, which is not after its start, ${fromMs}`;
+  if (files.length > maxFiles) return `the commit record has more than ${maxFiles} files`;
+  if (new Set(files.map(({ name }) => name)).size < files.length) return 'the commit record names a file twice';
   const inFiles = files.reduce((sum, { rows }) => sum + rows, 0);
-  if (inFiles !== written) return `its files have ${inFiles} rows, but ${written} were written`;
+  if (inFiles !== written)
+    return `the files of the commit record have ${inFiles} rows, but the record says that ${written} were written`;
   const { repeated = [] } = record;
-  if (repeated.length > maxRepeatedMessages) return `it lists more than ${maxRepeatedMessages} repeated messages`;
+  if (repeated.length > maxRepeatedMessages)
+    return `the commit record lists more than ${maxRepeatedMessages} repeated messages`;
   const accounted = written + outside + duplicates + left;
-  if (accounted !== received) return `${received} rows were received, but written and omitted rows are ${accounted}`;
-  if ((record.slices?.shared.length ?? 0) > 2) return 'it shares more than two slices of time with its neighbours';
+  if (accounted !== received)
+    return `the commit record says that ${received} rows were received, but its written and omitted rows are ${accounted}`;
+  if ((record.slices?.shared.length ?? 0) > 2)
+    return 'the interval of the commit record shares more than two periods of the digest with its neighbours';
   if (incomplete) return undefined;
   if (count.source === 'Job') {
     if (count.rows === received) return undefined;
-    return `the service counted ${count.rows} rows, but ${received} were received`;
+    return `the commit record says that the service counted ${count.rows} rows, but ${received} were received`;
   }
   // An aggregation or a histogram counts the rows of this interval, and possibly also their duplicates. So its count is between the number
   // of rows without duplicates and the number with duplicates.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
-  return `the service counted ${count.rows} rows, but ${written} were written`;
+  return `the commit record says that the service counted ${count.rows} rows, but ${written} were written`;
 }

@@ -39,12 +39,18 @@ export function destinationError(failure: DestinationFailure, message: string, c
 
 /** Error for an object that is too large to have been written by logfleet. */
 export function tooLarge(name: string, bytes: string, mostBytes: number): LogfleetError {
-  return destinationError('damaged', `${name} has a size of ${bytes} bytes, but logfleet writes at most ${mostBytes}`);
+  return destinationError(
+    'damaged',
+    `the object ${name} has a size of ${bytes} bytes, but logfleet writes objects of at most ${mostBytes} bytes`,
+  );
 }
 
 /** Error for a data file whose name is already taken, although logfleet chooses unique names. */
 export function nameTaken(name: string): LogfleetError {
-  return destinationError('damaged', `${name} already exists, but logfleet did not create it: move it away`);
+  return destinationError(
+    'damaged',
+    `the file ${name} already exists, although logfleet did not create it: move the file away`,
+  );
 }
 
 /** Error for an object that existed before and does not exist any more, although logfleet never removes such objects. */

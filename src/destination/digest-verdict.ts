@@ -130,7 +130,9 @@ function checkRound(name: string, verdict: DigestVerdict, round: number): Digest
 }
 
 function rangeProblem({ fromMs, toMs }: TimeRange): string | undefined {
-  return fromMs < toMs ? undefined : `it ends at ${toMs}, which is not after its start, ${fromMs}`;
+  return fromMs < toMs
+    ? undefined
+    : `the time range of the digest ends at ${toMs}, which is not after its start, ${fromMs}`;
 }
 
 /** Adds up the rows, sizes and times in several commit records. */

@@ -48,13 +48,20 @@ export interface Difference {
 export function checkManifest(manifest: Manifest, identity: ExportIdentity, { manifest: name }: ExportLayout): void {
   const { fingerprint, proof, intervals } = manifest;
   if (fingerprint !== fingerprintOf(identity))
-    throw manifestKind.damaged(name, `it is of another export, ${fingerprint}`);
+    throw manifestKind.damaged(
+      name,
+      `the export manifest belongs to another export, with the fingerprint ${fingerprint}`,
+    );
   const [first] = contradictionsIn(manifest);
   if (first) {
     const { kind, where, expected, found } = first;
-    throw manifestKind.damaged(name, `it contradicts itself (${kind}, ${where}): ${found} instead of ${expected}`);
+    throw manifestKind.damaged(
+      name,
+      `the contents of the export manifest contradict each other (${kind}, ${where}): ${found} instead of ${expected}`,
+    );
   }
-  if (!isProofOf(proof, intervals)) throw manifestKind.damaged(name, 'its proof does not match its intervals');
+  if (!isProofOf(proof, intervals))
+    throw manifestKind.damaged(name, 'the proof in the export manifest does not match its intervals');
 }
 
 /** Returns contradictions inside the manifest, such as a total that differs from the sum over the intervals. */

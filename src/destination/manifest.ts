@@ -53,7 +53,8 @@ const exportManifest = object({
 export type Manifest = Stored<typeof exportManifest>;
 
 /** Remedy for a damaged manifest. A user can safely remove the manifest, because the commit records contain the same data. */
-export const manifestAdvice = 'restore the original manifest, or remove it to have it written again from the records';
+export const manifestAdvice =
+  'restore the original export manifest, or remove it so that logfleet writes it again from the commit records';
 
 export const manifestKind: StoredKind<Manifest> = new StoredKind({
   kind: 'logfleet.dev/export-manifest',
@@ -122,13 +123,13 @@ export async function writeManifest(
   const proofs = possibleProofs(manifest.intervals, await readVerdicts(destination, layout));
   const isPossible = proofs.some((proof) => sameValue(existing, { ...manifest, complete: isWhole(proof), proof }));
   if (isPossible) return existing;
-  throw manifestKind.damaged(layout.manifest, 'it contradicts the records of this export');
+  throw manifestKind.damaged(layout.manifest, 'the export manifest contradicts the commit records of this export');
 }
 
 function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, bytes: number): LogfleetError {
-  const what = `${manifest} would list ${totals.intervals} intervals and ${totals.files} files and take ${bytes} bytes`;
-  const advice = 'export the range in several exports, or raise maxPartSize';
-  return destinationError('tooMuch', `${what}, but the maximum is ${largestManifestBytes}: ${advice}`);
+  const tooLarge = `the export manifest ${manifest} would list ${totals.intervals} intervals and ${totals.files} files and take ${bytes} bytes`;
+  const advice = 'divide the time range among several exports, or raise maxPartSize';
+  return destinationError('tooMuch', `${tooLarge}, but the maximum is ${largestManifestBytes} bytes: ${advice}`);
 }
 
 /** Returns the SHA-256 of an encoded manifest, in hexadecimal digits. */
@@ -173,6 +174,9 @@ async function checkUnnamed(
     if (areVoid.has(recordKey(record))) continue;
     const file = files.find(({ name }) => names.has(layout.within(name)));
     if (file)
-      throw manifestKind.damaged(layout.manifest, `it lacks ${file.name}, which ${layout.commit(segment, toMs)} lists`);
+      throw manifestKind.damaged(
+        layout.manifest,
+        `the export manifest lacks ${file.name}, which the commit record ${layout.commit(segment, toMs)} lists`,
+      );
   }
 }

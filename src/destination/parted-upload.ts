@@ -148,7 +148,10 @@ export class PartedUpload implements FileUpload {
     if (!this.#hasBegun) await this.#begin();
     const { maxParts, shown, isSequential } = this.#requests;
     if (this.#partCount === maxParts) {
-      throw destinationError('invalid', `${shown} would have more than ${maxParts} parts: lower maxPartSize`);
+      throw destinationError(
+        'invalid',
+        `the upload of ${shown} would have more than ${maxParts} parts: lower maxPartSize`,
+      );
     }
     if (isSequential) {
       await Promise.all(this.#sending);

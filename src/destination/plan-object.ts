@@ -48,7 +48,10 @@ export async function settlePlan(
   const existing = await planKind.settle(destination, layout.plan, ours);
   const ends = ({ boundariesMs }: ExportPlan) => `${boundariesMs[0]} to ${boundariesMs.at(-1)}`;
   if (ends(existing) === ends(ours)) return existing;
-  throw planKind.damaged(layout.plan, `its range is ${ends(existing)}, but that of the export is ${ends(ours)}`);
+  throw planKind.damaged(
+    layout.plan,
+    `the plan divides the time range ${ends(existing)}, but the range of the export is ${ends(ours)}`,
+  );
 }
 
 /** Reads the plan of an export; undefined if there is none. */
@@ -58,7 +61,9 @@ export function readPlan(destination: Destination, layout: ExportLayout): Promis
 
 function planProblem({ boundariesMs }: ExportPlan): string | undefined {
   if (boundariesMs.length < 2) return '/boundariesMs must have at least two entries';
-  if (boundariesMs.length > maxSegments + 1) return `/boundariesMs has more than ${maxSegments} segments`;
+  if (boundariesMs.length > maxSegments + 1) return `the plan has more than ${maxSegments} segments in /boundariesMs`;
   const index = boundariesMs.findIndex((boundary, at) => at > 0 && boundary <= (boundariesMs[at - 1] ?? 0));
-  return index < 0 ? undefined : `/boundariesMs/${index} is not later than the boundary before it`;
+  return index < 0
+    ? undefined
+    : `the segment boundary /boundariesMs/${index} of the plan is not later than the boundary before it`;
 }

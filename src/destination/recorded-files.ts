@@ -80,7 +80,7 @@ function brokenFiles(
   const anew = searchAgainAdvice(layout, intervals, broken.length === mostNamed ? undefined : damaged, manifest);
   return destinationError(
     'damaged',
-    `commit records list files that are missing or changed: ${what}; restore them, or ${anew}`,
+    `commit records list files that are missing or changed: ${what}; restore the files, or ${anew}`,
   );
 }
 
@@ -101,6 +101,6 @@ export function searchAgainAdvice(
     .map(({ segment, toMs }) => layout.commit(segment, toMs));
   const names = [...(manifest === undefined ? [] : [manifest]), ...records];
   return damaged === undefined || names.length > mostNamed
-    ? 'move the folder of this export away to start it again'
+    ? 'move the folder of this export away to start the export again'
     : `remove ${names.join(', ')} to search the missing intervals again`;
 }

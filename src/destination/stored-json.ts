@@ -79,12 +79,15 @@ export class StoredKind<T extends object> {
     try {
       value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
     } catch (cause) {
-      throw damaged(object, `it is not valid JSON (${(cause as Error).message})`, cause);
+      throw damaged(object, `the content is not valid JSON (${(cause as Error).message})`, cause);
     }
     const { kind: found, version, ...members } = membersOf({ object, path: '' }, value);
     required({ object, path: '/kind' }, found, choice([kind]));
     if (required({ object, path: '/version' }, version, integer(1)) > formVersion) {
-      throw newer(object, `/version is ${version}, but this version of logfleet supports only ${formVersion}`);
+      throw newer(
+        object,
+        `the object has the format version ${version} (/version), but this version of logfleet supports only ${formVersion}`,
+      );
     }
     return form({ object, path: '' }, members);
   }
@@ -128,7 +131,7 @@ export function object<S extends Shape>(shape: S): Decoder<ObjectOf<S>> {
     }
     const unknown = Object.keys(members).find((name) => !Object.hasOwn(shape, name));
     if (unknown !== undefined)
-      throw newer(place.object, `${place.path}/${unknown} is not known to this version of logfleet`);
+      throw newer(place.object, `this version of logfleet does not know the field ${place.path}/${unknown}`);
     return decoded as ObjectOf<S>;
   };
 }
@@ -208,11 +211,11 @@ function at({ object, path }: ValuePlace, member: string): ValuePlace {
 
 /** Returns the remedy for a damaged object: its own `advice`, or the default for objects on which the whole export depends. */
 function adviceOf({ advice }: StoredObject): string {
-  return advice ?? 'restore the original object, or move the folder of this export away to start it again';
+  return advice ?? 'restore the original object, or move the folder of this export away to start the export again';
 }
 
 function newer(object: StoredObject, problem: string): LogfleetError {
-  const advice = `run the newer logfleet that wrote it; if no newer one did, ${adviceOf(object)}`;
+  const advice = `run the newer version of logfleet that wrote the object; if no newer version wrote the object, ${adviceOf(object)}`;
   return damaged({ ...object, advice }, problem);
 }
 

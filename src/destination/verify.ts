@@ -55,7 +55,8 @@ export async function verifyExport(
   onProgress: (progress: VerifyProgress) => void = () => {},
 ): Promise<Verification> {
   const manifest = await readManifest(destination, layout);
-  if (!manifest) throw destinationError('absent', `there is no ${layout.manifest} in ${destination.url}`);
+  if (!manifest)
+    throw destinationError('absent', `there is no export manifest ${layout.manifest} in ${destination.url}`);
   const verdicts = await readVerdicts(destination, layout);
   const differences = [
     ...contradictionsIn(manifest),
@@ -129,7 +130,7 @@ function sliceDifferences(
     });
     return isKnown && !sameValue(values[0], values[1]);
   });
-  const where = (name: string) => `${name} of slices of ${lengthMs} ms from ${moment(fromMs)} to ${moment(toMs)}`;
+  const where = (name: string) => `${name} of periods of ${lengthMs} ms from ${moment(fromMs)} to ${moment(toMs)}`;
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 

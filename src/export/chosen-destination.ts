@@ -137,7 +137,7 @@ export class DestinationChoice {
 
   #ambient(kind: 's3' | 'azureBlob' | 'gcs'): 'ambient' {
     if (this.#options.places.allowAmbientCredentials) return 'ambient';
-    const message = `spec.destination.${kind} names no credentials, and the operator does not share its own: write credentialsSecretRef, or start the operator with --allow-ambient-credentials.`;
+    const message = `spec.destination.${kind} names no credentials, and exports may not use the operator's own credentials: write credentialsSecretRef, or start the operator with --allow-ambient-credentials.`;
     throw mendable(reasons.ambientCredentialsNotAllowed, message);
   }
 
@@ -148,7 +148,7 @@ export class DestinationChoice {
     const members = secrets.takesVariables(key) ? undefined : await secrets.get(key, this.#forgottenAtMs);
     const name = `Secret ${key.namespace}/${key.name}`;
     if (!members) {
-      const advice = `create it with ${wanted.join(' and ')} of the store`;
+      const advice = `create the Secret with the keys ${wanted.join(' and ')} of the store`;
       throw mendable(reasons.secretNotFound, `${name} does not exist: ${advice}.`);
     }
     // Files, and Secrets made from them, end in a newline that does not belong to the value.

@@ -38,20 +38,23 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   }
   const [gap] = gaps;
   if (gap) {
-    const stop = gaps.length >= mostGaps ? ` No further run is created while there are ${mostGaps} gaps.` : '';
+    const stop =
+      gaps.length >= mostGaps
+        ? ` No further run is created until one of these ${mostGaps} failed runs is retried.`
+        : '';
     const failed =
-      gaps.length === 1 ? `Run ${gap.run} failed` : `${gaps.length} runs failed, the first one is ${gap.run}`;
-    const message = `${failed}: ${gap.reason}. ${gaps.length === 1 ? 'Its time is' : 'Their time is'} not exported.${stop} Correct the cause, then run: ${retry}`;
+      gaps.length === 1 ? `Run ${gap.run} failed` : `${gaps.length} runs failed, of which the first is ${gap.run}`;
+    const message = `${failed}: ${gap.reason}. ${gaps.length === 1 ? 'The time range of the run is' : 'The time ranges of the runs are'} not exported.${stop} Correct the cause, then run: ${retry}`;
     return { ...stalled, reason: reasons.runsFailed, message };
   }
   const waiting = runs.find(({ state }) => state === 'Stalled');
   if (waiting) {
-    const message = `Run ${waiting.name} needs help: ${waiting.reason}. To see why: logfleet get sx/${waiting.name}${flags}. After a change of spec.template, run: ${retry}`;
+    const message = `Run ${waiting.name} cannot continue: ${waiting.reason}. To see why: logfleet get sx/${waiting.name}${flags}. After a change of spec.template, run: ${retry}`;
     return { ...stalled, reason: reasons.runStalled, message };
   }
   const [name] = taken;
   if (name !== undefined) {
-    const message = `Run ${name} cannot be created, since another SearchExport has this name. Delete it, or recreate the schedule with another name.`;
+    const message = `Run ${name} cannot be created, because another SearchExport has this name. Delete that SearchExport, or recreate the schedule with another name.`;
     return { ...stalled, reason: reasons.runNameTaken, message };
   }
   // The runs to create exist when the status is read. Otherwise the schedule would not be ready for a moment at each tick.
@@ -61,7 +64,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   const activeText = `${counted(atOnce, 'run')} ${wordFor(atOnce, 'is', 'are')} active`;
   if (later > 0 || underWay.some(({ toMs }) => toMs < (lastTickMs ?? 0))) {
     const count = pending === mostCounted ? `at least ${later}` : `${later}`;
-    const message = `${covered} Later time is not exported completely: ${activeText}, and ${count} will follow.`;
+    const message = `${covered} Runs for later times are not complete: ${activeText}, and ${count} more will be created.`;
     return { ...atWork, reason: reasons.backfilling, message };
   }
   const isActive = atOnce === 0 ? '' : ` ${activeText}.`;

@@ -226,7 +226,11 @@ async function checkedManifest(destination: Destination, record: RunRecord): Pro
     if (!content) return { kind: 'missingManifest', where, message: '' };
     const sha256 = manifestSha256(content);
     if (sha256 !== record.manifestSha256) {
-      return { kind: 'changedManifest', where, message: `its SHA-256 is ${sha256}, not ${record.manifestSha256}` };
+      return {
+        kind: 'changedManifest',
+        where,
+        message: `the export manifest has the SHA-256 ${sha256}, but the schedule record of the run has ${record.manifestSha256}`,
+      };
     }
     const manifest = manifestKind.decode(where, content);
     const problem = contradictionToRecord(manifest, record);
@@ -244,10 +248,11 @@ function contradictionToRecord(manifest: Manifest, record: RunRecord): string | 
   const figures = { ...found, rows: totals.rows, bytes: totals.bytes };
   for (const [name, value] of Object.entries(figures)) {
     const expected = record[name as keyof typeof figures];
-    if (value !== expected) return `its ${name} is ${value}, but its record has ${expected}`;
+    if (value !== expected)
+      return `${name} of the export manifest is ${value}, but the schedule record of the run has ${expected}`;
   }
   const [first] = contradictionsIn(manifest);
-  return first && `it contradicts itself (${first.kind}, ${first.where})`;
+  return first && `the export manifest contradicts itself (${first.kind}, ${first.where})`;
 }
 
 /** Returns the time that more than one record covers. `records` are in ascending order of their starts. */

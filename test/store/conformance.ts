@@ -276,7 +276,9 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
     for (const each of [destination, late]) {
       await expect(check(each)).rejects.toMatchObject({
         code: 'destination.damaged',
-        message: expect.stringContaining(`audit/data/0 is missing; restore them, or remove ${layout.commit(0, 1)}`),
+        message: expect.stringContaining(
+          `audit/data/0 is missing; restore the files, or remove ${layout.commit(0, 1)}`,
+        ),
       });
     }
     await destination.remove(layout.within('data/1'));

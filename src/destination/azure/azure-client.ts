@@ -71,7 +71,10 @@ function fixedCredential(given: AzureCredentials) {
 async function tokenCredential(address: string, agents: Agents) {
   if (address.startsWith('http://')) {
     const advice = 'write https://, or credentials into a Secret';
-    throw destinationError('invalid', `tokens are not sent to ${address}, which is not encrypted: ${advice}`);
+    throw destinationError(
+      'invalid',
+      `logfleet sends no access tokens to ${address}, because the connection is not encrypted: ${advice}`,
+    );
   }
   const { DefaultAzureCredential } = await import('@azure/identity');
   const credential = new DefaultAzureCredential({

@@ -32,7 +32,7 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
     'grant these credentials the role Storage Blob Data Contributor on the container (permissions rwdlc of a SAS), and allow this network in the firewall of the account',
   credentials:
     'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as AZURE_STORAGE_KEY)',
-  lost: 'another process considered the upload abandoned and removed it; it is written again',
+  lost: 'another process removed the unfinished upload, because it seemed abandoned; logfleet writes the file again',
   frozen: 'move the blob from the archive tier to an online tier so that it can be read',
   invalid: 'correct the settings of the store',
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',

@@ -32,7 +32,10 @@ const containerForm = /^(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*$/;
 /** Checks the settings. Throws `destination.invalid` or `destination.name`; the message says what to write. */
 export function checkSettings({ account, endpoint, container, root, insecure }: AzureSettings): void {
   if ((account === undefined) === (endpoint === undefined)) {
-    throw destinationError('invalid', 'the store needs either account or endpoint: write one of them');
+    throw destinationError(
+      'invalid',
+      'an azureBlob destination needs either account or endpoint: write exactly one of them',
+    );
   }
   if (account !== undefined && !accountForm.test(account)) {
     const advice = 'write 3 to 24 lower-case letters and digits';

@@ -17,7 +17,10 @@ export function authorizationOf({ credentials }: GcsSettings, endpoint: string):
   if (credentials !== 'ambient') return authorizationOfKey(credentials);
   if (endpoint.startsWith('http://')) {
     const advice = 'write https://, or credentials into a Secret';
-    throw destinationError('invalid', `tokens are not sent to ${endpoint}, which is not encrypted: ${advice}`);
+    throw destinationError(
+      'invalid',
+      `logfleet sends no access tokens to ${endpoint}, because the connection is not encrypted: ${advice}`,
+    );
   }
   // The library reads GOOGLE_APPLICATION_CREDENTIALS, the file of gcloud, or the metadata server (workload identity).
   const auth = new GoogleAuth({ scopes: scope });

@@ -86,7 +86,7 @@ export class S3Destination implements Destination {
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
       // The store has accepted the second object, which may have replaced the first. The object is therefore removed.
       await this.remove(name).catch(() => {});
-      const what = `the store of ${this.url} overwrites objects although it was asked not to (If-None-Match)`;
+      const what = `the store of ${this.url} overwrites existing objects although the request forbids it (If-None-Match)`;
       throw destinationError(
         'unsupported',
         `${what}: rows could be exported twice or lost; use another store, or a volume`,

@@ -44,7 +44,7 @@ const advice: Readonly<Partial<Record<DestinationFailure, string>>> = {
     's3:ListMultipartUploadParts (with objectLock also s3:PutObjectRetention and s3:GetObjectRetention) below the prefix, and s3:ListBucket and s3:ListBucketMultipartUploads on the bucket',
   credentials:
     'correct the credentials of the store: the Secret in credentialsSecretRef, or without one the environment (such as AWS_ACCESS_KEY_ID)',
-  lost: 'another process considered the upload abandoned and removed it; it is written again',
+  lost: 'another process removed the unfinished upload, because it seemed abandoned; logfleet writes the file again',
   frozen: 'restore the object from its archive so that it can be read',
   invalid: 'correct the settings of the store',
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',

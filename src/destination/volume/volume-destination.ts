@@ -155,7 +155,10 @@ export class VolumeDestination implements Destination {
   async #openDirectory(): Promise<Folder> {
     const folder = await Folder.openRoot(this.#directory);
     if (folder) return folder;
-    throw destinationError('missing', `there is no directory ${this.#directory}: make it, or mount the volume there`);
+    throw destinationError(
+      'missing',
+      `the directory ${this.#directory} of the volume does not exist: create the directory, or mount the volume there`,
+    );
   }
 }
 

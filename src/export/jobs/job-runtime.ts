@@ -184,7 +184,9 @@ export class JobRuntime {
       return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
     }
     if (jobs.length > 0)
-      return { health: waiting(reasons.jobPending, 'The former Kubernetes Job of the export is ending.') };
+      return {
+        health: waiting(reasons.jobPending, 'The export starts a new Kubernetes Job when its former Job has ended.'),
+      };
     this.#startedAtMs ??= clock.now();
     return this.#create(resource, account, input, store, shares);
   }
@@ -220,12 +222,13 @@ export class JobRuntime {
       const { workers } = input.share;
       const message =
         workers === 1
-          ? 'Other Kubernetes Jobs use all shares of the request budget. The export starts when one of them ends.'
+          ? 'The Kubernetes Jobs of other exports use all requests that the service allows this user. The export starts when one of these Jobs ends.'
           : `Other Kubernetes Jobs use so many shares of the request budget that fewer than ${workers} are free. The export starts when enough of them end.`;
       return { health: waiting(reasons.waitingForShare, message) };
     }
     if (!accounts.isWithinLimits(account)) {
-      const message = 'Requests of the operator are ending, so that the Kubernetes Job can use their share.';
+      const message =
+        'The Kubernetes Job starts when enough requests of the operator to the service have ended, because the Job needs a share of the request limits.';
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
     // Reading the ServiceAccount or the claim can outlast the leadership of this process.

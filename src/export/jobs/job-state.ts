@@ -34,7 +34,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[]): JobState {
     return { phase, reason, message: endText(name, end, isLate), report, failedPods };
   }
   const common = { report: undefined, failedPods };
-  const tries = failedPods === 0 ? '' : ` ${failedPods} of its pods failed before.`;
+  const tries = failedPods === 0 ? '' : ` ${failedPods} earlier pods of the Job failed.`;
   const { parallelism = 1 } = job.spec;
   const running = pods.filter((pod) => pod.status.phase === 'Running').length;
   if (running > 0) {
@@ -68,7 +68,7 @@ function terminationOf({ status }: WorkerPod): ContainerState['terminated'] {
 
 function endText(name: string, end: KubernetesCondition, isLate: boolean): string {
   if (isLate) {
-    return `The Kubernetes Job ${name} took longer than activeDeadlineSeconds. Finished files stay. Raise the value to continue.`;
+    return `The Kubernetes Job ${name} took longer than activeDeadlineSeconds. Finished files stay. To continue, raise activeDeadlineSeconds.`;
   }
   if (end.type === 'Complete') {
     return `The Kubernetes Job ${name} is complete, but none of its pods reported a result. ${againText}`;
@@ -78,18 +78,18 @@ function endText(name: string, end: KubernetesCondition, isLate: boolean): strin
 }
 
 function waitText({ spec, status }: WorkerJob, pods: readonly WorkerPod[]): string {
-  if (spec.suspend) return 'it is suspended, for example until a queue admits it';
+  if (spec.suspend) return 'the Job is suspended, for example until a queue admits it';
   const [pod] = pods.filter((each) => !isEnded(each) && each.status.phase !== 'Running');
   if (!pod) {
     return (status.failed ?? 0) > 0
-      ? 'Kubernetes starts another one after a delay'
-      : 'Kubernetes has created none yet; kubectl describe shows why, for example a full ResourceQuota';
+      ? 'Kubernetes starts another pod after a delay'
+      : 'Kubernetes has created no pod yet; kubectl describe shows why, for example a full ResourceQuota';
   }
   const unscheduled = pod.status.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
   if (unscheduled)
-    return `${pod.metadata.name} has no node (${unscheduled.message ?? unscheduled.reason ?? 'unknown'})`;
+    return `the pod ${pod.metadata.name} has no node (${unscheduled.message ?? unscheduled.reason ?? 'unknown'})`;
   const waiting = pod.status.containerStatuses?.find(({ state }) => state?.waiting)?.state?.waiting;
-  if (!waiting) return `${pod.metadata.name} is starting`;
+  if (!waiting) return `the pod ${pod.metadata.name} is starting`;
   const detail = waiting.message === undefined ? '' : `: ${waiting.message.slice(0, 200)}`;
-  return `${pod.metadata.name} is starting (${waiting.reason ?? 'waiting'}${detail})`;
+  return `the pod ${pod.metadata.name} is starting (${waiting.reason ?? 'waiting'}${detail})`;
 }

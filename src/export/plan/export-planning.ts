@@ -268,7 +268,10 @@ class RangePlanning {
       const found = byReceiptTime ? { limit: most, foundRows: 0 } : { limit, foundRows };
       return { segments: firstSegments({ range, slices, ...found }), areCounted: true };
     }
-    log.info('The service could not count the rows of an export by slices of time.', { reason: counts.reason });
+    log.info(
+      'The service could not count the rows of an export by short periods, so the plan divides the time range by estimates.',
+      { reason: counts.reason },
+    );
     if (rest) return guessed([...evenSegments(rest, Math.ceil(rest.rows / limit)), newest]);
     return guessed(evenSegments({ ...range, rows: progress.messageCount }));
   }

@@ -165,12 +165,12 @@ function runsOf(intervals: readonly CommitRecord[]): readonly (readonly CommitRe
 
 function digestRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code' } = cause;
-  const what = `The service refuses the aggregation that proves the rows (${serviceCode})`;
-  const advice = 'set spec.proof to Count, so that logfleet proves the rows only by the counts of their searches';
+  const what = `The service refuses the aggregation with which logfleet proves that no row is missing (${serviceCode})`;
+  const advice = 'set spec.proof to Count, so that logfleet compares only the row counts of the searches';
   return failure('stall', 'export.digestRefused', `${what}: ${advice}.`, { reason: 'CountMissing', cause });
 }
 
 function digestErrors(errors: readonly string[]): LogfleetError {
-  const message = `The aggregation that proves the rows reported errors: ${errors.slice(0, 3).join('; ')}.`;
+  const message = `The aggregation with which logfleet proves that no row is missing reported errors: ${errors.slice(0, 3).join('; ')}.`;
   return failure('backoff', 'export.digestErrors', message, { reason: 'CountMissing' });
 }

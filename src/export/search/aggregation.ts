@@ -45,7 +45,8 @@ export async function aggregate(
 }
 
 export function notCounted(): LogfleetError {
-  const message = 'The service gave no reliable count of an interval: answers were lost or contained no count.';
+  const message =
+    'The service gave no reliable count of the rows of an interval, because answers were lost or contained no count.';
   return failure('backoff', 'export.notCounted', message, { reason: 'CountMissing' });
 }
 
@@ -75,7 +76,7 @@ export function isRefused(thrown: unknown): thrown is ServiceError {
 
 function countRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code' } = cause;
-  const what = `The service refuses the query with "| count" appended (${serviceCode}), although it accepts the query itself. An interval whose search was cut, or lost an answer, needs this count`;
+  const what = `The service accepts the query, but refuses the query with "| count" appended (${serviceCode}). logfleet needs this count for an interval whose search was cut or lost an answer`;
   const message = `${what}: export with a query that can be counted.`;
   return failure('stall', 'export.countRefused', message, { reason: 'CountMissing', cause });
 }

@@ -102,7 +102,10 @@ class DenseSearch {
       if (this.#failure) return this.#failure;
       const tooLong = cut.find((ending) => ending.length === mostDigits);
       if (tooLong !== undefined)
-        return { kind: 'tooDense', reason: `even the rows whose ids end in ${tooLong} are more than a search returns` };
+        return {
+          kind: 'tooDense',
+          reason: `even a search for the messages whose _messageid ends in ${tooLong} finds more rows than the service returns`,
+        };
       endings = cut.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
     }
     return this.#judge();
@@ -152,12 +155,12 @@ class DenseSearch {
   #judge(): DenseOutcome {
     if (this.#isAsCounted) return { kind: 'found', record: this.#record(), files: this.files };
     const isTainted = this.#read.some((part) => part.isTainted);
-    const message = `searches by the last digits of _messageid found ${this.#sumOf('written')}`;
+    const message = `searches by the last digits of _messageid found ${this.#sumOf('written')} rows in total`;
     // If a status answer was lost, an unknown error may explain the different number of rows (E5), so the attempt does not count as failed.
     return {
       kind: 'again',
       isFailure: !isTainted,
-      message: isTainted ? `${message}, and the answer to a status request was lost` : message,
+      message: isTainted ? `${message}, and an answer with the status of a search job was lost` : message,
     };
   }
 
@@ -235,19 +238,21 @@ class DenseSearch {
     const figures = tally.figures();
     const received = figures.received - figures.overlapping;
     if (received !== messageCount) {
-      return again(`a search by id counts ${messageCount} rows, but its pages have ${received}`);
+      return again(`a search by _messageid found ${messageCount} rows, but its result pages have ${received}`);
     }
-    if (strays({ isEndMoved }, figures) > 0) return again('a search by id returned rows of another time');
+    if (strays({ isEndMoved }, figures) > 0) return again('a search by _messageid returned rows of another time');
     if (figures.duplicates === 0) return { kind: 'read', figures, isTainted };
     // A repeated row may stand in place of a missing one. A lost status answer may have reported an error that explains this, so the rows
     // prove nothing (E5).
     if (isTainted)
       return {
-        ...again('a search by id returned rows twice, and the answer to a status request was lost'),
+        ...again(
+          'a search by _messageid returned rows twice, and an answer with the status of the search job was lost',
+        ),
         isFailure: false,
       };
     if (await this.#comeAgain(pages, messageCount, figures)) return { kind: 'read', figures, isTainted };
-    return again('a second reading of a search by id returned other rows than the first');
+    return again('the result pages of a search by _messageid had other rows when they were read again');
   }
 
   /**
@@ -284,7 +289,7 @@ function isDoubt(sign: CutSign): boolean {
 }
 
 function broughtErrors(job: SearchJob): ClassFailure {
-  return again(`a search by id reported errors: ${job.progress.errors.texts.slice(0, 3).join('; ')}`);
+  return again(`a search by _messageid reported errors: ${job.progress.errors.texts.slice(0, 3).join('; ')}`);
 }
 
 function again(message: string): Extract<ClassFailure, { kind: 'again' }> {

@@ -124,7 +124,7 @@ function folderFinder({ output, timeZone, byReceiptTime }: ExportIdentity): (row
 }
 
 function tooManyFiles({ maxPartBytes, partitionBy }: ExportIdentity['output']): Error {
-  const what = `the rows of one search do not fit into ${maxFiles} files of ${maxPartBytes} bytes`;
+  const what = `the rows of one search need more than ${maxFiles} files of ${maxPartBytes} bytes`;
   const advice = partitionBy === undefined ? 'raise maxPartSize' : 'raise maxPartSize, or write partitionBy: None';
   return destinationError('tooMuch', `${what}: ${advice}`);
 }

@@ -43,7 +43,8 @@ import { settlingMs } from './settling.ts';
 /** Maximum number of attempts to write a commit record. Giving up is expensive, because the interval must then be searched again. */
 const commitTries = 6;
 const firstCommitDelayMs = 1_000;
-const tooNew = 'by the clock of the service, the end of the interval is not old enough to be searched';
+const tooNew =
+  'the interval cannot be searched yet, because its end is not older than settleDelay by the clock of the service';
 
 /** A search job that is finished or was ended early, with all that `judge` needs to know about it. */
 interface Judged {

@@ -119,6 +119,7 @@ function scannedBy(job: SearchJob): number {
 export const noTurnCode = 'export.noTurn';
 
 function noTurn(): LogfleetError {
-  const message = 'The maximum number of search jobs is active, and none of them ends.';
+  const message =
+    'The export waits for a search job, because as many jobs as the service allows are active, and none of them ends.';
   return failure('wait', noTurnCode, message, { reason: 'JobsExhausted' });
 }

@@ -158,6 +158,6 @@ function haveSameRows(figures: RunFigures, before: RunFigures | undefined): bool
 }
 
 function unsteady(): LogfleetError {
-  const message = `The pages of a finished search job were read ${mostReadings} times, and the rows were different each time.`;
+  const message = `logfleet read the result pages of a finished search job ${mostReadings} times, and got different rows each time.`;
   return failure('backoff', 'export.pagesUnsteady', message, { reason: 'ResultsMissing' });
 }

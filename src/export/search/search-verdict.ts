@@ -97,7 +97,7 @@ export type Verdict =
       readonly message: string;
     };
 
-const statusLost = 'the answer to a status request was lost, and may have contained an error';
+const statusLost = 'an answer with the status of the search job was lost, and may have contained an error';
 
 /** Maximum number of times that an interval is searched again after an error or a wrong number of rows. */
 export const searchesAgain = 1;
@@ -136,7 +136,7 @@ export function judge(run: SearchFacts): Verdict {
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
-    const problem = `the job counts ${run.jobCount} rows, but its pages have ${received - figures.overlapping}`;
+    const problem = `the search job counts ${run.jobCount} rows, but its result pages have ${received - figures.overlapping}`;
     return again(run, 'CountDiffers', recordOf(run, figures, fromMs), problem);
   }
   if (cut?.kind === 'dense') return judgeDense(run, figures, fromMs);
@@ -157,7 +157,7 @@ function judgeStrays(run: SearchFacts, figures: RunFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = strays(run, figures);
   const time = run.byReceiptTime ? 'receipt times' : 'message times';
-  const problem = `${count} of ${figures.received} rows have ${time} outside this range, such as ${timeText(strayMs)}`;
+  const problem = `${count} of ${figures.received} rows have ${time} outside the interval, such as ${timeText(strayMs)}`;
   return again(run, 'RowsOutside', recordOf(run, figures, run.interval.fromMs), problem);
 }
 
@@ -216,7 +216,7 @@ function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
  */
 function judgeUnsplittable(run: SearchFacts, figures: RunFigures | undefined): Verdict {
   const reason = run.sign === 'timeOver' ? 'TimeOver' : 'LimitReached';
-  const message = `${stopOf(run)}, and the query cannot be split into intervals`;
+  const message = `${stopOf(run)}, and this query cannot be searched in shorter intervals`;
   const record = figures && flagged(recordOf(run, figures, run.interval.fromMs), reason);
   return { kind: 'incomplete', reason, record, message };
 }

@@ -84,7 +84,7 @@ function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealt
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
   const policy = wording.fieldName('incompletePolicy');
   const state = `${writtenText(view.manifest, wording)}${flaggedText(view.manifest, wording)}, and ${policy} is Fail`;
-  const advice = `Set it to Keep to accept them, or move the folder ${view.location} away and ${againText(wording)}: the export then starts again`;
+  const advice = `Set ${policy} to Keep to accept incomplete intervals, or move the folder ${view.location} away and ${againText(wording)}: the export then starts again`;
   const message = `${state}. ${advice}.`;
   return { ...failed, reason: reasons.intervalIncomplete, message };
 }
@@ -145,20 +145,20 @@ function flaggedText({ manifest: { proof } }: StoredManifest, { startedAs, rowsG
 
 /** Instruction for users: how to make logfleet check the whole export again. */
 function againText({ startedAs }: ExportWording): string {
-  return startedAs === 'process' ? 'run it again' : `set the annotation ${annotations.requestedAt}`;
+  return startedAs === 'process' ? 'run the export again' : `set the annotation ${annotations.requestedAt}`;
 }
 
 function deadlineExceeded({ view, problem, wording }: ExportHealthInput): ExportHealth | undefined {
   if (problem || view?.waitsFor?.kind !== 'deadline') return undefined;
-  // An export on the command line computes its deadline from its start, so a second run has a new deadline.
-  const advice = wording.startedAs === 'process' ? 'Run it again to continue.' : raiseText(wording);
   const deadline = wording.fieldName('activeDeadlineSeconds');
-  const message = `${deadline} has passed: no more searches start.${kept(view, wording)} ${advice}`;
+  // An export on the command line computes its deadline from its start, so a second run has a new deadline.
+  const advice = wording.startedAs === 'process' ? 'Run the export again to continue.' : raiseText(deadline, wording);
+  const message = `The deadline (${deadline}) has passed, so no more searches start.${kept(view, wording)} ${advice}`;
   return { ...failed, reason: reasons.deadlineExceeded, message };
 }
 
-function raiseText({ rowsGoTo }: ExportWording): string {
-  return rowsGoTo === 'stdout' ? 'Raise it, and the export starts again.' : 'Raise it to continue.';
+function raiseText(limit: string, { rowsGoTo }: ExportWording): string {
+  return rowsGoTo === 'stdout' ? `Raise ${limit}, and the export starts again.` : `Raise ${limit} to continue.`;
 }
 
 function paused({ pausedBy, view }: ExportHealthInput): ExportHealth | undefined {
@@ -195,7 +195,7 @@ const needsAnother: ReadonlySet<string> = new Set([
   ).map((outcome) => `service.${outcome}`),
 ]);
 
-const unchangeable = 'These fields of a SearchExport cannot change: create another one with another name.';
+const unchangeable = 'These settings of a SearchExport cannot change: create another SearchExport with another name.';
 
 /** Reports the last failure that needs a user's action until another operation succeeds, so that the condition does not change with each retry. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
@@ -222,7 +222,7 @@ function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
   if (wait?.kind !== 'disorder') return undefined;
   const [stray] = wait.strays;
   const which = stray ? ` (segment ${stray.segment}, up to ${iso(stray.toMs)})` : '';
-  const message = `Commit records at the destination contradict each other${which}, because some were changed or removed. Restore them, or move the folder ${view?.location} away to start the export again.`;
+  const message = `Commit records at the destination contradict each other${which}, because some commit records were changed or removed. Restore these commit records, or move the folder ${view?.location} away to start the export again.`;
   return { ...stalled, reason: reasons.destinationDamaged, message };
 }
 
@@ -232,13 +232,13 @@ function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealt
   const { kind } = view.waitsFor ?? {};
   if (kind !== 'maxMessages' && kind !== 'maxBytesScanned') return undefined;
   const limit = wording.fieldName(`limits.${kind}`);
-  const rest = `${kept(view, wording)} ${raiseText(wording)}`;
+  const rest = `${kept(view, wording)} ${raiseText(limit, wording)}`;
   if (kind === 'maxMessages') {
-    const message = `${limit} (${groupedText(limits.maxMessages ?? 0)}) is reached: no more searches start.${rest}`;
+    const message = `The limit ${limit} (${groupedText(limits.maxMessages ?? 0)}) is reached: no more searches start.${rest}`;
     return { ...failed, reason: reasons.maxMessagesReached, message };
   }
   const scanned = amountText(view.progress?.scannedBytes ?? 0);
-  const message = `${limit} is reached: ${scanned} bytes are scanned, and no more searches start.${rest}`;
+  const message = `The limit ${limit} is reached: searches have scanned ${scanned} bytes, and no more searches start.${rest}`;
   return { ...failed, reason: reasons.maxBytesScannedReached, message };
 }
 
@@ -257,14 +257,14 @@ function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | 
   const isKept = limits?.incompletePolicy === 'Keep' && view.unproven.some(({ reason }) => reason === 'PendingErrors');
   const policy = wording.fieldName('incompletePolicy');
   const uncovered = isKept ? ` ${policy} does not apply to a search that reported errors.` : '';
-  const rest = wait.isRest ? '' : ' The other intervals are searched once they are older than the settle delay.';
+  const rest = wait.isRest ? '' : ' The other intervals are searched once they are older than settleDelay.';
   const verdict = wait.isRest ? failed : stalled;
   return { ...verdict, reason: reasons.intervalIncomplete, message: `${message}${uncovered}${rest}` };
 }
 
 function adviceFor(intervals: readonly Unproven[], wording: ExportWording): string {
   const again = `${againText(wording)} to search again`;
-  const keep = `Set ${wording.fieldName('incompletePolicy')} to Keep to write the rows found and flag the interval`;
+  const keep = `Set ${wording.fieldName('incompletePolicy')} to Keep to write the rows that were found and to mark the interval as incomplete`;
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
@@ -291,11 +291,15 @@ function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
   }
   if (view.stage === 'proving' && !view.waitsFor) {
     const message =
-      'All intervals are searched. An aggregation of the service is being compared with the written rows.';
+      'All intervals of the export are searched. logfleet compares the written rows with an aggregation of the service.';
     return { ...atWork, reason: reasons.exporting, message };
   }
   if (view.stage === 'finishing') {
-    return { ...atWork, reason: reasons.exporting, message: 'All rows are in files; the manifest is being written.' };
+    return {
+      ...atWork,
+      reason: reasons.exporting,
+      message: 'All rows of the export are in files. logfleet writes the export manifest.',
+    };
   }
   if (view.stage !== 'planning' || view.waitsFor) return undefined;
   const jobs = view.jobs.length === 0 ? '' : `: ${counted(view.jobs.length, 'search job runs', 'search jobs run')}`;
@@ -310,19 +314,19 @@ function settling({ view, wording }: ExportHealthInput): ExportHealth | undefine
   const clocks =
     behindMs < noteworthyBehindMs
       ? ''
-      : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and the age of rows is measured by that clock.`;
+      : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and logfleet measures the age of rows by that clock.`;
   const delay = wording.fieldName('settleDelay');
-  const message = `The rest of the range is newer than ${delay}, so rows may still arrive. The next search starts at ${iso(wait.untilMs)}.${clocks}`;
+  const message = `The rest of the time range is newer than ${delay}, so rows may still arrive. The next search starts at ${iso(wait.untilMs)}.${clocks}`;
   return { ...atWork, reason: reasons.waitingToSettle, message };
 }
 
 function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   const { progress, waitsFor, trouble, unproven: open = [] } = view ?? {};
   const done = progress
-    ? `${percentText(progress.coveredRatio)} of the range is done, ${rowsText(progress.rows)}`
+    ? `${percentText(progress.coveredRatio)} of the time range is done, ${rowsText(progress.rows)}`
     : 'No interval is searched yet';
   const running = view ? searchesText(view) : '';
-  const lacking = open.length === 0 ? '' : `; ${counted(open.length, 'interval')} could not be proven`;
+  const lacking = open.length === 0 ? '' : `; ${counted(open.length, 'interval')} could not be proven complete`;
   const missing = view ? fieldsText(view, wording) : '';
   const undescribed = missing === '' ? '' : `; no page so far describes ${missing}`;
   const waits = waitText(waitsFor, trouble?.error, wording);
@@ -338,16 +342,16 @@ function searchesText({ searches, waitingSearches }: WorkView): string {
   if (searches === 0) return '';
   if (waitingSearches < searches) return `; ${counted(searches, 'search runs', 'searches run')}`;
   const waiting = counted(searches, 'search waits', 'searches wait');
-  return `; ${waiting} for a search job, because all exports of one user share the number that the service allows`;
+  return `; ${waiting} for a search job, because all exports of one user share the search jobs that the service allows`;
 }
 
 /** Reason why no search of the export starts at the moment, as text without a full stop; empty if there is no reason. */
 function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':
-      return `a retry follows soon after a failure: ${withoutStop(error?.message ?? 'a failure')}`;
+      return `logfleet retries soon after this failure: ${withoutStop(error?.message ?? 'a failure')}`;
     case 'retry':
-      return `a retry follows soon after a failure: ${withoutStop(wait.delays[0]?.message ?? 'a failure')}`;
+      return `logfleet retries soon after this failure: ${withoutStop(wait.delays[0]?.message ?? 'a failure')}`;
     case 'maxMessages':
     case 'maxBytesScanned':
       return `no more searches start, because ${wording.fieldName(`limits.${wait.kind}`)} is reached`;
@@ -369,7 +373,8 @@ function withoutStop(message: string): string {
 /** Sentence about the rows that the export has already written, with a leading space; empty if their number is unknown. */
 function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
-  if (rowsGoTo === 'stdout') return ' No row was written to stdout: rows are written there once all are proven.';
+  if (rowsGoTo === 'stdout')
+    return ' No row was written to stdout, because logfleet writes rows there only when all rows are proven.';
   const { rows } = progress;
   return rows > 0 ? ` Rows that are already written stay: ${rowsText(rows, groupedText)}.` : ' Nothing is written yet.';
 }

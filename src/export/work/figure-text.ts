@@ -47,9 +47,11 @@ const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
   offsetsMs: 'the sum of the times',
 };
 
-/** End of a message about a digest that differs only in short periods: `; some slices differ in the oldest time`. */
+/** End of a message about a digest that differs only in short periods: `; some short periods differ in the oldest time`. */
 export function slicesText(names: readonly SliceFigureName[]): string {
-  return names.length === 0 ? '' : `; some slices differ in ${names.map((name) => sliceFigures[name]).join(', ')}`;
+  return names.length === 0
+    ? ''
+    : `; some short periods differ in ${names.map((name) => sliceFigures[name]).join(', ')}`;
 }
 
 /** Interval in messages: `from 2026-11-01T00:00:00.000Z to 2026-11-01T01:00:00.000Z`. */

@@ -40,7 +40,7 @@ export class NotLeadingError extends LogfleetError {
   override readonly name = 'NotLeadingError';
 
   constructor() {
-    const message = 'this process no longer leads: another process may send in its place';
+    const message = 'this process is no longer the leader: another process may send requests in its place';
     super({ code: 'service.notLeading', message, handling: { kind: 'backoff' }, reason: 'NotLeading' });
   }
 }

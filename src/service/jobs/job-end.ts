@@ -37,7 +37,7 @@ export function silencedError(id: string, silentMs: number, cause: LogfleetError
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
   return new ServiceError({
     outcome: 'jobSilenced',
-    message: `The search job ${id} is lost: no request for it was answered for ${Math.round(silentMs / 1000)} s.`,
+    message: `The search job ${id} is lost, because the service answered no request for this job for ${Math.round(silentMs / 1000)} s.`,
     handling: { kind: 'backoff' },
     reason: 'JobSilenced',
     effect,

@@ -95,7 +95,7 @@ export class Exchange {
     );
     this.#duration = metrics.histogram(
       'logfleet_service_request_duration_seconds',
-      'Time from the write of a request to the end of its answer.',
+      'Time in seconds from the sending of a request to the service until the end of the answer.',
       ['operation'],
       [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     );
@@ -336,6 +336,6 @@ function valuesOf(cookie = ''): readonly string[] {
 function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;
-  const what = `it has Content-Encoding ${JSON.stringify(encoding.slice(0, 40))}, although the request asks for identity`;
+  const what = `the answer has Content-Encoding ${JSON.stringify(encoding.slice(0, 40))}, although the request asks for identity`;
   return `${what}: check whether a proxy compresses answers`;
 }

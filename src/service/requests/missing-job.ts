@@ -64,10 +64,10 @@ export function missingJob(facts: JobFacts): MissingJob {
   if (facts.isAstray && hadCookie && !hasCookie) {
     return {
       outcome: 'jobCookieMissing',
-      detail: 'a redirect led to a host that does not receive the cookies of the job',
+      detail: 'a redirect led to a host that does not receive the cookies of the search job',
     };
   }
-  if (facts.isDeleted) return { outcome: 'jobDeleted', detail: 'it has been deleted' };
+  if (facts.isDeleted) return { outcome: 'jobDeleted', detail: 'the search job has been deleted' };
   if (ageMs < (isHeard ? heardReplicaGraceMs : replicaGraceMs)) {
     return { outcome: 'jobNotKnownYet', detail: `${seconds(ageMs)} after its creation` };
   }
@@ -76,10 +76,14 @@ export function missingJob(facts: JobFacts): MissingJob {
     return { outcome: 'jobCookieMissing', detail: 'the request had no cookie' };
   }
   if (silentMs >= silenceMs) {
-    return { outcome: 'jobSilenced', detail: `the last answered request was sent ${seconds(silentMs)} before` };
+    return {
+      outcome: 'jobSilenced',
+      detail: `the last answered request for the search job was sent ${seconds(silentMs)} before`,
+    };
   }
-  if (ageMs >= longestQueryMs) return { outcome: 'jobTimedOut', detail: 'it was created more than eight hours ago' };
-  return { outcome: 'jobGone', detail: `the service knew it ${seconds(silentMs)} before` };
+  if (ageMs >= longestQueryMs)
+    return { outcome: 'jobTimedOut', detail: 'the search job was created more than eight hours ago' };
+  return { outcome: 'jobGone', detail: `the service knew the search job ${seconds(silentMs)} before` };
 }
 
 function seconds(durationMs: number): string {

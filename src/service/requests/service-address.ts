@@ -28,7 +28,10 @@ export function parseServiceAddress(text: string): ParsedAddress {
   if (url.protocol === 'http:') return problem('starts with http://, but the service is only available over https://');
   if (url.protocol !== 'https:') return problem('does not start with https://');
   if (url.username || url.password)
-    return problem('contains a user name or password', `write them into accessId and accessKey; ${example}`);
+    return problem(
+      'contains a user name or password',
+      `write user name and password into accessId and accessKey; ${example}`,
+    );
   if (url.search || url.hash) return problem('has a query or a fragment');
   const basePath = url.pathname.replace(/\/+$/, '');
   if (/\/v\d+(\/|$)/.test(basePath))

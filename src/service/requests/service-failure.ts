@@ -35,7 +35,7 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
   const anotherZone = 'the service does not know this time zone: write another one, as in UTC or Europe/Berlin';
   return {
     nameNotFound: `the host name cannot be resolved: check ${address}, and the DNS and proxy settings of the machine`,
-    refused: `no server listens there: check host and port of ${address}`,
+    refused: `no server listens at this address: check host and port of ${address}`,
     notReachable: `check ${address}, and whether firewalls, network policies or proxies let logfleet through`,
     connectTimeout: `no connection was established in time: check ${address}, and firewalls, network policies and proxies`,
     proxyFailed: 'the proxy in HTTPS_PROXY refused the connection: check the proxy, or add the host to NO_PROXY',
@@ -44,7 +44,7 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
     certificateExpired:
       'the certificate has expired or is not valid yet: renew it, or correct the clock of this machine',
     certificateForAnother: `the certificate is for another host name: write that name into ${address}`,
-    budgetFull: 'logfleet repeats this request when some of the waiting requests have been sent',
+    budgetFull: 'logfleet repeats the request when fewer requests to the service are waiting',
     unauthorized: `check ${credentials}`,
     forbidden:
       'the account type, or the role of the user behind the access id, does not allow this request: grant the permission, or use another access id',
@@ -109,13 +109,13 @@ function happened(failure: Failure, { followRedirect }: SettingNames): string {
     case 'connectionLost':
       return `got no complete answer, because the connection broke${inBrackets}`;
     case 'heldUp':
-      return `was cancelled, because its rows could not be written in time${inBrackets}`;
+      return `was cancelled, because logfleet could not write the received rows in time${inBrackets}`;
     case 'answerInvalid':
     case 'answerMalformed':
     case 'answerTooLarge':
       return `got an unreadable answer${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
     case 'notLeading':
-      return 'was not sent, because another process may lead now';
+      return 'was not sent, because another process may be the leader now';
     case 'closed':
       return 'was not sent, because its client was closed';
     case 'jobNotKnownYet':

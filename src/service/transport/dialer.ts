@@ -85,7 +85,7 @@ function authorizationOf(proxy: URL): Record<string, string> {
 }
 
 function hintOf(status: number): string {
-  return status === 407 ? ': it requires a user and a password, as in http://user:password@proxy:3128' : '';
+  return status === 407 ? ': the proxy requires a user and a password, as in http://user:password@proxy:3128' : '';
 }
 
 /** Waits for the TLS handshake. */

@@ -45,7 +45,9 @@ describe('an export', () => {
     expect(world.condition('Reconciling')).toMatchObject({ status: 'True', reason: 'Exporting' });
     const message = () => world.condition('Ready')?.message ?? '';
     expect(message()).toBe('Determining how to divide the range: 2 search jobs run.');
-    expect(await world.world.until(() => /^\d+% of the range is done, /.test(message()), 10 * minuteMs)).toBe(true);
+    expect(await world.world.until(() => /^\d+% of the time range is done, /.test(message()), 10 * minuteMs)).toBe(
+      true,
+    );
     expect(message()).toMatch(/; 4 searches run\.$/);
     expect(await world.untilReason('Exported')).toBe(true);
     expect(world.rows()).toEqual(texts(3_000));
@@ -352,7 +354,9 @@ describe('an interval that cannot be proven', () => {
     expect(await world.untilReason('IntervalIncomplete')).toBe(true);
     expect(world.condition('Failed')?.status).toBe('True');
     expect(world.condition('Complete')).toBeUndefined();
-    expect(world.condition('Ready')?.message).toContain('Set it to Keep to accept them, or move the folder');
+    expect(world.condition('Ready')?.message).toContain(
+      'Set spec.incompletePolicy to Keep to accept incomplete intervals, or move the folder',
+    );
     world.patch({ spec: { incompletePolicy: 'Keep' } });
     expect(await world.untilReason('ExportedIncomplete')).toBe(true);
     await removedAndMadeAgain();

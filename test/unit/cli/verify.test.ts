@@ -133,7 +133,7 @@ describe('logfleet verify', () => {
     expect(document).toMatchObject({ status: 1, told: '' });
     expect(JSON.parse(document.said)).toEqual({
       ...{ manifest: url, proven: false },
-      problem: expect.stringContaining('restore the original manifest'),
+      problem: expect.stringContaining('restore the original export manifest'),
     });
   });
 
@@ -146,7 +146,7 @@ describe('logfleet verify', () => {
     expect(said).toMatch(new RegExp(`^Remedy: restore the missing or changed files, or ${records} when`, 'm'));
     write(layout.manifest, manifestKind.encode({ ...manifest, totals: { ...manifest.totals, rows: 7 } }));
     expect((await verify('.')).said).toMatch(
-      /^Remedy for the manifest: restore the original manifest, or remove it to have it/m,
+      /^Remedy for the manifest: restore the original export manifest, or remove it so that/m,
     );
   });
 

@@ -122,12 +122,12 @@ describe('a record that is read back', () => {
     [
       'it has an unknown member',
       { note: 'x' },
-      '/note is not known to this version of logfleet; run the newer logfleet',
+      'this version of logfleet does not know the field /note; run the newer version of logfleet',
     ],
     [
       'it is of another version',
       { version: 2 },
-      '/version is 2, but this version of logfleet supports only 1; run the newer',
+      'the object has the format version 2 (/version), but this version of logfleet supports only 1; run the newer',
     ],
     ['it is of another kind', { kind: 'logfleet.dev/export-plan' }, '/kind is "logfleet.dev/export-plan"'],
     ['its count has another source', { count: { rows: 13, source: 'Guess' } }, '/count/source is "Guess"'],
@@ -142,7 +142,11 @@ describe('a record that is read back', () => {
       { files: [{ ...file, name: 'plan.json' }] },
       '/files/0: /name does not lie in data/',
     ],
-    ['a file is named twice', { files: [file, file], written: 20, received: 23 }, 'it names a file twice'],
+    [
+      'a file is named twice',
+      { files: [file, file], written: 20, received: 23 },
+      'the commit record names a file twice',
+    ],
     [
       'a hash of slices is invalid',
       { slices: { ...slices, whole: { ...slices.whole, rows: '' } } },
@@ -157,7 +161,9 @@ describe('a record that is read back', () => {
       expect.objectContaining({
         code: 'destination.damaged',
         handling: { kind: 'stall' },
-        message: expect.stringMatching(/^commits\/x\.json is damaged: .*restore the original record, or remove it/s),
+        message: expect.stringMatching(
+          /^commits\/x\.json is damaged: .*restore the original commit record, or remove it/s,
+        ),
       }),
     );
     expect(() => recordKind.decode('x', Buffer.from(JSON.stringify(stored)))).toThrow(problem);

@@ -141,12 +141,12 @@ describe('the plan', () => {
 
   test.each([
     [[1], 'must have at least two entries'],
-    [[1, 3, 3], '/boundariesMs/2 is not later than the boundary before it'],
-    [[3, 1], '/boundariesMs/1 is not later than the boundary before it'],
+    [[1, 3, 3], '/boundariesMs/2 of the plan is not later than the boundary before it'],
+    [[3, 1], '/boundariesMs/1 of the plan is not later than the boundary before it'],
     [[1, 2.5], '/boundariesMs/1 is 2.5, but must be a whole number'],
     [['1', 2], '/boundariesMs/0 is "1"'],
     [[1, 8.64e15 + 1], '/boundariesMs/1 is 8640000000000001, but must be a whole number of milliseconds since 1970'],
-    [Array.from({ length: 10_002 }, (_, index) => index), 'has more than 10000 segments'],
+    [Array.from({ length: 10_002 }, (_, index) => index), 'the plan has more than 10000 segments'],
   ])('with the boundaries %j is refused', (boundariesMs, problem) => {
     const stored = { ...JSON.parse(Buffer.from(planKind.encode(plan)).toString()), boundariesMs };
     expect(() => planKind.decode('plan.json', Buffer.from(JSON.stringify(stored)))).toThrow(problem);

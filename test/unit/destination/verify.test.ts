@@ -126,7 +126,7 @@ describe('files that the manifest does not list', () => {
 
   test('are kept if a valid record lists them', async () => {
     await expect(removeStrays(destination, layout, coverageOf(plan, records.slice(1)), await listed())).rejects.toThrow(
-      'it lacks data/',
+      'the export manifest lacks data/',
     );
   });
 });
@@ -229,7 +229,11 @@ describe('verification', () => {
     destination.objects.set(name, Buffer.from('{'));
     expect(await differences()).toEqual([
       { kind: 'unreadable', where: layout.relative(`${name}.bak`), found: expect.stringMatching(/; remove it$/) },
-      { kind: 'unreadable', where: layout.relative(name), found: expect.stringContaining('it is not valid JSON') },
+      {
+        kind: 'unreadable',
+        where: layout.relative(name),
+        found: expect.stringContaining('the content is not valid JSON'),
+      },
     ]);
   });
 

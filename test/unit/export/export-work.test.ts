@@ -277,7 +277,7 @@ describe('an export', () => {
       const { stage, lastError } = await world.advance();
       expect([stage, lastError?.reason]).toEqual(['finishing', 'DestinationDamaged']);
       expect(lastError?.message).toBe(
-        `commit records list files that are missing or changed: ${nameOf(0)} is missing; ${nameOf(1)} has 2 bytes instead of 3; restore them, or remove ${commitOf(0)}, ${commitOf(1)} to search the missing intervals again`,
+        `commit records list files that are missing or changed: ${nameOf(0)} is missing; ${nameOf(1)} has 2 bytes instead of 3; restore the files, or remove ${commitOf(0)}, ${commitOf(1)} to search the missing intervals again`,
       );
       expect(world.destination.objects.has(manifestName)).toBe(false);
       world.destination.objects.set(nameOf(1), Buffer.from('row'));
@@ -301,16 +301,16 @@ describe('an export', () => {
     const cases: readonly (readonly [(objects: Map<string, Uint8Array>) => unknown, string])[] = [
       [
         (objects) => objects.delete(nameOf(1)),
-        `${nameOf(1)} is missing; restore them, or remove ${manifestName}, ${commitOf(1)}`,
+        `${nameOf(1)} is missing; restore the files, or remove ${manifestName}, ${commitOf(1)}`,
       ],
       [(objects) => objects.set(nameOf(1), Buffer.from('rows')), 'has 4 bytes instead of 3'],
       [
         (objects) => objects.set(manifestName, manifestKind.encode(described)),
-        'it contradicts itself (fingerprint, manifest)',
+        'the contents of the export manifest contradict each other (fingerprint, manifest)',
       ],
       [
         (objects) => objects.set(manifestName, manifestKind.encode({ ...manifest, complete: false })),
-        'it contradicts itself (completeness, manifest)',
+        'the contents of the export manifest contradict each other (completeness, manifest)',
       ],
     ];
     for (const [change, said] of cases) {

@@ -89,7 +89,9 @@ describe('a whole interval', () => {
     expect(await world.search()).toMatchObject({ kind: 'again', isFailure: true });
     const again = await world.search({}, { failedBefore: 1 });
     expect(again).toMatchObject({ kind: 'incomplete', reason: 'CountDiffers' });
-    expect(again).toMatchObject({ message: expect.stringContaining('the job counts 600 rows, but its pages have 0') });
+    expect(again).toMatchObject({
+      message: expect.stringContaining('the search job counts 600 rows, but its result pages have 0'),
+    });
     expect(await world.leftovers()).toEqual([]);
     world.policy = 'Keep';
     const kept = await world.committed({}, { failedBefore: 1 });
@@ -126,7 +128,7 @@ describe('a search with errors, or with a lost status answer (E5)', () => {
     const outcome = await world.search();
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'export.countRefused', reason: 'CountMissing' } });
     expect(outcome).toMatchObject({
-      error: { message: expect.stringContaining('although it accepts the query itself') },
+      error: { message: expect.stringContaining('The service accepts the query, but refuses') },
     });
   });
 

@@ -200,7 +200,7 @@ describe('a whole interval', () => {
     const verdict = judge(run({ jobCount: 11, isReadAgain: true, failedBefore: 1 }));
     expect(verdict).toMatchObject({
       record: { written: 10, count: { rows: 11, source: 'Job' }, incomplete: { reason: 'CountDiffers' } },
-      message: expect.stringContaining('the job counts 11 rows, but its pages have 10'),
+      message: expect.stringContaining('the search job counts 11 rows, but its result pages have 10'),
     });
   });
 });

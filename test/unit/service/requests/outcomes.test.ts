@@ -432,7 +432,7 @@ describe('an answer with a Content-Encoding', () => {
   test.each(names.filter((operation) => operation !== 'deleteJob'))('%s is reported as encoded', async (operation) => {
     const { error } = await failureOn(operation, [encoded]);
     expect(error).toMatchObject({ code: 'service.answerInvalid', reason: 'AnswerInvalid', status: 200 });
-    expect(error.message).toContain('it has Content-Encoding "gzip", although the request asks for identity');
+    expect(error.message).toContain('the answer has Content-Encoding "gzip", although the request asks for identity');
   });
 
   test('is accepted if its body is not read', async () => {
