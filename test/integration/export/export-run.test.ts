@@ -325,7 +325,7 @@ describe('an interval that cannot be proven', () => {
     world.start();
     expect(await world.untilReason('IntervalIncomplete')).toBe(true);
     expect(world.condition('Failed')?.status).toBe('True');
-    expect(world.condition('Ready')?.message).toContain('the query cannot be split into intervals');
+    expect(world.condition('Ready')?.message).toContain('this query cannot be searched in shorter intervals');
     expect(world.status?.incomplete).toMatchObject([
       { reason: expect.stringContaining('the search stopped at 200 rows') },
     ]);
@@ -408,7 +408,7 @@ describe('an interval that cannot be proven', () => {
     expect(await world.untilReason('QueryRefused')).toBe(true);
     expect(world.condition('Stalled')?.status).toBe('True');
     expect(world.condition('Ready')?.message).toMatch(
-      /; correct the query\. These fields of a SearchExport cannot change: create another one/,
+      /; correct the query\. These settings of a SearchExport cannot change: create another SearchExport/,
     );
     const before = world.world.journal.length;
     await world.world.clock.advance(10 * minuteMs);
