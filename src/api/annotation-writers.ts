@@ -1,9 +1,6 @@
 /**
- * Reads the writer and time of each logfleet annotation, so that the history of a rollout can show the actions of
- * people.
- *
- * Hosts fill `metadata.annotationWriters` when they decode a resource. They keep only these values of the managed
- * fields, and only for logfleet's own annotations.
+ * Reads the writer and time of each logfleet annotation from `metadata.managedFields`, so that the history of a rollout can show the
+ * actions of people. Hosts store the result in `metadata.annotationWriters` when they decode a resource, and drop the managed fields.
  */
 import { isRecord } from '../base/record.ts';
 import { annotations } from './annotations.ts';
@@ -14,10 +11,8 @@ const maxManagerLength = 128;
 const ownAnnotations: readonly string[] = Object.values(annotations);
 
 /**
- * Reads the writers of logfleet's annotations from `metadata.managedFields` of an API server. Returns undefined if there are none.
- *
- * The time of an entry is the last change of any field by that manager. If several managers own an annotation, all of them wrote
- * its current value, and the earliest counts as the writer.
+ * Reads the writers of logfleet's annotations from `metadata.managedFields` of an API server, or undefined if there are none. If several
+ * field managers own an annotation, all of them have set the same value, and the one with the earliest entry counts as the writer.
  */
 export function readAnnotationWriters(managedFields: unknown): AnnotationWriters | undefined {
   if (!Array.isArray(managedFields)) return undefined;

@@ -1,9 +1,9 @@
 /**
- * Evaluates the CEL rules of a schema (`x-kubernetes-validations`) like an API server. Rules are evaluated top-down over a resource
- * with defaults filled in. In each rule, `self` is the value of the rule's schema.
+ * Evaluates the CEL rules of a schema (`x-kubernetes-validations`) like an API server: top-down, over a resource with defaults filled in.
+ * In each rule, `self` is the value to which the schema applies.
  *
- * Rules that use `oldSelf` apply to updates. They are skipped for a new resource, and if the previous resource lacks the value.
- * Cost limits are not checked here: the API server rejects a CRD whose rules are too expensive.
+ * Rules that use `oldSelf` apply to updates. They are skipped for a new resource, and if the previous resource lacks the value. Cost limits
+ * are not checked here, because the API server rejects a CRD whose rules are too expensive.
  *
  * This module loads the CEL engine, so import it lazily.
  */
@@ -20,8 +20,8 @@ export interface RuleViolation extends Explanation {
 }
 
 /**
- * Returns the violations of all CEL rules in `value`. With `previous`, evaluates `value` as an update of it. `skip`
- * contains paths whose rules are not evaluated.
+ * Returns the violations of all CEL rules in `value`. With `previous`, `value` is an update of it. Rules at paths for which `skip` returns
+ * true are omitted.
  */
 export function evaluateRules(
   schema: StructuralSchema,
@@ -51,8 +51,7 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   if (value === undefined || value === null) return;
   examine(place);
   if (Array.isArray(value)) {
-    // Items of a list of type `atomic` have no identity across updates, so they have no former
-    // value (`oldSelf`).
+    // Items of a list of type `atomic` have no former value (`oldSelf`), because nothing tells which old item belongs to a new one.
     const { items } = schema;
     if (items) {
       for (const [index, item] of value.entries()) {
@@ -69,10 +68,7 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   }
 }
 
-/**
- * A quantity of bytes, like the API server's CEL type `Quantity`. It implements only the functions that logfleet's
- * rules use.
- */
+/** A quantity of bytes, like the API server's CEL type `Quantity`, with only the functions that logfleet's rules use. */
 class Quantity {
   readonly bytes: number;
 
@@ -111,15 +107,15 @@ function holds({ rule }: ValidationRule, { schema, value, previous }: ValuePlace
   try {
     return program({ self, oldSelf }) === true;
   } catch (error) {
-    // An API server also treats a rule that fails with an error, such as an invalid duration, as violated.
+    // A rule that fails with an error, such as an invalid duration, counts as violated, as in an API server.
     if (error instanceof Error) return false;
     throw error;
   }
 }
 
 /**
- * Converts JSON data to CEL values. CEL integers are BigInt, and the schema tells which JSON numbers are integers. Timestamps are
- * shortened, since the CEL engine accepts fewer forms than an API server.
+ * Converts JSON data to CEL values. The schema tells which JSON numbers are integers, which are BigInt in CEL. Timestamps are shortened,
+ * because the CEL engine accepts fewer forms than an API server.
  */
 function toCel(schema: StructuralSchema | undefined, value: unknown): unknown {
   if (typeof value === 'string' && schema?.format === 'date-time') return shortTime(value);

@@ -1,5 +1,5 @@
 /**
- * Conditions in kstatus style and the catalogue of their reasons. Flux, Argo CD, `kubectl wait` and people read them.
+ * Conditions of resources in kstatus style, and all reasons of conditions. Flux, Argo CD, `kubectl wait` and people read conditions.
  *
  * Invariants:
  * - A resource has at most one condition of each type.
@@ -45,16 +45,16 @@ export type ConditionType = (typeof types)[number];
 /** All reasons of conditions. Programs match on them, so a reason must never be renamed. */
 export const reasons = {
   // Ready=True. Neither Reconciling nor Stalled is present.
-  /** Every collector of the policy is at the target, except collectors that are offline or left out. */
+  /** Every collector of the policy runs the target version, except collectors that are offline or left out. */
   allUpdated: 'AllUpdated',
-  /** Every matching row is in the files, as the manifest proves. The condition `Complete` is True as well. */
+  /** Every row that matches the query is in the files, as the export manifest proves. The condition `Complete` is True as well. */
   exported: 'Exported',
   /**
-   * The export completed under `incompletePolicy: Keep`: the received rows are in the files, and the manifest marks the
-   * unproven intervals. The condition `Complete` is True as well.
+   * The export completed under `incompletePolicy: Keep`: the received rows are in the files, and the export manifest marks the unproven
+   * intervals. The condition `Complete` is True as well.
    */
   exportedIncomplete: 'ExportedIncomplete',
-  /** All time of a schedule is exported, except the newest run, which may be active. */
+  /** A schedule has exported all time up to now, except the time of its newest run, which may still be active. */
   upToDate: 'UpToDate',
   /** A schedule has ended, and all its time is exported. */
   scheduleEnded: 'ScheduleEnded',
@@ -63,38 +63,35 @@ export const reasons = {
   /** Collectors are being upgraded, or will be. */
   rollingOut: 'RollingOut',
   /**
-   * The policy has `mode: Observe`, and some collectors are not at the target. No collector will be upgraded, so the
-   * condition `Reconciling` is absent.
+   * The policy has `mode: Observe`, so it upgrades no collector, although some collectors do not run the target version. The condition
+   * `Reconciling` is absent.
    */
   observing: 'Observing',
   /** A person must approve the next stage. */
   awaitingApproval: 'AwaitingApproval',
-  /** All collectors of a stage are at the target. They are watched for a while before the next stage starts. */
+  /** All collectors of a stage run the target version, and are watched for some time (the soak) before the next stage starts. */
   soaking: 'Soaking',
-  /** The soak (waiting time) of a stage is over, and the service counts the messages of the stage's members. */
+  /** The soak (waiting time) of a stage is over, and the service counts the messages of the stage's collectors. */
   analyzing: 'Analyzing',
-  /** The service gives no reliable count of the messages of a stage's members. The search is repeated. */
+  /** The service gives no reliable count of the messages that a stage's collectors sent. The search is repeated. */
   analysisUnavailable: 'AnalysisUnavailable',
   /** No upgrade starts until a maintenance window opens or an exclusion ends. */
   waitingForWindow: 'WaitingForWindow',
-  /** The service has not offered any build of the channel for at least `minAge` yet. */
+  /** The policy has no target version yet, because the service has offered no build of the channel for at least `minAge`. */
   waitingForBuildAge: 'WaitingForBuildAge',
   /** The failure policy stopped the rollout, and the upgraded collectors are returning to their former versions. */
   rollingBack: 'RollingBack',
-  /** The spec is new, and the fleet or the destination has not been read yet. */
+  /** The spec is new, and the list of collectors or the destination of the export has not been read yet. */
   progressing: 'Progressing',
-  /** A schedule exports older time: since its start, after a pause or after a downtime. */
+  /** A schedule exports time that is long past, because it was just created, was paused, or logfleet did not run. */
   backfilling: 'Backfilling',
   /** Search jobs of an export are running, or will be. */
   exporting: 'Exporting',
-  /**
-   * All data that is old enough is exported. The rest of the time range is newer than now minus `settleDelay`
-   * and is exported later (E11).
-   */
+  /** All data that is old enough is exported. Data newer than `settleDelay` is exported later (E11). */
   waitingToSettle: 'WaitingToSettle',
   /** The Kubernetes Job of an export has no running pod yet. */
   jobPending: 'JobPending',
-  /** The Kubernetes Job of an export waits until a share of the request budget is free (B8). */
+  /** The Kubernetes Job of an export waits until other Jobs leave enough of the service's request limits to it (B8). */
   waitingForShare: 'WaitingForShare',
   /** The destination is full. The export continues when there is space. */
   destinationFull: 'DestinationFull',
@@ -108,21 +105,21 @@ export const reasons = {
   answerInvalid: 'AnswerInvalid',
   /** The service rejects a request as malformed (400 or 415 without an error code of the specification). */
   requestRefused: 'RequestRefused',
-  /** Too many requests to the service are waiting for a request slot. */
+  /** Too many requests to the service wait for permission from logfleet's request budget, so no further request was accepted. */
   requestBudgetFull: 'RequestBudgetFull',
-  /** The service answers 429 although the request budget is kept: other clients use the same user. */
+  /** The service answers 429, although logfleet keeps its rate limit: other clients use the same user of the service. */
   rateLimited: 'RateLimited',
-  /** The service does not know an upgrade task. Appears in logs, and in conditions only if no better reason is known. */
+  /** The service does not know an upgrade task. In logs, and in conditions only if no better reason is known. */
   taskNotFound: 'TaskNotFound',
-  /** The service refuses to upgrade one collector. Appears in logs, and in conditions only if no better reason is known. */
+  /** The service refuses to upgrade one collector. In logs, and in conditions only if no better reason is known. */
   collectorRefused: 'CollectorRefused',
   /** A request was cancelled, for example at shutdown. */
   callAborted: 'CallAborted',
-  /** A request was not sent, since another process may be the leader. Appears in logs. */
+  /** A request was not sent, because another process may be the leader. Appears only in logs. */
   notLeading: 'NotLeading',
   /** A request was not sent, because no resource uses its credentials any more. */
   clientClosed: 'ClientClosed',
-  /** A search job was lost and is created again. Causes: no poll in time, cancelled by the service, or a missing cookie. */
+  /** A search job was lost and is created again: it was polled too late, the service cancelled it, or its cookie is missing. */
   jobNotKnownYet: 'JobNotKnownYet',
   jobSilenced: 'JobSilenced',
   jobTimedOut: 'JobTimedOut',
@@ -131,13 +128,13 @@ export const reasons = {
   jobLost: 'JobLost',
   jobCancelled: 'JobCancelled',
   jobClosed: 'JobClosed',
-  /** The service counts more results of a job than it returns. */
+  /** The service counts more results of a search job than it returns. */
   resultsMissing: 'ResultsMissing',
   /** The service returned no reliable count for an interval (E6). */
   countMissing: 'CountMissing',
   /** No search job can start: the service runs the maximum number of search jobs, and none of them ends. */
   jobsExhausted: 'JobsExhausted',
-  /** A page was cancelled because the destination accepted its bytes too slowly. */
+  /** The transfer of a result page was stopped, because the destination accepted the bytes too slowly. */
   destinationSlow: 'DestinationSlow',
   /** A failure without a more specific reason. logfleet retries. */
   internalError: 'InternalError',
@@ -147,37 +144,37 @@ export const reasons = {
   runsFailed: 'RunsFailed',
   /** A run of a schedule is stalled. */
   runStalled: 'RunStalled',
-  /** A run of a schedule cannot be created, since another SearchExport has its name. */
+  /** A run of a schedule cannot be created, because another SearchExport has its name. */
   runNameTaken: 'RunNameTaken',
   /** The spec has a valid form, but a value cannot be interpreted. */
   invalidSpec: 'InvalidSpec',
   /** The selector matches no collector. Probably a mistake, unless matching collectors will be installed later. */
   noCollectorsMatched: 'NoCollectorsMatched',
-  /** The target is older than the versions of some collectors, and `allowDowngrade` is false. */
+  /** The target version is older than the versions of some collectors, and `allowDowngrade` is false. */
   downgradeNotAllowed: 'DowngradeNotAllowed',
   /** The failure policy stopped the rollout. No further upgrade starts. */
   rolloutStopped: 'RolloutStopped',
   /** The failure policy stopped the rollout, and the upgraded collectors have returned to their former versions. */
   rolledBack: 'RolledBack',
-  /** No member of a stage reached the target. */
+  /** No collector of a stage reached the target version. */
   stageInconclusive: 'StageInconclusive',
   /** A person aborted the rollout. */
   aborted: 'Aborted',
   /** The upgrades of some collectors failed, with all retries exhausted. */
   collectorsFailed: 'CollectorsFailed',
-  /** The service refuses to upgrade some collectors, or some collectors keep leaving the target. */
+  /** The service refuses to upgrade some collectors, or some collectors repeatedly leave the target version. */
   collectorsRefused: 'CollectorsRefused',
-  /** The service does not offer the target. The message lists the available builds. */
+  /** The service does not offer the target version. The message lists the available builds. */
   versionNotOffered: 'VersionNotOffered',
-  /** The ledger's name or file is used by another object. */
+  /** The ledger (stored rollout state) cannot be created, because another object has its name or file. */
   ledgerForeign: 'LedgerForeign',
-  /** The ledger is damaged or was changed by someone else. */
+  /** The ledger (stored rollout state) is damaged or was changed by someone else. */
   ledgerUnreadable: 'LedgerUnreadable',
   /** The status shows a rollout, and its ledger may be in ConfigMaps that the operator cannot read. */
   ledgerMissing: 'LedgerMissing',
   /** The API server does not know the kind Ledger: the CRDs are older than the operator. */
   ledgerNotInstalled: 'LedgerNotInstalled',
-  /** The ledger of attempts is full, so no further attempt can be admitted (U1). */
+  /** The ledger of upgrade attempts is full, so no further upgrade can start (U1). */
   ledgerFull: 'LedgerFull',
   /** An interval (part of the time range) could not be proven complete, and `incompletePolicy` is `Fail` (E6). */
   intervalIncomplete: 'IntervalIncomplete',
@@ -197,13 +194,15 @@ export const reasons = {
   serviceAccountNotAllowed: 'ServiceAccountNotAllowed',
   /** Only one node can mount the claim of an export that has several workers. */
   claimNotShared: 'ClaimNotShared',
-  /** The limits of the service's user leave too few shares of the request budget for a Kubernetes Job (B8). */
+  /** The service's request limits are too small to give a share to each pod of an export's Kubernetes Job (B8). */
   shareTooSmall: 'ShareTooSmall',
-  /** A pod found credentials of another user than the operator. The operator replaces its Kubernetes Job. */
+  /**
+   * The Secret in a pod belongs to another user of the log service than when its Kubernetes Job was created. The operator replaces the Job.
+   */
   userChanged: 'UserChanged',
   /** The operator has no volume with the name in `destination.volume`. */
   volumeNotFound: 'VolumeNotFound',
-  /** The export names no Secret for the store, and the operator does not share its own credentials. */
+  /** The export names no Secret for its object store, and the operator may not use its own credentials for exports. */
   ambientCredentialsNotAllowed: 'AmbientCredentialsNotAllowed',
   /** The root of the destination does not exist: no such directory or bucket. */
   destinationNotFound: 'DestinationNotFound',
@@ -241,25 +240,25 @@ export const reasons = {
   rawMessagesNotAvailable: 'RawMessagesNotAvailable',
   /** The export selects messages by the time of their receipt, but the messages do not contain this time. */
   receiptTimeMissing: 'ReceiptTimeMissing',
-  /** A manifest in the same directory is invalid, and no former version of it is known. */
+  /** The manifest of another resource in the directory is invalid, and logfleet knows no earlier valid version of it. */
   manifestUnusable: 'ManifestUnusable',
-  /** The service answers with a redirect (301) to a host that the Secret does not allow. */
+  /** The service redirects a request (301) to a host that the Secret does not allow. */
   redirectNotAllowed: 'RedirectNotAllowed',
 
   // Ready=Unknown. Neither Reconciling nor Stalled is present.
   /** The resource is paused by `spec.paused`, by its annotation, or by the switch that pauses the whole operator. */
   paused: 'Paused',
 
-  // Used only as a reason of Events, because the condition `Outage` has the same reason as `Ready`.
-  /** A dependency has not worked for ten minutes. */
+  // Reason of Events only. The condition `Outage` itself has the same reason as the condition `Ready`.
+  /** The service, the store or something else that logfleet needs has not worked for ten minutes. */
   outage: 'Outage',
 
   // OtherOperator=True.
-  /** An operator of another namespace manages the same resource. Only the first of the two acts. */
+  /** Operators of two namespaces manage the same resource. Only the operator that came first acts. */
   otherOperator: 'OtherOperator',
 
   // Overlapping=True.
-  /** Another policy owns collectors that this policy selects. */
+  /** Another policy owns collectors that this policy selects, so this policy does not upgrade them. */
   overlapping: 'Overlapping',
 } as const;
 
@@ -269,7 +268,7 @@ export const maxMessageLength = 1024;
 export interface ConditionChange {
   readonly type: ConditionType;
   readonly status: Condition['status'];
-  /** Reason of the condition, usually a value of `reasons`. Errors can have other reasons. */
+  /** Reason of the condition. One of `reasons`, or the reason of an error. */
   readonly reason: string;
   readonly message: string;
   readonly observedGeneration: number;
@@ -278,8 +277,7 @@ export interface ConditionChange {
 const reasonForm = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 
 /**
- * Returns the conditions with `change` applied. If the status differs, `nowIso` (RFC 3339, whole seconds) becomes
- * `lastTransitionTime`. Returns the same array if nothing changes.
+ * Returns the conditions with `change` applied, or the same array if nothing changes. A new `status` sets `lastTransitionTime` to `nowIso`.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
@@ -301,7 +299,7 @@ export function setCondition(
   return [...others, after].sort((left, right) => rank(left) - rank(right));
 }
 
-/** Returns the conditions without the condition of this type. Returns the same array if there is none. */
+/** Returns the conditions without the condition of this type, or the same array if there is none. */
 export function removeCondition(
   conditions: readonly Condition[] | undefined,
   type: ConditionType,
@@ -319,7 +317,7 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Returns the position of a condition's type in the order in which conditions are written. Unknown types come last. */
+/** Returns the place of a condition's type in a status, where conditions have a fixed order. Unknown types come last. */
 function rank({ type }: Condition): number {
   const index = typeOrder.indexOf(type);
   return index === -1 ? typeOrder.length : index;

@@ -1,9 +1,6 @@
 /** Suggestions for misspelt names. */
 
-/**
- * Returns the known name with the smallest edit distance from `written`. Returns undefined if the distance is too large
- * for a typing error.
- */
+/** Returns the known name that is most similar to `written`. Undefined if no known name is similar enough for a typing error. */
 export function nearest(written: string, known: readonly string[]): string | undefined {
   const sameLetters = known.find((name) => name.toLowerCase() === written.toLowerCase());
   if (sameLetters !== undefined) return sameLetters;
@@ -19,22 +16,22 @@ export function nearest(written: string, known: readonly string[]): string | und
   return best;
 }
 
-/** Returns a remedy for a misspelt name: the name that is probably meant, or else `otherwise`. */
+/** Returns a remedy for a misspelt name: write the known name that is most similar, or `otherwise` if none is similar. */
 export function suggestion(written: string, known: readonly string[], otherwise: string): string {
   const meant = nearest(written, known);
   return meant === undefined ? otherwise : `did you mean ${meant}?`;
 }
 
-/** Maximum edit distance between a name and a text that resembles it. `ServiceExport` has distance 4 from `SearchExport`. */
+/** Maximum edit distance at which a text counts as a misspelt name. `ServiceExport` is no misspelt `SearchExport`: their distance is 4. */
 const longestDistance = 3;
 
-/** Returns whether a text is this name, except for letter case and a few letters. */
+/** Returns whether a text is this name, with differences of letter case and of at most `longestDistance` letters. */
 export function resembles(written: string, name: string): boolean {
   if (Math.abs(written.length - name.length) > longestDistance) return false;
   return editDistance(written.toLowerCase(), name.toLowerCase()) <= longestDistance;
 }
 
-/** Maximum length of texts that are compared to find typing errors. Longer texts are never typing errors. */
+/** Maximum length of a text that can be a misspelt name. */
 const longestCompared = 64;
 
 /** Returns the smallest number of letters to insert, delete, replace or swap that turns one text into the other. */

@@ -1,6 +1,6 @@
 /**
- * Checks of a SearchExport that neither schema nor CEL can express: invalid times, queries that cannot be split, and settings with
- * a surprising effect. Reads the manifest as written, without defaults, after schema and rules have found no error.
+ * Checks of a SearchExport that neither schema nor CEL can express: invalid times, queries that cannot be split, and settings with a
+ * surprising effect. The spec is checked as written, without defaults, after schema and CEL rules have found no error.
  */
 import { parseDuration } from '../base/duration.ts';
 import { error, type Finding, warning } from './finding.ts';
@@ -34,11 +34,7 @@ const usualDelayMs = 60_000;
 /** Minimum useful TTL: a resource that is deleted sooner is gone before anyone reads its status. */
 const shortestUsefulTtlSeconds = 60;
 
-/**
- * Returns the findings of an export's spec.
- *
- * @param wallMs current time; without it, checks that depend on the time are skipped
- */
+/** Returns errors and warnings about an export's spec. Checks that depend on the time are skipped without `wallMs`. */
 export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Finding[] {
   return [
     ...checkTimes(spec, wallMs),
@@ -205,7 +201,6 @@ export function credentialsMissing(path: JsonPath, destination: WrittenSpec['des
   });
 }
 
-/** Name of the object store in a destination. */
 function storeOf({ azureBlob, gcs }: WrittenSpec['destination']): 'azureBlob' | 'gcs' | 's3' {
   return azureBlob ? 'azureBlob' : gcs ? 'gcs' : 's3';
 }
@@ -252,7 +247,7 @@ function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec |
 
 function* checkBucketHost({ bucket, endpoint, forcePathStyle }: Written<S3Spec>, path: JsonPath) {
   const url = endpoint ? URL.parse(endpoint) : null;
-  // Services of a cluster and the machine itself have no subdomains.
+  // Host names in a cluster and `localhost` cannot have the name of a bucket in front of them.
   if (url && !forcePathStyle && /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(url.hostname)) {
     yield warning([...path, 'endpoint'], 'Risky', {
       problem: `the bucket name is put before the host name, but a cluster has no host ${bucket}.${url.hostname}`,

@@ -1,6 +1,6 @@
 /**
  * Checks of a SearchExportSchedule that neither schema nor CEL can express: invalid cron schedules and times, and problems of the runs that
- * the template describes. Reads the manifest as written, without defaults, after schema and rules have found no error.
+ * the template describes. The spec is checked as written, without defaults, after schema and CEL rules have found no error.
  */
 import { checkExport, credentialsMissing, isAmbient } from './export-check.ts';
 import { error, type Finding, warning } from './finding.ts';
@@ -26,7 +26,7 @@ export function scheduleRange({ timeZone, startTime, endTime }: WrittenSchedule)
   return error(['spec', member], 'Invalid', range);
 }
 
-/** Returns the findings of a schedule's spec, including those of its template. */
+/** Returns errors and warnings about a schedule's spec, including those about the template of its runs. */
 export function checkExportSchedule(spec: WrittenSchedule): readonly Finding[] {
   return [...checkTimes(spec), ...checkTemplate(spec)];
 }
@@ -40,7 +40,7 @@ function* checkTimes(spec: WrittenSchedule): Generator<Finding> {
 
 function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
   yield* checkCopiedMetadata(['spec', 'template', 'metadata'], template.metadata, 'SearchExport');
-  // The template has no time range. A run covers one period of the schedule, which is short.
+  // A short time range stands for that of a run, because the template of the runs has none.
   const timeRange = { from: earliestTime, to: '1970-01-02T00:00:00Z' };
   for (const finding of checkExport({ ...template.spec, timeRange })) {
     const [, ...path] = finding.path;

@@ -31,10 +31,7 @@ export type FindingReason =
   | 'Risky';
 
 export interface Finding {
-  /**
-   * Severity of a finding. `error`: an API server, or logfleet, rejects the resource. `warning`: the resource works,
-   * but probably not as intended.
-   */
+  /** Severity of a finding. `error`: an API server or logfleet rejects the resource. `warning`: it works, but probably not as intended. */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
   /** Tells whether the finding is about the name of the member (`key`) or about its value. */
@@ -46,10 +43,9 @@ export interface Finding {
   readonly remedy: string;
 }
 
-/** Problem of a value, and the instruction that fixes it. */
+/** Problem of a value, and the instruction that fixes the problem. */
 export type Explanation = Pick<Finding, 'problem' | 'remedy'>;
 
-/** A finding with its place in a file. */
 export interface PlacedFinding extends Omit<Finding, 'path' | 'part'>, Position {
   readonly file: string;
   /** Path of the field with the problem. Empty if the finding is about a whole file or document. */
@@ -66,7 +62,6 @@ const findingOf =
 export const error = findingOf('error');
 export const warning = findingOf('warning');
 
-/** Adds the file and position to a finding. */
 export function placeFinding(
   file: string,
   document: { locate(path: JsonPath, part: Finding['part']): Position },
@@ -75,12 +70,10 @@ export function placeFinding(
   return { ...finding, file, ...document.locate(path, part), path: renderPath(path) };
 }
 
-/** Returns an error about a whole file. */
 export function fileError(file: string, reason: FindingReason, problem: string, remedy: string): PlacedFinding {
   return { severity: 'error', file, line: 1, column: 1, path: '', reason, problem, remedy };
 }
 
-/** Renders a problem and its remedy as one text. */
 export function renderExplanation({ problem, remedy }: Explanation): string {
   return remedy === '' ? problem : `${problem}; ${remedy}`;
 }

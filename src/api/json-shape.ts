@@ -1,6 +1,4 @@
-/**
- * Reads JSON of a known shape from files that people may have edited. A text of another shape is rejected as a whole.
- */
+/** Reads JSON of a known shape from files that people may have edited. A text of another shape is rejected as a whole. */
 import { Ajv } from 'ajv';
 
 const ajv = new Ajv();
@@ -8,8 +6,8 @@ const ajv = new Ajv();
 export const text = { type: 'string' } as const;
 export const texts = { type: 'array', items: text } as const;
 /**
- * JSON schema of a name that Kubernetes allows (RFC 1123). Such a name is a safe file name on every system: no slash,
- * no leading dot, lower case.
+ * JSON schema of a name that Kubernetes allows (RFC 1123). Every file system accepts it as a file name: lower case, no slash, no leading
+ * dot.
  */
 export const resourceName = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$' } as const;
 
@@ -19,7 +17,7 @@ export function objectOf(properties: Readonly<Record<string, object>>, optional:
   return { type: 'object', properties, required };
 }
 
-/** Returns a function that reads JSON. The function returns undefined for a missing text and for a text of another shape. */
+/** Returns a function that parses JSON text. The function returns undefined for a missing text and for a text of another shape. */
 export function jsonReader<T>(schema: object): (text: string | undefined) => T | undefined {
   const isOfShape = ajv.compile<T>(schema);
   return (content) => {

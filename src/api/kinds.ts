@@ -1,27 +1,21 @@
 /**
- * Kinds that people write, with their types and properties. After a kind is added here, the tables with a row for each kind fail to compile
- * until they have the new row. The kind `Ledger` is not listed, since only the operator writes it.
+ * Kinds that people write, with their types and properties. When a kind is added here, tables with a row for each kind do not compile until
+ * they have the new row. The kind `Ledger` is not listed, because only the operator writes it.
  */
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
 import type { SearchExportSpec, SearchExportStatus } from './generated/search-export.ts';
 import type { SearchExportScheduleSpec, SearchExportScheduleStatus } from './generated/search-export-schedule.ts';
 
-/** Writer and time of an annotation on a resource. */
 export interface AnnotationWriter {
   /**
-   * Name of the writer: field manager in a cluster, operating-system user in a directory. Undefined if the host does
-   * not record it.
+   * Writer of the annotation: field manager in a cluster, operating-system user in a directory. Undefined if the host does not record it.
    */
   readonly by: string | undefined;
-  /**
-   * Time of writing in ms, by the clock of the API server or of the person's machine. Undefined if the host does not
-   * record it.
-   */
+  /** Time in ms at which the annotation was written, by the clock of the API server or of the user's machine. Undefined if unknown. */
   readonly atMs: number | undefined;
 }
 
-/** Writers of annotations, by the name of the annotation. */
 export type AnnotationWriters = Readonly<Record<string, AnnotationWriter>>;
 
 export interface ObjectMeta {
@@ -34,7 +28,7 @@ export interface ObjectMeta {
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Writers of logfleet's own annotations, by annotation name. Absent if unknown. Filled by the host. */
+  /** Writers of logfleet's own annotations, as the host reads them. Absent if unknown. */
   readonly annotationWriters?: AnnotationWriters;
   /** Resource of logfleet that created this resource and owns it. Absent if a person created it. */
   readonly owner?: { readonly kind: KindName; readonly name: string; readonly uid: string };
@@ -70,7 +64,6 @@ interface Kinds {
 
 export type KindName = keyof Kinds;
 export type ResourceOf<K extends KindName> = Kinds[K];
-/** A resource of any kind that people write. */
 export type AnyResource = ResourceOf<KindName>;
 
 export const apiGroup = 'logfleet.dev';

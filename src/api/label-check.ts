@@ -16,8 +16,7 @@ const labelValueForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
 
 /**
- * Checks labels and annotations that logfleet copies from a resource to a resource that it creates. An API server checks them only when
- * that other resource is created.
+ * Checks labels and annotations that logfleet copies to a resource which it creates later. An API server would check them only then.
  *
  * @param path path of the member with `labels` and `annotations`
  * @param kind kind of the created resource; undefined if it is no kind of logfleet
@@ -28,7 +27,6 @@ export function* checkCopiedMetadata(path: JsonPath, metadata: unknown, kind?: K
   if (kind) yield* checkOwnAnnotations(path, metadata, kinds[kind].annotations);
 }
 
-/** Checks the names of labels and annotations, the values of labels, and the size of annotations. */
 export function* checkLabels(path: JsonPath, metadata: Members): Generator<Finding> {
   const [labels, annotations] = [membersOf(metadata['labels']), membersOf(metadata['annotations'])];
   yield* checkSize([...path, 'annotations'], annotations);
@@ -106,7 +104,7 @@ export function* checkOwnAnnotations(of: JsonPath, metadata: Members, known: rea
   }
 }
 
-/** Returns the problem of an annotation's value that would have no effect. Returns undefined if the value has an effect. */
+/** Returns the problem of an annotation's value that has no effect. Undefined if it has one. */
 function ineffectiveValue(name: string, value: string): Explanation | undefined {
   const shown = JSON.stringify(value);
   switch (name) {

@@ -1,11 +1,11 @@
 /**
- * Parses a manifest file (YAML or JSON, one or several documents, `List`s) into documents of plain data. Each document knows the
- * position of its members in the text.
+ * Parses a manifest file (YAML or JSON, one or several documents, `List`s) into documents of plain data. Each document knows the position
+ * of its members in the text.
  *
  * Reads YAML like Kubernetes' tools: version 1.1 without timestamps and base-60 numbers. For example, `yes` is true.
  *
- * Invariant: any text is safe input. Size, aliases and nesting are bounded, and each error becomes a problem with a position. The
- * meaning of a document is not checked here.
+ * Invariant: any text is safe input. Size, aliases and nesting are bounded, and each error becomes a problem with a position. The meaning
+ * of a document is not checked here.
  */
 import {
   type Document,
@@ -31,8 +31,8 @@ export interface ManifestDocument {
   /** Content of the document as plain JSON data. Never null, because empty documents are dropped. */
   readonly value: unknown;
   /**
-   * Returns the position of the member at `path`, or of its name if `part` is `key`. If the member is absent, returns the position
-   * of the innermost parent that exists.
+   * Returns the position of the member at `path`, or of its name if `part` is `key`. For an absent member, returns the position of its
+   * innermost existing parent.
    */
   locate(path: JsonPath, part?: 'key' | 'value'): Position;
 }
@@ -40,12 +40,10 @@ export interface ManifestDocument {
 export type TextProblem = Position & Explanation;
 
 export interface ManifestFile {
-  /** Documents of the file that could be parsed without problems. */
+  /** Documents of the file. Documents that could not be parsed are omitted. */
   readonly documents: readonly ManifestDocument[];
   readonly problems: readonly TextProblem[];
-  /**
-   * True if the whole text was rejected without parsing, because it is empty, too large, or in an unsupported encoding.
-   */
+  /** True if the whole text was rejected without parsing, because it is empty, too large, or in an unsupported encoding. */
   readonly isRefused: boolean;
 }
 
@@ -56,16 +54,15 @@ export const maxDocuments = 5_000;
 /** Maximum number of lines, members and items in a file. Each one takes about 1 kB of memory while the file is read. */
 const maxParts = 300_000;
 const partForm = /[\n,[{]|[-?:] /g;
-/** Maximum number of problems that are reported for one file. */
 const maxProblems = 100;
-/** Maximum number of nodes that the aliases of a YAML file may expand to, as a multiple of its anchors. */
+/** Maximum number of nodes that the aliases of a YAML file may expand to, per anchor. */
 const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
 const nestedTooDeeply: Explanation = { problem: 'the file is nested too deeply', remedy: 'write a flatter one' };
 
 /**
- * Decodes the bytes of a manifest file: UTF-8, or UTF-16 with a byte order mark, which PowerShell 5 writes with `>`.
- * Returns the problem of bytes in another encoding, so that no manifest is ignored because it is unreadable.
+ * Decodes the bytes of a manifest file: UTF-8, or UTF-16 with a byte order mark, which `>` writes in PowerShell 5. Returns a problem for
+ * any other encoding, because a manifest must not be ignored silently.
  */
 export function decodeManifestText(bytes: Uint8Array): { readonly text: string } | Explanation {
   const remedy = 'write it as UTF-8';
@@ -82,7 +79,6 @@ export function decodeManifestText(bytes: Uint8Array): { readonly text: string }
   }
 }
 
-/** Parses the bytes or the text of a manifest file. */
 export function parseManifestFile(content: string | Uint8Array): ManifestFile {
   const decoded = typeof content === 'string' ? { text: content } : decodeManifestText(content);
   const refused = 'problem' in decoded ? { ...start, ...decoded } : refusalOf(decoded.text);
@@ -94,7 +90,7 @@ function problemAt(position: Position, problem: string, remedy: string): TextPro
   return { ...position, problem, remedy };
 }
 
-/** Forms of YAML that the parser of Kubernetes' tools does not accept. Each match ends with the refused character. */
+/** Forms of YAML that the parser of Kubernetes' tools rejects. Each match ends with the rejected character. */
 const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])[] = [
   [
     /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u,
@@ -105,7 +101,7 @@ const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])
   [/(?<=^(?:(?:#.*|[ \t\r]*|---[ \t\r]*)\n)*)%/, 'a directive, such as %YAML', 'leave it out'],
 ];
 
-/** Returns the reason for rejecting a text without parsing it, or undefined if it can be parsed. */
+/** Returns the reason why a text is rejected without parsing. Undefined if it can be parsed. */
 function refusalOf(text: string): TextProblem | undefined {
   if (text.length > maxManifestLength) {
     return problemAt(start, `the manifest file has more than ${maxManifestLength} characters`, 'write several files');
@@ -145,7 +141,7 @@ function parseDocuments(text: string): ManifestFile {
       const locate: ManifestDocument['locate'] = (path, part) => positionAt(lines, offsetOf(parsed, path, part));
       for (const document of unfoldList({ value, locate })) documents.push(document);
     } catch (error) {
-      // The only errors left here are aliases that expand to too many nodes or that name no anchor.
+      // Aliases are the only cause of errors here: an alias names no anchor, or the aliases expand to too many nodes.
       const dangling = firstOffset(parsed, (node) => isAlias(node) && node.resolve(parsed) === undefined);
       const position = positionAt(lines, dangling ?? parsed.range?.[0] ?? 0);
       problems.push(problemAt(position, lowerFirst((error as Error).message), 'write out what the aliases stand for'));
@@ -154,10 +150,12 @@ function parseDocuments(text: string): ManifestFile {
   return { documents, problems: problems.slice(0, maxProblems), isRefused: false };
 }
 
-/** Problem of a document. `offset` is the number of characters before it in the text. */
+/** Problem of a YAML document. `offset` is its place in the file, in characters. */
 type DocumentProblem = Explanation & { readonly offset: number };
 
-/** Returns all errors of the YAML parser, or else the first problem that Kubernetes' tools have with a document. */
+/**
+ * Returns all errors of the YAML parser. If there are none, returns the first problem that Kubernetes' tools would have with a document.
+ */
 function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentProblem[] {
   if (parsed.errors.length > 0) return parsed.errors.slice(0, maxProblems).map((error) => errorProblem(error, parsed));
   const repeated = repeatedKey(parsed);
@@ -169,7 +167,7 @@ function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentPro
   return [{ offset: escaped, problem: 'an escape that only JSON has', remedy: 'write the character itself' }];
 }
 
-/** Returns the offset of the first node of a document that fulfils a condition. */
+/** Returns the offset in the text of the first node of a YAML document for which `isWanted` returns true. */
 function firstOffset(parsed: Document.Parsed, isWanted: (node: Node) => boolean): number | undefined {
   let offset: number | undefined;
   visit(parsed, {
@@ -182,10 +180,7 @@ function firstOffset(parsed: Document.Parsed, isWanted: (node: Node) => boolean)
   return offset;
 }
 
-/**
- * Returns the offset of the first duplicate key of a YAML mapping. This replaces the YAML parser's own check, which
- * takes quadratic time.
- */
+/** Returns the offset of the first duplicate key of a YAML mapping. The YAML parser's own check is off, because it takes quadratic time. */
 function repeatedKey(parsed: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(parsed, {
@@ -257,7 +252,7 @@ function kubernetesTags(tags: Tags): Tags {
 function errorProblem({ code, message, pos: [offset] }: YAMLParseError, parsed: Document.Parsed): DocumentProblem {
   if (code === 'TAB_AS_INDENT') return { offset, problem: 'a tab as indentation', remedy: 'write spaces' };
   if (code === 'RESOURCE_EXHAUSTION') return { offset, ...nestedTooDeeply };
-  // The parser reports a missing quote at the end of the quoted text, which is usually the end of the file.
+  // The YAML parser reports a missing closing quote at the end of the file, so the place of the opening quote is found here.
   const isOpen = code === 'MISSING_CHAR' && /^Missing closing .*quote$/.test(message);
   const opened = isOpen ? firstOffset(parsed, (node) => isQuoted(node) && (node.range?.[1] ?? 0) >= offset) : undefined;
   if (opened !== undefined)
@@ -269,7 +264,7 @@ function isQuoted(node: Node): boolean {
   return isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE');
 }
 
-/** Returns whether a quoted text has an escape that the YAML of Kubernetes' tools lacks: `\/`, or half of a character. */
+/** Returns whether a quoted text has an escape that only JSON allows: `\/`, or half of a surrogate pair such as `\ud83d`. */
 function hasJsonEscape(node: Node, text: string): boolean {
   if (!isScalar(node) || node.type !== 'QUOTE_DOUBLE' || !node.range) return false;
   const escapes = text.slice(node.range[0], node.range[1]).match(/\\(?:u[0-9a-fA-F]{4}|.)/gsu) ?? [];
@@ -307,7 +302,7 @@ function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value'
   return offset;
 }
 
-/** Replaces a list by its items, like kubectl. In a list such as `ThingList`, an item without a kind is a `Thing`. */
+/** Replaces a list by its items, like kubectl. In a list of kind `ThingList`, an item without a kind is a `Thing`. */
 function unfoldList(document: ManifestDocument): readonly ManifestDocument[] {
   const { apiVersion, kind, items } = document.value as Readonly<Record<string, unknown>>;
   if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [document];

@@ -1,8 +1,6 @@
 /**
  * Validates a set of manifests together: each logfleet resource, the Secrets that resources name, the ConfigMap with the operator's
- * settings, and conflicts between documents, such as a resource that occurs twice.
- *
- * Documents of other kinds are skipped, since repositories mix them with ours.
+ * settings, and conflicts between documents, such as a resource that occurs twice. Documents of other kinds are skipped.
  */
 
 import { isRecord } from '../base/record.ts';
@@ -14,14 +12,12 @@ import { checkAzureSecret, checkGcsSecret, checkStoreSecret } from './secret-man
 import { kindOf, misnamedKind, validateResource } from './validation.ts';
 
 export interface SourceFile {
-  /** Name of the file as shown to people. */
   readonly name: string;
-  /** Bytes or text of the file. */
   readonly text: string | Uint8Array;
 }
 
 export interface ManifestReport {
-  /** Findings about all manifests, ordered by file, then by position. */
+  /** Findings (errors and warnings) about all manifests, ordered by file, then by position. */
   readonly findings: readonly PlacedFinding[];
   /** Number of checked logfleet resources and settings, including invalid ones. */
   readonly checked: number;
@@ -42,9 +38,8 @@ interface Placed {
 }
 
 /**
- * Validates all manifests.
+ * Validates all manifests. Checks that depend on the time are skipped without `wallMs`.
  * @param checkSecret checks a Secret with credentials for the log service
- * @param wallMs current time; without it, checks that depend on the time are skipped
  */
 export function checkManifests(
   files: readonly SourceFile[],
@@ -102,7 +97,7 @@ export function checkManifests(
   return { findings, checked: resources.length + settings.length, passedOver: others.length - examined.size };
 }
 
-/** Yields each resource or ConfigMap whose kind, namespace and name occurred before, with the error. */
+/** Yields each resource or ConfigMap whose kind, namespace and name occurred before, with an error about it. */
 function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Finding]> {
   const seen = new Map<string, Placed>();
   for (const each of all) {
@@ -120,7 +115,7 @@ function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Findin
   }
 }
 
-/** Returns the Secret that a field of a resource names, or a warning if these manifests have it only in another namespace. */
+/** Returns the Secret that a field of a resource names, or a warning if these manifests contain the Secret only in another namespace. */
 function findSecret(resource: Placed, path: JsonPath, others: readonly Placed[]) {
   const name = valueAt(resource.members, path);
   const { namespace } = namesOf(resource);

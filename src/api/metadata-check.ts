@@ -1,6 +1,4 @@
-/**
- * Checks `apiVersion` and `metadata` of a resource, which CRD schemas leave to the API server: names, labels, annotations.
- */
+/** Checks `apiVersion` and `metadata` of a resource, which CRD schemas leave to the API server: names, labels, annotations. */
 import { isRecord } from '../base/record.ts';
 import { type Explanation, error, type Finding } from './finding.ts';
 import { apiGroup, apiVersionName, type KindName, kinds } from './kinds.ts';
@@ -16,13 +14,13 @@ const integer = { type: 'integer' };
 const time = { type: 'string', format: 'date-time', example: '2026-12-20T00:00:00Z' };
 const ownerMembers = ['apiVersion', 'kind', 'name', 'uid'];
 
-/** Schema of `metadata`, with the members that only API servers write, since a manifest can come from a cluster. */
+/** Schema of `metadata`. It allows members that only API servers write, because a manifest can come from a cluster. */
 const schema: StructuralSchema = {
   properties: {
     metadata: {
       type: 'object',
       properties: {
-        // The names of the resource are checked by `checkNames`.
+        // Any value of `name` and `namespace` is accepted here, because `checkNames` checks them.
         ...{ name: {}, generateName: text, namespace: {}, labels: texts, annotations: texts },
         finalizers: { type: 'array', items: text },
         ownerReferences: {
@@ -85,7 +83,6 @@ function* checkNames({ name, generateName, namespace }: Members): Generator<Find
   if (problem) yield error(['metadata', 'namespace'], 'Invalid', problem);
 }
 
-/** Returns the problem of an invalid namespace, or undefined. */
 export function namespaceProblem(namespace: unknown): Explanation | undefined {
   if (typeof namespace === 'string' && namespace.length <= 63 && labelForm.test(namespace)) return undefined;
   const remedy = 'write at most 63 lower-case letters, digits and "-"';

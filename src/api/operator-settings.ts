@@ -1,9 +1,8 @@
 /**
- * The ConfigMap `logfleet-settings`, which configures the whole operator. In a cluster it is in the operator's own
- * namespace. In a directory it can be in any manifest file.
+ * The ConfigMap `logfleet-settings`, which configures the whole operator. In a cluster it is in the operator's own namespace. In a
+ * directory it can be in any manifest file.
  *
- * Invariant: an unclear value pauses the operator. The operator continues only if `paused` is absent, empty or
- * `false`.
+ * Invariant: an unclear value pauses the operator. The operator continues only if `paused` is absent, empty or `false`.
  */
 import { isRecord } from '../base/record.ts';
 import { suggestion } from './did-you-mean.ts';
@@ -11,29 +10,22 @@ import { error, type Finding, warning } from './finding.ts';
 
 export const settingsName = 'logfleet-settings';
 
-/**
- * Key in `data` of the ConfigMap that pauses all policies and exports. No new work starts, and upgrades in flight end
- * as usual.
- */
+/** Key of the ConfigMap that pauses all policies and exports, so that no new work starts. Upgrades in flight continue to their end. */
 export const pausedMember = 'paused';
 
-/** Pause of the whole operator by its ConfigMap `logfleet-settings`. */
 export interface Pause {
   /** Value of `paused` in the ConfigMap if it is neither `true` nor `false`, at most 64 characters. */
   readonly oddValue: string | undefined;
 }
 
-/** Returns the pause if this value of `paused` pauses the operator, otherwise undefined. */
+/** Returns the pause that a value of the key `paused` causes. Undefined if the value does not pause the operator. */
 export function readPause(value: unknown): Pause | undefined {
   const text = String(value ?? '').trim();
   if (text === '' || text === 'false') return undefined;
   return { oddValue: text === 'true' ? undefined : text.slice(0, 64) };
 }
 
-/**
- * Cause of a pause by a ConfigMap at `place`, as a clause after "paused by". Undefined if this value of `paused` does
- * not pause the operator.
- */
+/** Cause of a pause by a ConfigMap at `place`, for use after the words "paused by". Undefined if the value does not pause the operator. */
 export function pausedByConfigMap(value: unknown, place: string): string | undefined {
   const pause = readPause(value);
   const odd = pause?.oddValue === undefined ? '' : `, whose paused is ${JSON.stringify(pause.oddValue)}`;
@@ -45,14 +37,14 @@ export function isSettingsManifest({ apiVersion, kind, metadata }: Readonly<Reco
   return apiVersion === 'v1' && kind === 'ConfigMap' && isRecord(metadata) && metadata['name'] === settingsName;
 }
 
-/** Returns the value of `paused` in a manifest of the ConfigMap, as written. */
+/** Returns the value of the key `paused` in a manifest of the ConfigMap, as written. */
 export function pausedIn(manifest: Readonly<Record<string, unknown>>): unknown {
   return isRecord(manifest['data']) ? manifest['data'][pausedMember] : undefined;
 }
 
 /**
- * Returns errors and warnings about a manifest of the ConfigMap `logfleet-settings`. Values that are not texts are
- * errors, because an API server rejects them.
+ * Returns errors and warnings about a manifest of the ConfigMap `logfleet-settings`. Values other than texts are errors, as in an API
+ * server.
  */
 export function* checkSettings({ data }: Readonly<Record<string, unknown>>): Generator<Finding> {
   if (data === undefined || data === null) return;

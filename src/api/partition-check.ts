@@ -5,10 +5,13 @@ import type { TimeRange } from './time-range.ts';
 const hourMs = 3_600_000;
 const lengthsMs = { None: Number.POSITIVE_INFINITY, Day: 24 * hourMs, Hour: hourMs } as const;
 
-/** Maximum number of partitions of an export. One search may find rows of all of them, and a commit record lists at most 10,000 files. */
+/**
+ * Maximum number of partitions (days or hours) of an export. One search may find rows of all partitions, each in its own file, and a commit
+ * record lists at most 10,000 files.
+ */
 const maxPartitions = 9_000;
 
-/** Returns the problem of a time range that has more partitions than an export may have, otherwise undefined. */
+/** Returns the problem of a time range with too many partitions. Undefined if their number is allowed. */
 export function partitionProblem(
   partitionBy: keyof typeof lengthsMs,
   { fromMs, toMs }: TimeRange,

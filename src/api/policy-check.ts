@@ -1,6 +1,6 @@
 /**
- * Checks of a CollectorVersionPolicy that neither schema nor CEL can express: settings that an API server accepts but that are
- * probably mistakes. Reads the manifest as written, without defaults, after schema and rules have found no error.
+ * Checks of a CollectorVersionPolicy that neither schema nor CEL can express: settings that an API server accepts but that are probably
+ * mistakes. The spec is checked as written, without defaults, after schema and CEL rules have found no error.
  */
 import { parseBuildVersion } from '../base/build-version.ts';
 import { error, type Finding, warning } from './finding.ts';
@@ -15,10 +15,7 @@ interface WrittenSpec extends WrittenRollout {
   readonly exclude?: readonly CollectorSelector[] | null;
 }
 
-/**
- * Returns the findings of a spec.
- * @param wallMs current time; without it, checks that depend on the time are skipped
- */
+/** Returns errors and warnings about a policy's spec. Checks that depend on the time are skipped without `wallMs`. */
 export function checkPolicy(spec: WrittenSpec, wallMs?: number): readonly Finding[] {
   return [
     ...checkTarget(spec.target),
@@ -83,8 +80,8 @@ function* checkSelector(selector: CollectorSelector, path: JsonPath): Generator<
 const regularExpressionSigns = /^\^|\$$|\.\*|\.\+|\\[.dws]|\(.*\|.*\)|\[[^\]]+\]|(?<!\*)\+$/;
 
 /**
- * Warns about a pattern for collector names that looks like a regular expression. Names are matched by globs, and a
- * regular expression used as a glob matches almost no name.
+ * Warns about a pattern for collector names that looks like a regular expression. Patterns are globs, and a regular expression used as a
+ * glob matches almost no name.
  */
 function* checkGlob(glob: string, path: JsonPath): Generator<Finding> {
   if (!regularExpressionSigns.test(glob)) return;

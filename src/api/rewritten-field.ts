@@ -1,23 +1,20 @@
 /**
- * Detects queries that overwrite a field on which the proof of an export depends (E9): `_messagetime` and `_receipttime` assign a
+ * Detects queries that overwrite or hide a field on which the proof of an export depends (E9): `_messagetime` and `_receipttime` assign a
  * row to an interval, and `_messageid` identifies rows.
  *
- * The query is not fully parsed. A field counts as overwritten if its name follows `as` or `extract`, names a group of a regular expression, or
- * is a key that an operator turns into a field. It counts as hidden if `fields -` names it. Operators that take all names from the
- * messages, such as `json auto`, are not detected.
+ * The query is not fully parsed. A field counts as overwritten if its name follows `as` or `extract`, names a group of a regular
+ * expression, or is a key that an operator turns into a field. A field counts as hidden if `fields -` names it. Operators that take all
+ * names from the messages, such as `json auto`, are not detected.
  */
 import type { Explanation } from './finding.ts';
 
-/**
- * Names of the fields that prove an export complete, as alternatives of a regular expression. Field names are
- * case-insensitive.
- */
+/** Names of the fields that the proof of an export needs, as alternatives of a regular expression. Field names are case-insensitive. */
 const provingFields = '_messagetime|_messageid|_receipttime';
 const isProvingField = new RegExp(`^(?:${provingFields})$`, 'i');
-/** Regular expression for one of these field names as a whole name, not as the beginning of a longer name. */
+/** Regular expression for the whole name of a field that the proof of an export needs. A longer name does not match. */
 const provingName = `(${provingFields})(?![\\w.-])`;
 
-/** Returns the field that the query overwrites, in lower case, or undefined if it overwrites none of them. */
+/** Returns the field needed for the proof of an export that the query overwrites or hides, in lower case. Undefined if there is none. */
 export function rewrittenField(query: string): string | undefined {
   const [, ...operators] = operatorsOf(query);
   for (const { outside, texts } of operators) {
@@ -28,25 +25,24 @@ export function rewrittenField(query: string): string | undefined {
 }
 
 interface OperatorText {
-  /**
-   * Text of an operator outside of quotes. Each quoted text is replaced by a blank, unless it is the name of a field
-   * that proves the export.
-   */
+  /** Text of an operator outside of quotes. A quoted text becomes a blank, except the name of a field that the proof of an export needs. */
   readonly outside: string;
   readonly texts: readonly string[];
 }
 
-/** Character that marks the place of a quoted text, from a private-use area of Unicode. */
+/**
+ * Character that marks the place of a quoted text in a query. It is from a private-use area of Unicode, so no query should contain it.
+ */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
 /** Form of the placeholder that replaces a quoted text. In a query, `%"name"` is a quoted field name. */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
 const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 
-/** Splits a query at its pipes into operators. Pipes inside quotes are skipped. */
+/** Splits a query into operators, at its pipes outside of quotes. */
 function operatorsOf(query: string): readonly OperatorText[] {
   const texts: string[] = [];
-  // Each quoted text is replaced by its index between two special characters.
+  // Each quoted text is replaced by its index between two mark characters.
   const marked = query.replace(quotedForm, (_quoted, text: string) => `${mark}${texts.push(text) - 1}${mark}`);
   return marked.split('|').map((part) => {
     const own = [...part.matchAll(markedText)].map(([, index]) => texts[Number(index)] ?? '');
@@ -59,8 +55,8 @@ function operatorsOf(query: string): readonly OperatorText[] {
 }
 
 /**
- * Returns the protected field that an operator creates after `as` or `extract`, as in `parse "time=*" as _messagetime`. The
- * field may come after other names in a list.
+ * Returns the field that an operator creates after `as` or `extract`, as in `parse "time=*" as _messagetime`. Only fields that the proof of
+ * an export needs are found, also inside a list of names.
  */
 function aliasIn(outside: string): string | undefined {
   return new RegExp(`\\b(?:as|extract) (?:[\\w.-]* ?, ?)*['\`%]?${provingName}`, 'i').exec(outside)?.[1];
@@ -72,17 +68,14 @@ function hiddenIn(outside: string): string | undefined {
   return new RegExp(`(?<![\\w.])${provingName}`, 'i').exec(names)?.[1];
 }
 
-/**
- * Returns the field that `json "_messagetime"` creates. The operator names the field after the key unless `as` gives
- * another name.
- */
+/** Returns the field that `json "_messagetime"` creates: without `as`, the field has the name of the key. */
 function keyIn(outside: string): string | undefined {
   if (!/^(?:json|keyvalue|kv|lookup)\b/i.test(outside) || / as /i.test(outside)) return undefined;
   const keys = outside.replace(/\bfield ?= ?[\w.-]+/i, '').replace(/ from .*/i, '');
   return new RegExp(`(?<![\\w.-])${provingName}`, 'i').exec(keys)?.[1];
 }
 
-/** Returns the field that a group of a regular expression creates, as in `parse regex "(?<_messagetime>\d+)"`. */
+/** Returns the field that a named group of a regular expression creates, as in `parse regex "(?<_messagetime>\d+)"`. */
 function groupIn(texts: readonly string[]): string | undefined {
   const group = new RegExp(`\\(\\?P?[<'](${provingFields})[>']`, 'i');
   return texts.map((text) => group.exec(text)?.[1]).find((field) => field !== undefined);

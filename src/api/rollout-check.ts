@@ -1,6 +1,6 @@
 /**
- * Checks of a policy's rollout settings that neither schema nor CEL can express: invalid schedules and time zones, and stages,
- * tolerances and windows with a surprising effect. Reads the manifest as written, without defaults.
+ * Checks of a policy's rollout settings that neither schema nor CEL can express: invalid schedules and time zones, and stages, tolerances
+ * and windows with a surprising effect. The spec is checked as written, without defaults.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { parseDuration, renderDuration } from '../base/duration.ts';
@@ -20,7 +20,6 @@ import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
 type Written<T> = { readonly [K in keyof T]?: T[K] | null };
 type WrittenStage = Pick<Stage, 'name'> & Written<Omit<Stage, 'name'>>;
 
-/** Part of a policy's spec that is checked here, as people write it. */
 export interface WrittenRollout {
   readonly strategy?: { readonly stages?: readonly WrittenStage[] | null } | null;
   readonly failurePolicy?: Written<FailurePolicy> | null;
@@ -28,31 +27,26 @@ export interface WrittenRollout {
 }
 
 /**
- * Minimum useful soak (waiting time after a stage) in ms. The service reports a collector as offline after half an hour
- * of silence, and a listing must then show it (10.4).
+ * Minimum useful soak (waiting time after a stage) in ms. The service reports a dead collector as offline after half an hour, and logfleet
+ * needs some time to read this (10.4).
  */
 const shortestUsefulSoakMs = 35 * 60_000;
-/** Minimum useful `duration` of a message analysis in ms. In a shorter time, collectors with normal pauses look quiet. */
+/** Minimum useful `duration` of a message analysis in ms. In a shorter time, collectors with normal pauses send too few messages. */
 const shortestUsefulAnalysisMs = 10 * 60_000;
-/** Maximum useful `minRatio` of a message analysis in percent. Above it, a normal decrease of the traffic looks quiet. */
+/** Maximum useful `minRatio` of a message analysis in percent. Above it, a normal decrease of the traffic counts as a failure. */
 const highestUsefulRatio = 90;
 /**
- * Maximum duration of an upgrade at the service in ms (3.2). It is also the default of `cutoff`, the time before the
- * end of a window in which no upgrade starts.
+ * Maximum duration of an upgrade at the service in ms (3.2). Also the default of `cutoff`, the time before the end of a maintenance window
+ * in which no upgrade starts.
  */
 const longestUpgradeMs = 30 * 60_000;
-/**
- * Minimum time in ms of a maintenance window in which upgrades may start. In a shorter time, hardly any upgrade starts.
- */
+/** Minimum time in ms for starting upgrades in a maintenance window. In a shorter time, upgrades hardly make progress. */
 const shortestUsefulStartMs = 10 * 60_000;
 
 const stagesPath: JsonPath = ['spec', 'strategy', 'stages'];
 const policyPath: JsonPath = ['spec', 'failurePolicy'];
 
-/**
- * Returns the findings of the rollout settings.
- * @param wallMs current time; without it, past exclusions are not reported
- */
+/** Returns errors and warnings about rollout settings. Without `wallMs`, past exclusions are not reported. */
 export function* checkRollout(spec: WrittenRollout, wallMs: number | undefined): Generator<Finding> {
   const stages = spec.strategy?.stages ?? [];
   yield* checkStages(stages);
@@ -74,8 +68,8 @@ function* checkStages(stages: readonly WrittenStage[]): Generator<Finding> {
 }
 
 /**
- * Warns if a first stage with `size` has no soak (waiting time before the next stage). There is no warning if the next
- * stage needs an approval, because a person then decides how long to wait.
+ * Warns if the first stage has a `size` but no soak (waiting time before the next stage). If the next stage needs an approval, a person
+ * decides how long to wait, so there is no warning.
  */
 function* checkCanary([first, next]: readonly WrittenStage[]): Generator<Finding> {
   if (!first || !next || next.approval === 'Required') return;
@@ -127,10 +121,7 @@ function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): G
   }
 }
 
-/**
- * Returns whether these stages contain all collectors. Later stages then stay empty. Percentages refer to all
- * matched collectors and are rounded up.
- */
+/** Returns whether the given stages contain all collectors, so that later stages stay empty. Percentages of collectors are rounded up. */
 function takeAll(stages: readonly WrittenStage[]): boolean {
   const percent = stages.reduce((sum, { size }) => sum + (typeof size === 'string' ? Number.parseFloat(size) : 0), 0);
   const takesRest = ({ size, selector }: WrittenStage) =>
@@ -138,7 +129,7 @@ function takeAll(stages: readonly WrittenStage[]): boolean {
   return percent >= 100 || stages.some(takesRest);
 }
 
-/** Checks the limits of failures: those of the stages, and that of the whole rollout in `failurePolicy`. */
+/** Checks the maximum numbers of failures: those of the stages, and that of the whole rollout in `failurePolicy`. */
 function* checkLimits(
   stages: readonly WrittenStage[],
   failurePolicy: Written<FailurePolicy> | null | undefined,
@@ -226,7 +217,7 @@ function* checkWindow(
   if (unreadable) yield error([...path, 'schedule'], 'Invalid', unreadable);
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
   if (unknown) yield error([...path, 'timeZone'], 'Invalid', unknown);
-  // A window that is not longer than the `cutoff` is already an error, so it gets no warning here.
+  // A maintenance window that is not longer than the `cutoff` is already an error, so there is no warning about it.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning([...path, 'duration'], 'Risky', {

@@ -34,8 +34,7 @@ const fieldCount = 5;
 const example = '"0 22 * * 1-5"';
 
 /**
- * Returns the problem of a schedule, as a clause that follows the word "schedule". Undefined if the schedule is valid
- * and occurs at some time.
+ * Returns the problem of a cron schedule, for use after the word "schedule". Undefined if the schedule is valid and occurs at some time.
  */
 export function scheduleProblem(schedule: string): Explanation | undefined {
   const fields = cronFields(schedule);
@@ -68,8 +67,7 @@ function readSchedule(text: string): CronSchedule | undefined {
   try {
     return new CronSchedule(text);
   } catch {
-    // The error message of the library croner is dropped. The fields are checked one by one instead, which gives better
-    // messages.
+    // The error message of the cron library croner is not shown, because checking each field of the schedule gives better messages.
     return undefined;
   }
 }
@@ -89,7 +87,7 @@ function range(from: number, to: number): string {
   return from === to ? `${from}` : `${from}-${to}`;
 }
 
-/** Returns the problem of a time zone name, as a clause that follows the word "timeZone". Undefined if the zone is known. */
+/** Returns the problem of a time zone name, for use after the word "timeZone". Undefined if the zone is known. */
 export function timeZoneProblem(zone: string): Explanation | undefined {
   const spelling = spellingOf(zone);
   if (timeZone(zone) && spelling === undefined) return undefined;
@@ -98,16 +96,13 @@ export function timeZoneProblem(zone: string): Explanation | undefined {
   return { problem: `${JSON.stringify(zone)} is not a known time zone`, remedy };
 }
 
-/**
- * Returns the time zone name with the correct case, which API servers require. Undefined if the case is correct or the
- * name is unknown.
- */
+/** Returns the time zone name in the letter case that API servers require. Undefined if the name is right or unknown. */
 function spellingOf(zone: string): string | undefined {
   const known = [...otherNames, timeZone(zone)?.name].find((name) => name?.toLowerCase() === zone.toLowerCase());
   return known === zone ? undefined : known;
 }
 
-/** Well-known time zones that runtimes list under an older name or not at all. */
+/** Well-known names of time zones that the list of Node lacks. */
 const otherNames = [
   'UTC',
   'Asia/Kolkata',

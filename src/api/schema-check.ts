@@ -1,9 +1,7 @@
 /**
- * Validates a value against a schema with ajv: types, bounds, enumerations, missing and unknown members, and duplicate items in
- * lists. Messages tell what to write instead.
- *
- * A structural schema differs from JSON Schema. An API server drops unknown members, but here they are errors, since a misspelt
- * selector would select everything. Some values may be an integer or a string.
+ * Validates a value against a schema with ajv: types, bounds, enumerations, missing and unknown members, and duplicate items in lists.
+ * Messages tell what to write instead. An API server drops unknown members, but here they are errors, because a misspelt selector would
+ * select everything.
  *
  * This module loads ajv, so import it lazily.
  */
@@ -19,7 +17,7 @@ const int32Bound = 2 ** 31;
 const ajv = new Ajv({
   allErrors: true,
   strict: false,
-  // Errors then contain the schema and the value of their place.
+  // With `verbose`, an error of ajv contains the wrong value and the schema that it violates.
   verbose: true,
   formats: {
     int32: { type: 'number', validate: (value: number) => value >= -int32Bound && value < int32Bound },
@@ -29,7 +27,7 @@ const ajv = new Ajv({
 });
 ajv.addKeyword({ keyword: listMapKeys, type: 'array', validate: haveDistinctKeys });
 
-/** Returns a function that finds all errors of a value. The schema is compiled when the function is first called. */
+/** Returns a function that finds all errors of a value. The first call compiles the schema, which takes time. */
 export function schemaChecker(schema: StructuralSchema): (value: unknown) => readonly Finding[] {
   let validate: ValidateFunction | undefined;
   return (value) => {
@@ -66,7 +64,7 @@ function isDateTime(text: string): boolean {
   return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
 }
 
-/** Converts a structural schema to JSON Schema: an object with fields has no unknown fields. */
+/** Converts the structural schema of a CRD to JSON Schema, in which objects with listed fields have no other fields. */
 function toJsonSchema(schema: StructuralSchema): object {
   return JSON.parse(JSON.stringify(schema), (_, value: StructuralSchema | null) => {
     if (value?.['x-kubernetes-int-or-string'] === true) return { ...value, type: ['integer', 'string'] };
@@ -77,7 +75,7 @@ function toJsonSchema(schema: StructuralSchema): object {
 
 const timeRemedy = 'write date, time and offset, as in 2026-12-20T00:00:00Z';
 
-/** Converts an error of ajv. `limit` is the value of the violated keyword, and `schema` the schema that contains the keyword. */
+/** Converts an error of ajv to a finding. */
 function findingOf({ instancePath, params, keyword, message = keyword, ...violated }: ErrorObject): readonly Finding[] {
   const { schema: limit, data: value } = violated;
   const schema = (violated.parentSchema ?? {}) as StructuralSchema;
@@ -143,7 +141,6 @@ function whatToWrite(name: string, schema: StructuralSchema | undefined): string
   return `write ${typeName(schema)} there`;
 }
 
-/** Renders a value in YAML flow style. */
 function flowText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flowText).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {
@@ -174,7 +171,6 @@ function valueName(value: unknown): string {
   return `the ${type} ${JSON.stringify(value)}`;
 }
 
-/** Returns the instruction that fixes a value of the wrong type. */
 function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): string {
   if (value === null) return 'write a value, or leave the field out';
   const isScalar = typeof value !== 'object';
@@ -195,11 +191,7 @@ function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): st
   }
 }
 
-/**
- * Returns the instruction that fixes a value that should be a list.
- *
- * @param item the written value, if it may be meant as the only item
- */
+/** Returns the instruction that fixes a value that should be a list. `item` is the written value, if it may be meant as the only item. */
 function howToList({ example, items }: StructuralSchema, item: string | undefined): string {
   if (example !== undefined) return `write a list, as in ${flowText(example)}`;
   return item === undefined || items?.type === 'object'

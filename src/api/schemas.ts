@@ -1,6 +1,6 @@
 /**
- * Schema of each kind, and its defaults. Hosts without an API server fill in the defaults of every manifest, so reconcilers get the
- * same input on all hosts. Validation is in `validation.ts`.
+ * Schema of each kind, and its defaults. Hosts without an API server fill in the defaults of every manifest, so reconcilers get the same
+ * input on all hosts. Validation is in `validation.ts`.
  */
 
 import { collectorVersionPolicySchema } from './generated/collector-version-policy-schema.ts';
@@ -15,9 +15,7 @@ export const schemas: { readonly [K in KindName]: StructuralSchema } = {
   SearchExportSchedule: searchExportScheduleSchema,
 };
 
-/**
- * Returns a copy of the resource with all defaults filled in. A member that is `null` counts as absent, even if it has no default.
- */
+/** Returns a copy of the resource with all defaults filled in. A member that is `null` counts as absent. */
 export function applyDefaults<R>(kind: KindName, resource: R): R {
   return withDefaults(schemas[kind], resource) as R;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the keys and values of a Secret manifest like an API server: base64 in `data`, plain text in `stringData`,
- * which takes precedence. Checks them by rules that depend on the use of the Secret.
+ * Reads the keys and values of a Secret manifest like an API server: base64 in `data`, plain text in `stringData`, which takes precedence.
+ * Checks them by rules for the use of the Secret.
  *
  * Invariant: no finding contains a secret value.
  */
@@ -11,14 +11,13 @@ import type { JsonPath } from './json-path.ts';
 
 export interface SecretMember {
   readonly path: JsonPath;
-  /** Decoded value of the Secret's key. Undefined if the value is invalid. */
+  /** Decoded value of a key of the Secret. Undefined if the value is invalid. */
   readonly text: string | undefined;
 }
 
 export interface SecretMembers {
-  /** Values of the Secret, by key. */
   readonly members: ReadonlyMap<string, SecretMember>;
-  /** Findings about invalid values of the Secret. All of them are errors. */
+  /** Errors about invalid values of the Secret. */
   readonly findings: readonly Finding[];
 }
 
@@ -61,9 +60,9 @@ function decodeBase64(text: string): string | undefined {
 }
 
 export interface SecretRules {
-  /** Required keys of the Secret, with the remedy for each if it is missing. */
+  /** Required keys of a Secret, each with the remedy if the key is missing. */
   readonly required: Readonly<Record<string, string>>;
-  /** All keys that the Secret may contain, including required ones. */
+  /** All keys that a Secret may contain, including required ones. */
   readonly known: readonly string[];
   /** Checks a value of the Secret that is not empty. */
   readonly check?: (name: string, text: string, path: JsonPath) => Iterable<Finding>;

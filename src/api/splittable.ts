@@ -1,11 +1,10 @@
 /**
- * Decides whether a query can be searched interval by interval (E8). This is possible if all its operators process each
- * row on its own, and none depends on the searched time range. An unknown operator counts as not splittable. If a query
- * is not split, an export beyond the service's limit is reported as incomplete. If it were split wrongly, the export
- * would contain wrong rows.
+ * Decides whether a query can be searched interval by interval (E8): each of its operators must process each row on its own, and
+ * independently of the searched time range. An unknown operator counts as not splittable, because wrong splitting would export wrong rows.
+ * An export whose query is not split is reported as incomplete if it has too many rows for one search.
  *
- * The query is not fully parsed, only split at its pipes. Pipes between double quotes are skipped if the quoting is
- * unambiguous. Apostrophes, comments and escaped quotes make it ambiguous; then the query is split at every pipe.
+ * The query is not fully parsed, only split at its pipes. Pipes between double quotes are skipped if the quoting is unambiguous. If
+ * apostrophes, comments or escaped quotes make it ambiguous, the query is split at every pipe.
  */
 
 export type Splittability =
@@ -15,8 +14,8 @@ export type Splittability =
       /** Reason why the query cannot be searched interval by interval, as a sentence without a full stop. */
       readonly reason: string;
       /**
-       * True if the query cannot be split only because of operators that select or sort rows. Such a query produces
-       * messages and no records.
+       * True if the query is not splittable only because operators select or sort rows. The results of the query are then messages, not
+       * records.
        */
       readonly onlyChooses: boolean;
     };
@@ -28,17 +27,17 @@ export function splittability(query: string): Splittability {
     : { isSplittable: false, reason, onlyChooses: problemOf(query, choosingForm) === undefined };
 }
 
-/** Operators that select or sort existing rows, and need to see more than one row. */
+/** Operators that select or sort rows, for which they need all rows. */
 const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 
 /**
- * Returns the first reason why a query cannot be searched interval by interval, or undefined if it can. Operators that match `overlooked`
- * are accepted.
+ * Returns the first reason why a query cannot be searched interval by interval. Undefined if it can. Operators that match `overlooked` are
+ * accepted.
  */
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
   if (!quotes.areClosed) return 'it has a quote without an end';
-  // Quoted texts are skipped only if the quoting of the query is unambiguous.
+  // If the quoting of the query is ambiguous, quoted texts are searched for pipes and operators too.
   const text = doubts.some((doubt) => doubt.test(quotes.outside)) ? query : quotes.outside;
   if (text.includes('['))
     return 'a subquery, or text that may be a subquery, is evaluated for the range of each search';
@@ -91,14 +90,11 @@ function shown(text: string): string {
   return JSON.stringify(line.length > 40 ? `${line.slice(0, 40)}…` : line);
 }
 
-/**
- * Pattern that excludes the option `multi`, which makes several rows from one message. These rows cannot be
- * distinguished from duplicates (E9).
- */
+/** Pattern that excludes the option `multi`, which makes several rows from one message. Such rows look like duplicates (E9). */
 const withoutMulti = /^(?![\s\S]*\bmulti)/i;
 const any = /^/;
 
-/** Operators that process each row on its own, each with the allowed text after it, without quoted texts. */
+/** Operators that process each row on its own. The pattern of an operator matches the allowed text after its name, without quoted texts. */
 const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['where', any],
   ['fields', any],
@@ -111,12 +107,12 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['keyvalue', withoutMulti],
   ['kv', withoutMulti],
   ['split', withoutMulti],
-  // Time slices with a length start at the same times for every searched range. A number of slices would divide the
-  // searched range, so it is not allowed.
+  // A length of time slices is allowed, because slices then start at the same times for every searched range. A number of slices is not: it
+  // would divide the searched range.
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
 
-/** Functions whose result depends only on the values of one row. `now` and functions of the searched range are excluded. */
+/** Functions whose result depends only on the values of one row. `now` and functions of the searched time range are not among them. */
 const rowFunctions: ReadonlySet<string> = new Set([
   ...['if', 'isnull', 'isempty', 'isblank', 'isnumeric', 'num', 'number', 'tolong', 'toint', 'double', 'long', 'int'],
   ...['abs', 'ceil', 'floor', 'round', 'sqrt', 'log', 'log10', 'exp', 'pow'],

@@ -1,4 +1,4 @@
-/** Type of the CRD schemas that logfleet uses, and access to the schema of each kind. Contains no validation. */
+/** Type of the CRD schemas that logfleet uses, and the schema of each kind. */
 
 /** CEL rule about the value of the schema that contains it (`x-kubernetes-validations`). */
 export interface ValidationRule {
@@ -6,9 +6,7 @@ export interface ValidationRule {
   /** Problem of a value that breaks the rule. Undefined if the value itself shows the problem. */
   readonly problem?: string;
   readonly remedy: string;
-  /**
-   * Path of the member to report as invalid, as in `.values`. Without it, the error is about the value itself.
-   */
+  /** Path of the member that an error about the rule names, as in `.values`. Without it, the error names the value that has the rule. */
   readonly fieldPath?: string;
 }
 
@@ -35,9 +33,7 @@ export interface StructuralSchema {
   readonly 'x-kubernetes-int-or-string'?: boolean;
   /** True if the object may have any members. Only the CRD says so; the generated schemas omit it. */
   readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
-  /**
-   * Members that identify an item of a list. No two items of the list may have the same values in these members.
-   */
+  /** Members that identify an item of a list. No two items of the list may have the same values in these members. */
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
 }

@@ -1,11 +1,9 @@
 /**
  * Parses the time range of an export into milliseconds since the epoch: `[fromMs, toMs)`.
  *
- * A time has one of three forms: local date-time with a time zone, date-time with an offset (RFC 3339), or milliseconds. A local
- * time that occurs twice means the first occurrence. A local time that a clock change skips is moved forward by the length of the
- * change (E12).
- *
- * Problems include what to write instead. Times in the future are valid here.
+ * A time has one of three forms: local date-time with a time zone, date-time with an offset (RFC 3339), or milliseconds. A local time that
+ * occurs twice means the first occurrence. A local time that a clock change skips is moved forward by the length of the change (E12). Times
+ * in the future are valid here.
  */
 import { timeZone } from '../base/time-zone.ts';
 import type { Explanation } from './finding.ts';
@@ -29,7 +27,7 @@ export interface TimeRangeProblem extends Explanation {
   readonly member: keyof TimeRangeText;
 }
 
-/** Texts of a time before and of one after all times that a person writes. */
+/** Earliest and latest time of a manifest, as texts. They stand for the start and end of a time range that has none. */
 export const [earliestTime, latestTime] = ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'] as const;
 
 export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem {
@@ -49,8 +47,8 @@ export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem
 }
 
 /**
- * Finds local times in a valid time range that occur twice or that a clock change skips. The problem tells how logfleet
- * interprets the local time.
+ * Finds local times in a valid time range that occur twice or that a clock change skips. The problem tells how logfleet reads the local
+ * time.
  */
 export function clockChangesIn(text: TimeRangeText): readonly TimeRangeProblem[] {
   const zone = zoneOf(text);
@@ -83,8 +81,8 @@ function clockChangeAt(text: string, zone: Zone): Explanation | undefined {
 }
 
 /**
- * Returns whether a clock change repeats a local time. If so, the local time occurs again with the UTC offset
- * that applies some days later.
+ * Returns whether a local time occurs twice because clocks are set back: its second occurrence has the UTC offset that applies some days
+ * later.
  */
 function occursTwice(localMs: number, instantMs: number, zone: Zone): boolean {
   const laterMs = instantMs + afterClockChangeMs;
@@ -103,10 +101,7 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
   return name === undefined ? undefined : timeZone(name);
 }
 
-/**
- * Problem of the start or end of a time range. `member` names the member to correct if that is another one,
- * such as `timeZone`.
- */
+/** Problem of the start or end of a time range. `member` names another member to correct, such as `timeZone`. */
 type InstantProblem = Explanation & Partial<TimeRangeProblem>;
 
 type Zone = NonNullable<ReturnType<typeof timeZone>>;
@@ -115,17 +110,14 @@ const forms =
   'a local time such as 2026-11-01T00:00:00 with a time zone, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as 1793491200000';
 /** Form of a time in milliseconds. Up to 15 digits are exact in a double and valid for `Date`. */
 const millisecondsForm = /^\d{1,15}$/;
-/**
- * Form of a time that is probably in seconds: ten digits mean 2001 to 2286. As milliseconds they would mean early 1970.
- */
+/** Form of a time that is probably in seconds: ten digits mean a year from 2001 to 2286. As milliseconds they would mean early 1970. */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
 /**
- * Maximum length in ms of a clock change. If `to` is before `from` by more than this length, a clock change cannot be
- * the cause.
+ * Maximum length in ms of a clock change. A range whose `to` is before its `from` by more than this length is not caused by a clock change.
  */
 const maxClockChangeMs = 3 * 3_600_000;
-/** Time in ms after which a clock change near a local time is certainly over. */
+/** Time in ms after which a clock change near a local time is over. */
 const afterClockChangeMs = 36 * 3_600_000;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
@@ -158,9 +150,7 @@ function readForm(text: string, zone: Zone | undefined): number | InstantProblem
   return { member: 'timeZone', problem, remedy: 'write one such as Europe/Berlin or UTC' };
 }
 
-/**
- * Parses a local date and time as if it were UTC. Returns undefined if it does not exist, like February 30 or 24:00:00.
- */
+/** Parses a local date and time as if it were UTC. Undefined if it does not exist, like February 30 or 24:00:00. */
 function readReading(text: string): number | undefined {
   const readMs = Date.parse(text);
   return Number.isNaN(readMs) || new Date(readMs).toISOString() !== text ? undefined : readMs;

@@ -1,6 +1,6 @@
 /**
- * Validates a resource without an API server: metadata, schema, CEL rules, and checks of the kind that an API server cannot make.
- * Hosts without an API server reject resources with errors.
+ * Validates a resource without an API server: metadata, schema, CEL rules, and checks that an API server cannot make. Hosts without an API
+ * server reject resources with errors.
  *
  * This module loads ajv and the CEL engine, so import it lazily.
  */
@@ -20,7 +20,7 @@ import { scheduleProblem, timeZoneProblem } from './schedule-check.ts';
 import { schemaChecker } from './schema-check.ts';
 import { applyDefaults, schemas } from './schemas.ts';
 
-/** Returns the kind of a logfleet document, whatever its API version. Returns undefined for all other documents. */
+/** Returns the kind of a logfleet document, whatever its API version. Undefined for other documents. */
 export function kindOf(document: unknown): KindName | undefined {
   if (!isRecord(document)) return undefined;
   const { apiVersion, kind } = document;
@@ -29,8 +29,8 @@ export function kindOf(document: unknown): KindName | undefined {
 }
 
 /**
- * Returns the error in the kind or API version of a document that is meant for logfleet (D1). Undefined if both are right, and for
- * other documents. A document that is not an object is always an error.
+ * Returns the error of a document whose kind or API version is almost that of logfleet (D1), or that is not an object. Undefined for
+ * correct and for unrelated documents.
  */
 export function misnamedKind(document: unknown): Finding | undefined {
   if (!isRecord(document)) {
@@ -40,7 +40,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
     });
   }
   const { apiVersion, kind, metadata } = document;
-  // The parser unfolds Lists. kubectl accepts neither a List without items nor a List as an item.
+  // The parser has replaced Lists by their items. kubectl accepts neither an empty List nor a List inside a List.
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', {
       problem: 'is a List without items, or inside another List',
@@ -87,20 +87,17 @@ export function misnamedKind(document: unknown): Finding | undefined {
 
 const listSuffix = /List$/;
 
-/**
- * Returns whether an API version has the group of logfleet or a similar group: with the same first label, or misspelt.
- */
+/** Returns whether an API version has the group of logfleet or a similar group: misspelt, or with the same first label. */
 function namesGroup(version: string): boolean {
   const group = version.split('/', 1).join();
   return group.toLowerCase().includes(apiGroup.split('.', 1).join()) || resembles(group, apiGroup);
 }
 
-/** Returns whether a text is a kind of logfleet, or resembles one. */
 function namesKind(text: string): boolean {
   return kindNames.some((name) => resembles(text.replace(listSuffix, ''), name));
 }
 
-/** Searches a value at any depth for a text that names, or nearly names, a kind or an API version of logfleet. */
+/** Searches a value at any depth for a text that is a kind or an API version of logfleet, possibly misspelt. */
 function nameWithin(value: unknown): string | undefined {
   if (typeof value === 'string') {
     return namesKind(value) || (/^[^/]+\/v\d\w*$/.test(value) && namesGroup(value)) ? value : undefined;
@@ -114,8 +111,8 @@ function nameWithin(value: unknown): string | undefined {
 }
 
 /**
- * Returns all findings of a resource as written. With `previous`, validates it as an update. Without `wallMs`, checks that depend
- * on the current time are skipped.
+ * Returns all findings (errors and warnings) of a resource as written. With `previous`, validates it as an update. Without `wallMs`, checks
+ * that depend on the current time are skipped.
  */
 export function validateResource(
   kind: KindName,
@@ -134,7 +131,7 @@ export function validateResource(
   for (const violation of violations) {
     const { path } = violation;
     const { problem, remedy } = scheduleExplanation(path, valueAt(resource, path)) ?? violation;
-    // Several rules about one schedule can report the same problem, which is shown only once.
+    // Several CEL rules can report the same problem of a schedule, which is shown only once.
     if (findings.some((known) => known.problem === problem && overlaps(path, [known.path]))) continue;
     findings.push(error(path, 'Invalid', { problem, remedy }));
   }
@@ -158,9 +155,9 @@ export function validateResource(
 interface KindChecks {
   /** Finds all errors of the schema. */
   readonly checkForm: (resource: unknown) => readonly Finding[];
-  /** Finds what neither schema nor CEL can express, in a spec without errors. */
+  /** Finds problems that neither schema nor CEL can express, in a spec without errors. */
   readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];
-  /** Check of the member at `path` in a spec with errors elsewhere, so that people see these errors at the same time. */
+  /** Check of the member at `path` that runs even if other members have errors, so that people see all errors at once. */
   readonly checkAlways?: { readonly path: JsonPath; readonly check: (spec: never) => readonly Finding[] };
 }
 
@@ -181,14 +178,14 @@ const checks: { readonly [K in KindName]: KindChecks } = {
 };
 
 /**
- * Returns whether a path is inside a value that was already rejected, or contains such a value. A CEL rule would only
- * repeat that error.
+ * Returns whether a value at `path` was already rejected, or is inside a rejected value, or contains one. A CEL rule would only repeat that
+ * error.
  */
 function overlaps(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));
 }
 
-/** Explains a schedule or time zone more precisely than the CEL rule does. Returns undefined for other values. */
+/** Explains a wrong cron schedule or time zone more precisely than the CEL rule. Undefined for other values. */
 function scheduleExplanation(path: JsonPath, value: unknown): Explanation | undefined {
   const [, parent] = path;
   if (typeof value !== 'string') return undefined;

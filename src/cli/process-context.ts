@@ -1,13 +1,13 @@
 /**
  * `CommandContext` of the real process. The first SIGINT, SIGTERM or SIGHUP asks the command to clean up and end. A second signal ends the
- * process immediately. This is safe, because the next start finds all state that it needs.
+ * process immediately, which is safe, because the next start finds all state that it needs.
  */
 import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus, type Output, type StopSignal } from './context.ts';
 
 /**
  * Maximum time in ms between two signals that count as one. Ctrl-C in a terminal sends a signal to this process and to the launcher
- * (`bin/logfleet.js`), and the launcher forwards its signal to this process.
+ * (`bin/logfleet.js`), which forwards its signal to this process.
  */
 const sameWishMs = 300;
 
@@ -29,7 +29,7 @@ export function processContext(): CommandContext {
   };
 }
 
-/** Resolves when all output has left the process. `process.exit` does not wait for it. */
+/** Resolves when all output has been written. Needed before `process.exit`, which does not wait for output. */
 export async function flushed(): Promise<void> {
   await Promise.all(
     [process.stdout, process.stderr].map((stream) => new Promise<void>((done) => stream.write('', () => done()))),
@@ -39,9 +39,9 @@ export async function flushed(): Promise<void> {
 function output(stream: NodeJS.WriteStream): Output {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
-    // An error here means that the terminal was closed. SIGHUP ends the command, which must still clean up.
+    // A write error here means that the terminal was closed. It is ignored, because SIGHUP lets the command clean up and end.
     if (error.code === 'EIO' && stream.isTTY) return;
-    // A full disk loses lines on standard error. The command continues nevertheless.
+    // If stderr cannot be written, for example to a full disk, its lines are lost and the command continues.
     if (stream === process.stderr) return;
     process.stderr.write(
       `logfleet: cannot write to standard output: ${error.message}; free space, or redirect the output\n`,

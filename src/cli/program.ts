@@ -39,10 +39,10 @@ export async function runProgram(argv: readonly string[], context: CommandContex
   return context.signal.reason === 'SIGINT' ? exitStatus.interrupted : run.status;
 }
 
-/** Result that the action of a command passes to `runProgram`. */
+/** Command that was run, and its exit status. */
 interface Run {
   status: number;
-  /** Exit status of the command if it ends with an unexpected error. */
+  /** Exit status if the command fails for another reason than wrong usage. */
   failed: number;
   command: string;
 }
@@ -169,10 +169,7 @@ function addManifests(program: Command, runs: Runs): void {
     .action(runs(() => import('./manifests.ts').then(({ manifestsCommand }) => manifestsCommand)));
 }
 
-/**
- * Throws a `UsageError` if flags for a cluster are used with a directory, or flags for a directory without one. Such flags would otherwise
- * be ignored silently.
- */
+/** Throws a `UsageError` for flags of a cluster that are used with a directory, or the reverse, because they would be silently ignored. */
 function refuseMixedHosts(command: Command): void {
   const [directory] = command.args;
   if (isGiven(command, 'dir'))
@@ -289,7 +286,7 @@ function addSwitch(program: Command, runs: Runs, name: 'pause' | 'resume', descr
     .action(runs(() => import('./person/pause.ts').then((commands) => commands[`${name}Command`])));
 }
 
-/** Throws a `UsageError` for a resource name together with `--all`, and for flags that would otherwise be ignored. */
+/** Throws a `UsageError` for a resource name together with `--all`, and for flags that the command would ignore. */
 function refuseMixedTargets(command: Command): void {
   const { all, dir } = command.opts<PauseOptions>();
   const [target] = command.args;
@@ -338,7 +335,7 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
       'Destination of the files: a directory, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, or https://HOST/CONTAINER/FOLDER (Azure). With -, the rows go to stdout.',
     );
   for (const { option } of fieldFlags) command.addOption(option);
-  // A manifest sets these values itself, so these flags are an error together with a manifest.
+  // Flags that define an export are an error if the command also gets a manifest, because the manifest defines the export itself.
   const ofFlagsAlone = command.options.map((option) => option.attributeName());
   command
     .option('--name <name>', 'Name of the export (default: export). With FILE, selects one of several exports.')
@@ -368,8 +365,8 @@ function addExport(program: Command, runs: Runs, isOnTerminal: boolean): void {
 }
 
 /**
- * Throws a `UsageError` for flags that do not apply to the way in which the export is defined: by a manifest or by flags. They would
- * otherwise be ignored.
+ * Throws a `UsageError` for flags that the command would ignore, because they do not apply to exports that are defined by a manifest, or by
+ * flags.
  */
 function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): void {
   const [file] = command.args;
@@ -395,7 +392,7 @@ function refuseMixedForms(command: Command, ofFlagsAlone: readonly string[]): vo
   throw new UsageError(`an export without a manifest needs ${flags}: add ${flags}, or name a manifest`);
 }
 
-/** Returns the flags for stores that have no effect on a place on the command line, as attributes of the parsed options. */
+/** Returns the flags of stores that have no effect on a destination such as `s3://…`, by their attributes in the parsed options. */
 function unusedAttributes(place: string | undefined): readonly string[] {
   if (place?.startsWith('s3://')) return [];
   const isOtherStore = place !== undefined && (place.startsWith('gs://') || isContainerAddress(place));
@@ -546,7 +543,7 @@ function readVariables(command: Command, env: CommandContext['env']): void {
 }
 
 /**
- * True for the flag `-o` of `export`, which names a destination. In other commands `-o` is a format, and the variable for it must not
+ * True for the flag `-o` of `export`, which no environment variable sets. The variable for `-o` is a format of other commands, and must not
  * become the name of a folder.
  */
 function isWithoutVariable(command: Command, attribute: string): boolean {

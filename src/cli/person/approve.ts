@@ -1,5 +1,5 @@
 /**
- * `logfleet approve`: approves a stage that waits for approval. The approval names the rollout and the stage, so that it cannot approve a
+ * `logfleet approve`: approves a stage that waits for approval. The approval names the rollout and the stage, because it must not approve a
  * later stage or rollout by mistake.
  */
 
@@ -27,7 +27,7 @@ export const approveCommand = personCommand(
   }),
 );
 
-/** Returns the stage that waits for an approval now, or that cannot end without one. */
+/** Returns the stage that waits for an approval, or that was stopped because none of its collectors reached the target version. */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
   const { id } = rollout;
   const stage = stages.find(({ name, state }) => state === 'AwaitingApproval' || isInconclusive(rollout, name));
@@ -44,8 +44,8 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
 }
 
 /**
- * Returns the stage of an earlier approval that the operator has not read yet. The annotation has space for only one approval, so a new
- * approval would replace the earlier one.
+ * Returns the stage of an earlier approval that the operator has not read yet. A new approval would replace it, because the annotation
+ * holds only one.
  */
 function unreadApprovalBefore(
   { metadata }: CollectorVersionPolicy,
@@ -62,14 +62,13 @@ function unreadApprovalBefore(
 
 const stillWaits: ReadonlySet<StageStatus['state']> = new Set(['Pending', 'AwaitingApproval']);
 
-/** True if the rollout was stopped because no collector of this stage reached the target version. */
 function isInconclusive({ stopped }: Rollout, name: string): boolean {
   return stopped?.reason === reasons.stageInconclusive && stopped.stage === name;
 }
 
 /**
- * Returns a suffix that distinguishes this approval from earlier approvals of the stage. Earlier approvals are void after a retry, and
- * after the stage ended without a result.
+ * Returns a suffix that makes this approval differ from earlier ones of the stage, which lose their effect after a retry or when no
+ * collector of the stage reached the target.
  */
 function suffixOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;
@@ -123,10 +122,7 @@ function approve(
   );
 }
 
-/**
- * Returns the number of collectors of the stage that the approval lets upgrade. Collectors that already run the target version do not
- * count.
- */
+/** Renders the number of collectors of the stage that the approval lets upgrade, without those that already run the target version. */
 function renderMembers({ members, updated }: StageStatus): string {
   const left = Math.max(0, members - updated);
   const verb = left === 1 ? 'is' : 'are';
@@ -135,7 +131,7 @@ function renderMembers({ members, updated }: StageStatus): string {
     : `${left} of its ${members} collectors ${verb}`;
 }
 
-/** Returns a sentence about offline collectors of the whole policy. The status does not contain their number for each stage. */
+/** Returns a sentence about the offline collectors of the whole policy, because the status does not count them for each stage. */
 function renderOffline({ status }: CollectorVersionPolicy): string {
   const offline = status?.collectors?.offline ?? 0;
   return offline === 0

@@ -1,6 +1,6 @@
 /**
- * Pauses and resumes the whole operator in a cluster. The switch is the ConfigMap `logfleet-settings` in the operator's namespace. The
- * command writes it with the rights of the user.
+ * Pauses and resumes the whole operator in a cluster, by the ConfigMap `logfleet-settings` in the operator's namespace, with the rights of
+ * the user.
  *
  * Invariant: the command does not silently write a ConfigMap that no operator reads. Without `--operator-namespace`, it chooses the
  * namespace that contains the Lease of an operator. With the flag, it warns if that namespace has no such Lease.
@@ -33,9 +33,7 @@ export async function openClusterSwitch(options: PauseOptions, context: CommandC
   }
 }
 
-/**
- * Finds the namespace of the operator that is paused or resumed. Throws a `UsageError` if it is not clear which operator the user means.
- */
+/** Finds the namespace of the operator to pause or resume. Throws a `UsageError` if it is unclear which operator the user means. */
 export async function findSwitch(
   client: ApiClient,
   { operatorNamespace, kubeconfig, context: contextName }: PauseOptions,
@@ -117,21 +115,20 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
 }
 
 /**
- * Switch that pauses the whole operator, for `pause --all` and `resume --all`. In a cluster the switch is a ConfigMap
- * (`cluster-switch.ts`). In a directory of manifests it is a request file; there, a ConfigMap among the manifests can pause the operator as
- * well.
+ * Pauses and resumes the whole operator, for `pause --all` and `resume --all`. In a cluster it writes a ConfigMap, and in a directory of
+ * manifests a request file. A ConfigMap among the manifests of a directory can pause the operator too.
  */
 export interface OperatorSwitch {
-  /** Text that says which resources the switch pauses, such as `in ./policies`. It follows the word "everything". */
+  /** Names the resources that the command pauses, for use after the word "everything". Example: `in ./policies`. */
   readonly scope: string;
   /** Flags with which another command selects the same operator. Each flag has a space before it. */
   readonly flags: string;
-  /** Cause of the operator's pause, as a text that follows "paused by". Undefined if the operator is not paused. */
+  /** Cause of the operator's pause, for use after the words "paused by". Undefined if the operator is not paused. */
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
   /**
-   * Sentence that no operator process works on the directory, and which command starts one. Undefined if a process works on it. The method
-   * is absent for a cluster.
+   * Sentence that no operator process works on the directory, with the command that starts one. Undefined if a process works on it. Absent
+   * for a cluster.
    */
   idleNote?(): Promise<string | undefined>;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * `logfleet forget`: discards the stored state of a resource whose manifest was deleted from a directory (D4). The command only writes a
- * request. The operator process that works on the directory, now or later, carries it out.
+ * `logfleet forget`: requests that logfleet discards the stored state of a resource whose manifest was deleted from a directory (D4). The
+ * operator process that works on the directory carries out the request, now or when it is started.
  */
 import { referenceOf } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * `logfleet pause --all` and `logfleet resume --all`: pause and resume the whole operator. A pause does not stop
- * upgrades in flight, because the log service cannot cancel them.
+ * `logfleet pause --all` and `logfleet resume --all`: pause and resume the whole operator. A pause does not stop upgrades in flight,
+ * because the log service cannot cancel them.
  */
 
 import { systemClock } from '../../base/clock.ts';
@@ -30,7 +30,7 @@ export async function pauseAllCommand(
 }
 
 interface Outcome {
-  /** Result of the command, as a text that follows "everything of …: ". */
+  /** Result of the command, such as `paused`. It is printed after the words "everything of", the place of the operator, and a colon. */
   readonly report: string;
   readonly status: number;
 }
@@ -43,10 +43,7 @@ async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
   return { report, status: exitStatus.ok };
 }
 
-/**
- * Resumes the whole operator. If a manifest pauses the operator, the command fails and the pause stays, because the manifest may belong to
- * Git.
- */
+/** Resumes the whole operator. Fails if a manifest pauses it, because the command does not change manifests, which may be in Git. */
 async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
   if ((await operator.pausedBy()) === undefined) return { report: 'was not paused.', status: exitStatus.ok };
   await operator.set(false);
@@ -57,7 +54,6 @@ async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
 
 type OpenSwitch = (options: PauseOptions, context: CommandContext) => Promise<OperatorSwitch>;
 
-/** Opens the directory of `--dir`. Without `--dir`, opens the cluster of the kubeconfig. */
 const openSwitch: OpenSwitch = async (options, context) => {
   if (options.dir !== undefined) {
     return openDirectorySwitch(options.dir, context);

@@ -60,8 +60,8 @@ function renderResumption(
 }
 
 /**
- * Returns a sentence with the cause of a pause of the whole operator. Returns undefined if only this resource can be paused. In a cluster,
- * the status contains the cause, unless the resource itself is paused.
+ * Returns a sentence with the cause of a pause of the whole operator, or undefined if none is known. In a cluster, the cause is read from
+ * the status, and cannot be known if the resource itself is paused.
  */
 function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | undefined {
   if (reader.pauseOfAll) {

@@ -1,6 +1,6 @@
 /**
- * Shared code of the commands `pause`, `resume`, `approve`, `retry` and `abort`. Each command writes one annotation of one resource and
- * reports the result on stdout. A GitOps tool undoes changes of the spec that it manages, but not such an annotation.
+ * Shared code of the commands `pause`, `resume`, `approve`, `retry` and `abort`. Each command writes one annotation of a resource, not its
+ * spec, because a GitOps tool that manages the spec would undo the change.
  */
 
 import type { Rollout } from '../../api/generated/collector-version-policy.ts';
@@ -16,11 +16,11 @@ import type { Annotation, ResourceReader } from '../resources/resource-reader.ts
 import { UsageError } from '../usage-error.ts';
 
 export interface PersonAction {
-  /** Annotation to write. Undefined if the resource already has it. */
+  /** Annotation that the command writes. Undefined if the resource already has it. */
   readonly annotation: Annotation | undefined;
-  /** Result of the command, as a text that follows "cvp/production in namespace logging: ". */
+  /** Result of the command, which is printed after the name of the resource, as in "cvp/production in namespace logging: ". */
   readonly report: string;
-  /** True if the command does not have its effect. It then ends with exit status 1. */
+  /** True if the command could not do what the user wants. The exit status is then 1. */
   readonly isIneffective?: boolean;
 }
 
@@ -32,7 +32,7 @@ export type PersonCommand<Options, Target = string> = (
   clock?: Clock,
 ) => Promise<number>;
 
-/** Creates a command that writes the annotation that `decide` returns for a resource. It writes nothing if `decide` throws. */
+/** Creates a command that writes the annotation which `decide` returns for a resource. Nothing is written if `decide` throws. */
 export function personCommand<Options extends TargetOptions>(decide: Decide<Options>): PersonCommand<Options> {
   return async (target, options, context, open = openResources, clock = systemClock) => {
     const { kind, name } = parseReference(target);
@@ -55,7 +55,7 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
 
 type Decide<Options> = (resource: AnyResource, options: Options, reader: ResourceReader, clock: Clock) => PersonAction;
 
-/** Creates a decision about the current rollout of a policy. It refuses other kinds, and policies without a rollout. */
+/** Wraps a decision about the current rollout of a policy. Throws an error for other kinds and for policies without a rollout. */
 export function rolloutAction<Options extends TargetOptions>(
   name: 'approve' | 'retry' | 'abort',
   decide: (policy: CollectorVersionPolicy, rollout: Rollout, options: Options, clock: Clock) => PersonAction,
@@ -88,7 +88,7 @@ export function nothingToDo(resource: AnyResource, message: string): LogfleetErr
   return failure('wait', 'cli.nothingToDo', `${referenceOf(resource.kind, resource.metadata)}: ${message}`);
 }
 
-/** Returns a text about upgrades and searches in flight, which a pause does not stop. Empty if nothing is in flight. */
+/** Returns a sentence about upgrades and searches in flight, which a pause does not stop. Empty if nothing is in flight. */
 export function renderInFlight(resource: AnyResource): string {
   const text = resource.status && viewOf(resource).inFlight(resource.status);
   return text === undefined ? '' : `; ${text}`;

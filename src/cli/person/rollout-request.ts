@@ -1,6 +1,6 @@
 /**
- * `logfleet retry` and `logfleet abort`: they write a user's request about the current rollout, or about the failed runs of a schedule, into
- * an annotation. Each request contains its time, so that a repeated request differs from the first.
+ * `logfleet retry` and `logfleet abort`: write a user's request about the current rollout, or about failed runs of a schedule, into an
+ * annotation. The request contains its time, so that a second request differs from the first.
  */
 
 import { annotations } from '../../api/annotations.ts';
@@ -74,8 +74,8 @@ function renderRetry(resource: CollectorVersionPolicy, id: string, options: Targ
 }
 
 /**
- * Returns whether a retry would have an effect on any collector. Collectors that the service refused to upgrade count too. The lists in the
- * status can omit failed collectors.
+ * Returns whether there is any collector that a retry would upgrade: its upgrade failed, or the service refused the upgrade. All counts of
+ * the status are read, because its lists of collectors can be incomplete.
  */
 function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;
@@ -85,10 +85,13 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
 
-/** Reasons for which an upgrade is skipped and which a retry ignores. In the status, a text of the service may follow the reason. */
+/**
+ * Reasons for which a collector was skipped, but which do not keep a retry from upgrading it. In the status, a message of the log service
+ * may follow the reason.
+ */
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
-/** Returns a text that says how a rollout has ended, so that it cannot be aborted any more. Returns undefined if it can be aborted. */
+/** Returns how the rollout has ended, such as `is already aborted`. Undefined if the rollout can still be aborted. */
 function overBy({ status }: CollectorVersionPolicy): string | undefined {
   if (status?.rollout?.stopped?.reason === 'Aborted') return 'is already aborted';
   return conditionOf(status, 'Ready')?.reason === reasons.rolledBack ? 'is already rolled back' : undefined;

@@ -1,6 +1,6 @@
 /**
- * Plans exports with the planning code of the operator (`export-planning.ts`). The log service counts the matching rows
- * with a few requests. No other search is started, and nothing is written.
+ * Plans exports with the planning code of the operator (`export-planning.ts`). The log service counts the matching rows with a few
+ * requests. No other search is started, and nothing is written.
  *
  * Invariant: planning ends at the latest after its timeout, and closes every search job that it opens.
  */
@@ -27,21 +27,19 @@ interface ExportPlanningOptions {
   readonly exports: readonly SearchExport[];
   readonly accounts: Accounts;
   readonly clock: Clock;
-  /**
-   * Cause of the pause of the whole operator, as a clause after "paused by". Undefined if the operator is not paused.
-   */
+  /** Cause of the pause of the whole operator, for use after the words "paused by". Undefined if the operator is not paused. */
   readonly pausedBy: string | undefined;
-  /** Maximum wait for the log service after `startedMs`, in ms of the monotonic clock. */
+  /** Maximum time in ms that planning waits for the log service, counted from `startedMs`. */
   readonly timeoutMs: number;
   readonly startedMs: number;
   readonly signal: AbortSignal;
-  /** Called with each failure of an export's planning that is retried. */
+  /** Called with each failure that is retried while an export is planned. */
   readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
 }
 
 /**
- * Result of planning one export. An export is complete if its status says so. It is waiting if no part of its range can
- * be searched before `untilMs`, because the data is too new (E11).
+ * Result of planning one export. `complete`: the export has already ended. `waiting`: all its data is too new to be searched before
+ * `untilMs` (E11).
  */
 export type ExportOutlook = { readonly resource: SearchExport } & (
   | { readonly kind: 'plan'; readonly plan: PlannedSearches }
@@ -50,12 +48,10 @@ export type ExportOutlook = { readonly resource: SearchExport } & (
   | Problem<SearchExport>
 );
 
-/** Planned figures of the whole export, as if no part of it were done. */
+/** Planned figures of an export, including the part that it has already exported. */
 export interface PlannedSearches extends ExportForecast {
   readonly rows: number;
-  /**
-   * End of the part of the range that can be searched now. The data after this time is too new, and is searched later.
-   */
+  /** Time up to which data is old enough to be searched now. Newer data is searched later. */
   readonly settledMs: number;
   readonly toMs: number;
   /** Planned number of search jobs of the export, including jobs that only count rows. */
@@ -64,10 +60,7 @@ export interface PlannedSearches extends ExportForecast {
   readonly requestsPerSecond: number;
   /** Number of bytes that the planned searches scan. Undefined if the service does not report it. */
   readonly bytesToScan: number | undefined;
-  /**
-   * Part of the planned jobs, requests and bytes that computes the digest, a checksum over the rows (E6). Undefined if
-   * no digest is computed.
-   */
+  /** Part of the plan for the digest: counts by the service, with which the files are compared (E6). Undefined without a digest. */
   readonly digest: PlannedDigest | undefined;
   readonly durationMs: number;
   /** Sentences about obstacles that prevent the start or the completion of the export. */
@@ -77,7 +70,7 @@ export interface PlannedSearches extends ExportForecast {
 interface PlannedDigest {
   readonly jobs: number;
   readonly requests: number;
-  /** Bytes that the service scans to compute the digest. Undefined if the service does not report scanned bytes. */
+  /** Bytes that the service scans to compute the digest. Undefined if the service does not report them. */
   readonly bytes: number | undefined;
 }
 
@@ -87,13 +80,10 @@ const retryDelayMs = 2_000;
 /** Rounding error in ms of the service's clock, which has whole seconds (E11). */
 const clockRoundingMs = 2_000;
 
-/** Approximate number of requests that the planning of an export has already sent. */
+/** Approximate number of requests that planning has sent before it estimates the remaining ones. */
 const requestsOfPlanning = 6;
 
-/**
- * Plans the exports, and resolves to the results in the same order. Rejects with the signal's reason if the signal is
- * aborted. Rejects on unexpected errors.
- */
+/** Plans the exports, and resolves to the results in the same order. Rejects if the signal is aborted, and on unexpected errors. */
 export function planExports(options: ExportPlanningOptions): Promise<readonly ExportOutlook[]> {
   return Promise.all(options.exports.map((resource) => planInTime(resource, options)));
 }
@@ -157,7 +147,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
 
-/** Returns the search task of an export. The host of the service does not influence the planned searches. */
+/** Returns the search task of an export. Any `serviceHost` gives the same planned searches. */
 function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   const task = exportTask(requestOf(resource), serviceHost);
   if (!('problem' in task)) return task;
@@ -165,19 +155,18 @@ function taskOf(resource: SearchExport, serviceHost: string): ExportTask {
   throw failure('stall', 'cli.range', message, { reason: reasons.invalidSpec });
 }
 
-/** Returns the export with a time range that ends at `toMs`. */
 function endingAt({ spec, ...rest }: SearchExport, toMs: number): SearchExport {
   return { ...rest, spec: { ...spec, timeRange: { ...spec.timeRange, to: new Date(toMs).toISOString() } } };
 }
 
-/** Cost of computing the digest of an export, which is one aggregation over the whole range. */
+/** Returns the cost of the digest of an export, which is one aggregation over the whole range. */
 function digestOf({ identity, isSplittable }: ExportTask, bytes: number | undefined): PlannedDigest | undefined {
   if (identity.results === 'Records' || !isSplittable) return undefined;
   return { jobs: 1, requests: requestsOfCount, bytes };
 }
 
 interface KnownBeforehand {
-  /** Duration in ms of planning this export. The export itself repeats this work: its first search and a count. */
+  /** Duration in ms of planning this export. It predicts the export's own speed, because planning runs a search and a count too. */
   readonly planningMs: number;
   readonly digest: PlannedDigest | undefined;
 }
@@ -203,8 +192,8 @@ function figuresOf(
 }
 
 /**
- * Bytes that the service charges for the first search, for counts (`ofCounts`), and for the other searches. Undefined
- * if the service reports no bytes, or if the remaining searches are unknown.
+ * Returns the bytes that the service will scan for all searches: those scanned by the first search and by counts (`ofCounts`), and an
+ * estimate for the rest. Undefined if the service reports no bytes, or if the remaining searches are unknown.
  */
 function bytesOf(
   { segments, areKnown }: ExportForecast,
@@ -214,7 +203,8 @@ function bytesOf(
   const newest = segments.at(-1);
   if (!areKnown || ofFirst === undefined || !newest) return undefined;
   const fromMs = segments[0]?.fromMs ?? newest.fromMs;
-  // A count reads the whole range. If no count was needed, the first search has found all rows.
+  // Counts read the whole range, so their bytes give the bytes of the remaining searches in proportion to time. Without counts, there are
+  // no remaining searches.
   return ofFirst + ofCounts + Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
 }
 
@@ -240,7 +230,7 @@ function hindrancesOf(
   }
   const isOneSearch = areKnown && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
-    // A running search is read to its end, so the last search can exceed the maximum number of rows.
+    // The export finishes running searches when it reaches `maxMessages`, so it can write more rows than that.
     const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
     sentences.push(`limits.maxMessages of ${maxMessages} rows ${stops} the export before its end.`);
   }

@@ -1,7 +1,4 @@
-/**
- * Converts plans to documents for programs, in the format of docs/cli.md. Times are in RFC 3339, durations in the
- * format of Kubernetes.
- */
+/** Converts plans to documents for programs, in the format of docs/cli.md. Times are in RFC 3339, durations in the format of Kubernetes. */
 import { renderDuration } from '../../base/duration.ts';
 import type { Forecast } from '../../policy/plan/forecast.ts';
 import type { LeftOut, PlannedCollector } from '../../policy/plan/planned-members.ts';
@@ -10,9 +7,7 @@ import { renderMoment } from '../render/text.ts';
 import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
 
-/**
- * Returns the plans as plain data, with members in a readable order. Undefined members are left out of JSON and YAML.
- */
+/** Returns the plans as plain data, with members in a readable order. JSON and YAML omit undefined members. */
 export function planDocument(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): object {
   return {
     changes: hasChanges(outlooks, exports),
@@ -21,7 +16,7 @@ export function planDocument(outlooks: readonly Outlook[], exports: readonly Exp
   };
 }
 
-/** Returns whether policies will upgrade collectors, or exports have anything left to search, now or later. */
+/** Returns whether any policy will upgrade collectors, or any export will search something, now or later. */
 export function hasChanges(outlooks: readonly Outlook[], exports: readonly ExportOutlook[]): boolean {
   const hasUpgrades = outlooks.some((outlook) => outlook.kind === 'plan' && countUpgrades(outlook.plan) > 0);
   return hasUpgrades || exports.some(({ kind }) => kind === 'plan' || kind === 'waiting');
@@ -134,7 +129,7 @@ function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }:
   };
 }
 
-/** Enumeration value with a capital first letter, as in the API. */
+/** Returns a word with a capital first letter, as enumeration values of the API are written. */
 function capitalised(word: string): string {
   return word.replace(/^./, (first) => first.toUpperCase());
 }

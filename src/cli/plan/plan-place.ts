@@ -1,5 +1,5 @@
 /**
- * Opens the place that stores the existing resources for `logfleet plan`: a directory, a cluster, or nowhere. Access is read-only. In a
+ * Opens the place that stores the existing resources for `logfleet plan`: a directory, a cluster, or nowhere. `plan` only reads. In a
  * cluster it has the rights of the user, and warns about everything that the user may not read.
  */
 import { renderFinding } from '../../api/finding.ts';
@@ -19,15 +19,13 @@ export type PlannedKind = 'SearchExport' | 'SearchExportSchedule';
 const nouns: Readonly<Record<PlannedKind, string>> = { SearchExport: 'export', SearchExportSchedule: 'schedule' };
 
 export interface PlanPlace {
-  /** Namespace of manifests without a namespace. */
   readonly namespace: string;
-  /** Returns the existing policies, with their status. */
   policies(): Promise<readonly CollectorVersionPolicy[]>;
   /** Returns the existing export or schedule with its status, or undefined if it does not exist. */
   find<K extends PlannedKind>(kind: K, key: ResourceKey): Promise<ResourceOf<K> | undefined>;
   readonly ledgers: Pick<LedgerStore, 'read'>;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** True if environment variables replace missing Secrets. */
+  /** True if environment variables replace Secrets that are missing in the cluster or directory. */
   readonly takesVariables: boolean;
   settings(): OperatorSettings;
   close(): Promise<void>;
@@ -58,7 +56,7 @@ export const nowhere: PlanPlace = {
   close: async () => {},
 };
 
-/** Warns on stderr about manifests that cannot be used, since the plan leaves out their policies. */
+/** Opens a directory of manifests. Warns on stderr about unusable manifests, because the plan leaves out their policies. */
 async function placeInDirectory(
   dir: string,
   namespace = defaultNamespace,
@@ -79,11 +77,11 @@ async function placeInDirectory(
   };
 }
 
-/** A pause of the whole operator is not considered in a cluster, because no flag names the operator. */
+/** Opens a cluster. The plan does not tell whether the whole operator is paused, because no flag of `plan` names the operator. */
 function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: CommandContext): PlanPlace {
   const namespace = options.namespace ?? reader.defaultNamespace;
   const { ledgers } = reader;
-  /** Warns and resolves to `instead` if the user may not read something. */
+  /** Returns the result of a read. If the user lacks the right for it, prints the warning and returns the result of `instead`. */
   const ifAllowed = <T>(read: Promise<T>, warning: string, instead: () => T | Promise<T>): Promise<T> =>
     read.catch((error: unknown) => {
       if (!hasCode(error, 'host.forbidden')) throw error;
@@ -96,7 +94,7 @@ function placeInCluster(reader: ClusterReader, options: PlaceOptions, context: C
   return {
     ...nowhere,
     namespace,
-    // Policies of other namespaces can select the same collectors.
+    // Policies of all namespaces are listed, because a policy of another namespace can select the same collectors.
     policies: () => (options.allNamespaces ? list() : ifAllowed(list(), onlyHere, () => list(namespace))),
     find: async <K extends PlannedKind>(kind: K, key: ResourceKey) => {
       const noun = nouns[kind];

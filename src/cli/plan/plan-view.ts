@@ -1,6 +1,6 @@
 /**
- * Renders plans as text. A policy has figures, stages with their collectors, and collectors that are left out, with the
- * reason. An export has figures, obstacles, and its rows by time.
+ * Renders plans as text. The plan of a policy shows figures, stages with their collectors, and collectors that are left out, with the
+ * reason. The plan of an export shows figures, obstacles, and rows by time.
  */
 
 import type { DestinationSpec, SearchExportSpec } from '../../api/generated/search-export.ts';
@@ -41,7 +41,7 @@ const factsLayout = { margin: 2, nameWidth: 11 };
 
 type Plan = Exclude<Outlook | ExportOutlook, { kind: 'problem' }>;
 
-/** Lines of the plans of policies and exports, with an empty line between plans. The command reports problems itself. */
+/** Renders the plans of policies and exports, with an empty line between plans. Resources whose planning failed are omitted. */
 export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], options: ViewOptions): readonly string[] {
   const paint = paintWith(options.colour);
   return outlooks

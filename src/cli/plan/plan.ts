@@ -1,6 +1,7 @@
 /**
- * `logfleet plan FILE…`: shows what the policies, exports and schedules in these manifests would do now: members of each stage, collectors
- * that are left out, rows and searches of exports, runs of schedules, and durations. It reads from the service and from the cluster or directory, and writes nothing.
+ * `logfleet plan FILE…`: shows what the policies, exports and schedules in these manifests would do now: collectors of each stage,
+ * collectors that are left out, rows and searches of exports, runs of schedules, and durations. It reads from the service and from the
+ * cluster or directory, and writes nothing.
  */
 
 import { Accounts } from '../../account/accounts.ts';
@@ -40,7 +41,6 @@ interface PlanDependencies {
   readonly random: Random;
 }
 
-/** Plans of all policies, exports and schedules. */
 interface Plans extends Planned {
   readonly exports: readonly ExportOutlook[];
   readonly schedules: readonly ScheduleOutlook[];
@@ -49,8 +49,8 @@ interface Plans extends Planned {
 const defaultTimeoutMs = 10 * 60_000;
 
 /**
- * Runs `logfleet plan`. Resolves to exit status 2 if a manifest is invalid, and to 1 if the plan of a resource fails.
- * With `--exit-code`, 1 means that there is something to do, and a failed plan resolves to 2.
+ * Runs `logfleet plan`. Resolves to exit status 2 if a manifest is invalid, and to 1 if the plan of a resource fails. With `--exit-code`, 1
+ * means that there is something to do, and a failed plan resolves to 2.
  */
 export async function planCommand(
   files: readonly string[],
@@ -116,7 +116,7 @@ async function plan(
     const exports = await placedAmong('SearchExport', decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Policies are planned before exports, so that their load does not change each other's measured durations. Both share the timeout.
+    // Policies are planned before exports, so that neither slows down the requests whose duration is measured for the other.
     const pausedBy = pausedForAll(host);
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
     const placed = await placedAmong('SearchExportSchedule', decoded, place, { clock, random });

@@ -1,6 +1,6 @@
 /**
- * Plans policies: runs the reconciler of the operator without write access until the plan of every policy is known.
- * Listing collectors, ownership and ledgers work as in the operator.
+ * Plans policies: runs the reconciler of the operator without write access until the plan of every policy is known. The list of collectors,
+ * the ownership of collectors and the ledgers (stored rollout state) are read as in the operator.
  *
  * Invariant: planning ends at the latest after its timeout, and every policy in `wanted` then has a result.
  */
@@ -33,14 +33,12 @@ export interface PlanningOptions {
   readonly wanted: readonly ResourceKey[];
   /** Assumed duration of one upgrade in ms. If undefined, planning uses the measured duration, or else a default. */
   readonly upgradeMs: number | undefined;
-  /** Maximum time in ms to wait for the log service. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called with each failure of a policy's planning that is retried. */
+  /** Called with each failure that is retried while a policy is planned. */
   readonly onTrouble?: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
 }
 
-/** Problem that prevents the planning of a resource. */
 export interface Problem<R> {
   readonly kind: 'problem';
   readonly resource: R;
@@ -48,7 +46,7 @@ export interface Problem<R> {
   readonly message: string;
 }
 
-/** Result of planning one policy. A policy is waiting if it has no target version yet, because no build is old enough. */
+/** Result of planning one policy. `waiting`: the policy has no target version yet, because no build is old enough. */
 export type Outlook = { readonly resource: CollectorVersionPolicy } & (
   | { readonly kind: 'plan'; readonly plan: RolloutPlan }
   | { readonly kind: 'waiting'; readonly nextBuild: NextBuild; readonly message: string }
@@ -58,7 +56,7 @@ export type Outlook = { readonly resource: CollectorVersionPolicy } & (
 export interface Planned {
   /** Results for the policies, in the order of `wanted`. */
   readonly outlooks: readonly Outlook[];
-  /** Problems of other policies, which the plan therefore could not take into account. */
+  /** Problems of policies that are not in `wanted`. The plan ignores these policies. */
   readonly others: readonly Problem<CollectorVersionPolicy>[];
 }
 
@@ -66,7 +64,7 @@ export interface Planned {
 const patienceMs = 30_000;
 const workers = 16;
 
-/** Plans the policies. Rejects with the signal's reason if the signal is aborted. Rejects on unexpected errors. */
+/** Plans the policies. Rejects if the signal is aborted, and on unexpected errors. */
 export async function planPolicies(options: PlanningOptions): Promise<Planned> {
   return new Planning(options).run();
 }
@@ -76,7 +74,7 @@ class Planning {
   readonly #reconciler: PolicyReconciler;
   readonly #controller: Controller;
   readonly #outlooks = new Map<string, Outlook>();
-  /** Current failure of each policy, with the time of its first occurrence. */
+  /** Failure of each policy whose planning fails now, with the time at which it failed first. */
   readonly #troubles = new Map<string, { readonly sinceMs: number; readonly error: LogfleetError }>();
   readonly #ended = Promise.withResolvers<void>();
 
@@ -145,10 +143,7 @@ class Planning {
     return notOffered === undefined ? undefined : notOfferedOf(policy, notOffered);
   }
 
-  /**
-   * Returns the problem of a policy whose planning fails. An error that needs a person is final immediately. Any other
-   * error is final after `patienceMs`.
-   */
+  /** Returns the problem of a policy whose planning fails: immediately if a person must act, otherwise after `patienceMs`. */
   #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
     const name = keyText(policy.metadata);
     const nowMs = this.#options.clock.monotonic();
@@ -159,7 +154,7 @@ class Planning {
     return isOver ? problemOf(policy, error) : undefined;
   }
 
-  /** Wraps a reconciler so that its errors become failures of their policy. An unexpected error ends the planning. */
+  /** Wraps a reconciler, so that its errors are recorded as failures of their policy. An unexpected error ends the planning. */
   #watched(reconciler: Reconciler): Reconciler {
     return {
       reconcile: async (key, signal) => {

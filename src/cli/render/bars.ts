@@ -12,7 +12,10 @@ interface CollectorState {
   readonly colour: Colour;
 }
 
-/** Collector states in the order in which the bar shows them. Their numbers add up to the number of matched collectors (`matched`). */
+/**
+ * States of collectors, in the order in which the bar of a policy shows them. Their numbers add up to `matched`, the number of all its
+ * collectors.
+ */
 export const collectorStates: readonly CollectorState[] = [
   { member: 'updated', label: 'updated', mark: '█', colour: 'green' },
   { member: 'inProgress', label: 'in progress', mark: '▓', colour: 'cyan' },
@@ -24,10 +27,7 @@ export const collectorStates: readonly CollectorState[] = [
   { member: 'foreign', label: 'foreign', mark: '~', colour: 'blue' },
 ];
 
-/**
- * Renders the bar of collector states, such as `[████▓▓░░]`, with exactly `width` columns including the brackets. The bar is empty if there
- * are no collectors.
- */
+/** Renders the bar of collector states, such as `[████▓▓░░]`, with exactly `width` columns. The bar is empty if there are no collectors. */
 export function renderBar(counts: CollectorCounts, width: number, paint: Paint): string {
   const room = Math.max(0, width - 2);
   const cells = apportion(
@@ -40,10 +40,7 @@ export function renderBar(counts: CollectorCounts, width: number, paint: Paint):
   return `[${inside}${' '.repeat(room - sum(cells))}]`;
 }
 
-/**
- * Renders the legend of the bar, such as `█ updated 80  ▓ in progress 6  …`, in lines of at most `width` columns. States without collectors
- * are omitted.
- */
+/** Renders the legend of the bar, such as `█ updated 80  ▓ in progress 6  …`, in lines of at most `width` columns, without empty states. */
 export function renderLegend(counts: CollectorCounts, width: number, paint: Paint): readonly string[] {
   const lines: string[] = [];
   for (const { member, label, mark, colour } of collectorStates) {
@@ -57,8 +54,8 @@ export function renderLegend(counts: CollectorCounts, width: number, paint: Pain
 }
 
 /**
- * Divides the columns of a bar (`cells`) in proportion to `amounts`, with the largest remainder method. Each amount above 0 gets at least
- * one column while there are enough, taken from the largest amount. So one failed collector of ten thousand is visible.
+ * Divides the columns of a bar (`cells`) in proportion to `amounts`, with the largest remainder method. A small amount above 0 gets a
+ * column from the largest amount, so that one failed collector of ten thousand is visible.
  */
 export function apportion(amounts: readonly number[], cells: number): readonly number[] {
   const total = sum(amounts);
@@ -85,8 +82,8 @@ function sum(amounts: readonly number[]): number {
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
 /**
- * Renders a progress bar such as `[████▌     ]`, with exactly `width` columns. `part` is the completed fraction, from 0 to 1. The bar is
- * completely filled only at 1.
+ * Renders a progress bar such as `[████▌     ]`, with exactly `width` columns. `part` is the completed fraction. Only 1 fills the whole
+ * bar.
  */
 export function renderProgressBar(part: number, width: number, paint: Paint): string {
   const room = Math.max(0, width - 2);
@@ -97,7 +94,7 @@ export function renderProgressBar(part: number, width: number, paint: Paint): st
 
 interface TimeRange {
   readonly startMs: number;
-  /** End of the time range; the end itself is excluded. */
+  /** End of the time range, exclusive. */
   readonly endMs: number;
 }
 
@@ -111,7 +108,7 @@ const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as cons
 const unknown = '·';
 const empty = ' ';
 
-/** Renders a histogram of rows over time in `width` columns. The rows of a piece are distributed evenly over its columns. */
+/** Renders a histogram of rows over time in `width` columns. The rows of each time range are distributed evenly over its columns. */
 export function renderHistogram(pieces: readonly Piece[], range: TimeRange, width: number): string {
   const lengthMs = (range.endMs - range.startMs) / width;
   const columns = Array.from({ length: width }, (_, column) => {
@@ -128,7 +125,10 @@ function block(rows: number, highest: number): string {
   return heights[Math.max(0, Math.ceil((rows / highest) * heights.length) - 1)] ?? heights[0];
 }
 
-/** Returns the number of rows in a column. Undefined if the number is unknown for most of its time and no row is known. */
+/**
+ * Returns the number of rows in the time range of a column. Undefined if no row is known there, and the numbers for more than half of its
+ * time are unknown.
+ */
 function rowsWithin({ startMs, endMs }: TimeRange, pieces: readonly Piece[]): number | undefined {
   let [rows, knownMs] = [0, 0];
   for (const piece of pieces) {

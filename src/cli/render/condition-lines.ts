@@ -2,7 +2,6 @@
 import { type Condition, type ConditionType, findCondition } from '../../api/conditions.ts';
 import { printable, renderAgeSince } from './text.ts';
 
-/** Part of a resource's status that every kind has. */
 export interface WithConditions {
   readonly conditions?: readonly Condition[] | undefined;
 }
@@ -15,7 +14,7 @@ export function holds(status: WithConditions | undefined, wanted: ConditionType)
   return conditionOf(status, wanted)?.status === 'True';
 }
 
-/** True if logfleet is working on the resource. Also true while the resource has no conditions yet. */
+/** True if logfleet is working on the resource, or if the resource has no conditions yet. */
 export function isAtWork(status: WithConditions | undefined): boolean {
   return !status?.conditions?.length || holds(status, 'Reconciling');
 }
@@ -31,7 +30,7 @@ export function renderConditions({ conditions = [] }: WithConditions, nowMs: num
   });
 }
 
-/** Returns a sentence that the status describes an older generation of the spec. Undefined if the status is current. */
+/** Returns a sentence that the status describes an older version of the spec. Undefined if it describes the current spec. */
 export function renderBehind(resource: {
   readonly metadata: { readonly generation: number };
   readonly status?: { readonly observedGeneration?: number };

@@ -1,5 +1,5 @@
 /**
- * Renders an export: which part of its range is exported, its rows and their rate, the histogram, the reason for waiting, running searches,
+ * Renders an export: the exported part of its time range, rows and their rate, the histogram, the reason for waiting, running searches,
  * incomplete intervals, errors, the query and the destination. All functions are pure.
  */
 import { reasons } from '../../api/conditions.ts';
@@ -45,7 +45,7 @@ const widestHistogram = 60;
 export const exportView: KindView<SearchExport> = {
   render: renderExport,
   figuresOf,
-  // The number of rows changes all the time, so only the progress is part of the key.
+  // Outputs without a terminal get a new line when the progress changes, not when the number of rows changes, which is all the time.
   keyOf: ({ summary }) => `${summary?.progress}`,
   waitOf: (status) => {
     const ready = conditionOf(status, 'Ready');
@@ -91,7 +91,6 @@ function figuresOf(status: SearchExportStatus): string {
   return [summary?.progress && `${summary.progress} of the range`, done].filter(Boolean).join('; ');
 }
 
-/** Renders the incomplete intervals of an export, one line each. */
 export function renderIncomplete(intervals: readonly IncompleteInterval[] = []): readonly string[] {
   return intervals.map(({ from, to, reason, received, expected }) => {
     const got = received === undefined ? '' : `; ${groupedText(received)} received`;
@@ -100,7 +99,7 @@ export function renderIncomplete(intervals: readonly IncompleteInterval[] = []):
   });
 }
 
-/** Renders the exported part of the time range as a bar, and the histogram. Both have the same width if there is enough space. */
+/** Renders the exported part of the time range as a bar, and the histogram below it, in the same width if possible. */
 function coverage(status: SearchExportStatus, width: number, paint: Paint): readonly string[] {
   const { progress, timeRange } = status;
   if (!progress) return [];
@@ -134,9 +133,7 @@ function renderDone({ progress }: SearchExportStatus): string | undefined {
   return `${rows}, ${size} of files, in ${intervals}${dropped}`;
 }
 
-/**
- * Renders the download rate (bytes before compression), such as `41,000 rows and 9.8 MiB received a second`. Undefined if there is no rate.
- */
+/** Renders the download rate (before compression), such as `41,000 rows and 9.8 MiB received a second`. Undefined if there is no rate. */
 function renderRates({ progress }: SearchExportStatus): string | undefined {
   const { rowsPerSecond, bytesPerSecond } = progress ?? {};
   const parts = [

@@ -1,6 +1,6 @@
 /**
- * Finds out what a person can do to let a resource continue: resume it, approve a stage, or retry failures. Each step is a command that can
- * be pasted into a shell, or a change of a manifest.
+ * Finds out what a person can do to let a resource continue: resume it, approve a stage, or retry failures. Each step is a command to be
+ * pasted into a shell, or a change of a manifest.
  */
 
 import { join } from 'node:path';
@@ -12,7 +12,6 @@ import { shellWord } from '../../base/shell-word.ts';
 import type { TargetOptions } from '../options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 
-/** Flags with which another logfleet command finds a resource. */
 export interface StepOptions extends TargetOptions {
   /** True if commands such as `logfleet retry` cannot reach the resource. A person must then edit its manifest. */
   readonly byManifest?: true;
@@ -28,11 +27,7 @@ export interface NextSteps {
   readonly retry?: string | undefined;
 }
 
-/**
- * Finds the steps for a resource.
- *
- * @param resumeAll instruction that resumes the whole operator, if the operator is paused
- */
+/** Finds the steps for a resource. `resumeAll` is the instruction that resumes the whole operator, if the operator is paused. */
 export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll?: string): NextSteps {
   const pauses = [resumeStep(resource, options), resumeAll].filter((step) => step !== undefined);
   return {
@@ -42,15 +37,15 @@ export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll
   };
 }
 
-/** Returns how to end a pause or to give an approval, as a sentence that follows a message. Empty if no step applies. */
+/** Returns a sentence that says how to end a pause or give an approval. Empty if the resource is neither paused nor waits for approval. */
 function renderNextStep({ resume, approve }: NextSteps): string {
   if (resume !== undefined) return ` To resume: ${resume}`;
   return approve === undefined ? '' : ` To approve: ${approve}`;
 }
 
 /**
- * Returns a message about a resource that waits for a person, with the first step that applies. For a stopped rollout, this is the message
- * of the stop: the message of the condition names the command for a retry without the flags that select the resource.
+ * Returns a message about a resource that waits for a person, and a command or instruction for this person. For a stopped rollout, the
+ * cause of the stop replaces `message`, because `message` already contains a command without the flags that select the resource.
  */
 export function renderMessage({ kind, status }: AnyResource, message: string, steps: NextSteps): string {
   const stop = kind === 'CollectorVersionPolicy' ? status?.rollout?.stopped : undefined;
@@ -59,7 +54,7 @@ export function renderMessage({ kind, status }: AnyResource, message: string, st
   return `${cause} Set another target, or run: ${steps.retry}`;
 }
 
-/** Returns the instruction that ends all pauses of this resource. Undefined if the resource is complete or not paused. */
+/** Returns the instruction that ends all pauses of a resource, for example by its annotation. Undefined if it is complete or not paused. */
 export function resumeStep(resource: AnyResource, options: StepOptions): string | undefined {
   if (isComplete(resource)) return undefined;
   const steps = [
@@ -93,7 +88,9 @@ interface PauseOfAll {
   readonly directory: string;
   /** File that pauses the operator, relative to the directory. */
   readonly manifest: string;
-  /** Kind of the file: a ConfigMap among the manifests, a request of a command, or a file that cannot be read. */
+  /**
+   * Kind of the file that pauses the operator: a ConfigMap among the manifests, a request of `logfleet pause --all`, or an unreadable file.
+   */
   readonly source: 'manifest' | 'request' | 'unreadable';
 }
 
@@ -110,7 +107,6 @@ function stepFor({ directory, manifest, source }: PauseOfAll): string {
     : `correct or delete ${file}`;
 }
 
-/** True for an export that has written all its rows to files. */
 export function isComplete({ kind, status }: AnyResource): boolean {
   return kind === 'SearchExport' && holds(status, 'Complete');
 }
@@ -120,7 +116,7 @@ export function isPausedByAnnotation({ metadata }: AnyResource): boolean {
   return metadata.annotations[annotations.paused] === 'true';
 }
 
-/** Returns the flags that select a resource's directory or cluster, each with a space before it. Empty if no flag is needed. */
+/** Returns the flags that select a resource's directory or cluster, each with a space before it. */
 export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptions): string {
   const flags = { '--dir': dir, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
   return Object.entries(flags)

@@ -116,10 +116,7 @@ function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
   return isWaiting ? `waiting for ${rollout.waitingFor}` : undefined;
 }
 
-/**
- * Returns the status without its numbers of collectors if these numbers come from an earlier run, because this run has not listed the
- * collectors yet.
- */
+/** Returns the status without the numbers of collectors that an earlier run wrote, until this run has listed the collectors. */
 function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
   const { targetVersion, conditions, summary: { state } = {} } = status;
   if (state !== reasons.progressing) return status;
@@ -144,7 +141,7 @@ function pace(
   return parts.length === 0 ? [] : [parts.join(', ')];
 }
 
-/** Renders a line with the maintenance window and the id of the rollout. Commands need the id. */
+/** Renders a line with the maintenance window, and with the id of the rollout for use in commands. */
 function rolloutAndWindow(status: CollectorVersionPolicyStatus, nowMs: number, width: number): readonly string[] {
   const { rollout } = status;
   const window = renderWindow(status, nowMs);
@@ -173,8 +170,7 @@ function versions(
   paint: Paint,
 ): readonly string[] {
   if (most === 0) return [];
-  // The most frequent versions are shown, sorted by version. If they were sorted by number of collectors, their bars would change places
-  // during a rollout.
+  // Versions are sorted by version. If they were sorted by number of collectors, their bars would change places during a rollout.
   const shown = counts.slice(0, most).sort(oldestFirst);
   const labels = aligned(shown.map(({ version }) => printable(version) || '(none)'));
   const largest = Math.max(1, ...shown.map(({ count }) => count));
@@ -204,7 +200,7 @@ function tasksInFlight(
 ): readonly string[] {
   const open = tasks.filter(({ endTime }) => endTime === undefined);
   const lines = taskLines(open.slice(0, most), nowMs);
-  // The status contains the number of all upgrades in flight, but lists only some of them.
+  // The list of upgrades in flight is limited, so their number is taken from the count in the status.
   const more = Math.max(open.length, collectors?.inProgress ?? 0) - lines.length;
   return more > 0 && lines.length > 0 ? [...lines, `and ${more} more`] : lines;
 }

@@ -62,10 +62,7 @@ interface PrinterColumn {
   readonly name: string;
   /** Type of the column in the CRD. The value of a `date` column is shown as an age. */
   readonly type: string;
-  /**
-   * JSON path of the column's value in the resource. It may contain a filter on one field:
-   * `.status.conditions[?(@.type=="Ready")].message`.
-   */
+  /** JSON path of the column's value in the resource. It may filter by one field: `.status.conditions[?(@.type=="Ready")].message`. */
   readonly jsonPath: string;
   readonly priority?: number;
 }
@@ -79,10 +76,7 @@ interface Crd {
 
 const crdFolder = fileURLToPath(new URL('../../../crds/', import.meta.url));
 
-/**
- * Returns the table columns of a kind in the order of the CRD, from the newest version of the kind. The column with the name is not
- * included.
- */
+/** Returns the table columns that the newest version of a CRD defines. The name of the resource is not among them. */
 export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
   for (const file of readdirSync(crdFolder)) {
     if (!file.endsWith('.yaml')) continue;

@@ -14,13 +14,12 @@ const views: { readonly [K in KindName]: KindView<ResourceOf<K>> } = {
   SearchExportSchedule: scheduleView,
 };
 
-/** Returns the view of a resource's kind. */
 export function viewOf({ kind }: AnyResource): KindView<AnyResource> {
   return views[kind] as KindView<AnyResource>;
 }
 
 interface StateLine {
-  /** Key that changes with the state and the figures. A line is printed only if its key differs from that of the line before. */
+  /** State and figures of the resource, as a text. On outputs without a terminal, a line is printed only if this text has changed. */
   readonly key: string;
   readonly line: string;
   /** Reason for waiting at the end of the line. */
@@ -43,8 +42,8 @@ export function renderLine(resource: AnyResource): StateLine | undefined {
 }
 
 /**
- * Returns why nothing happens on a resource, or why a state lasts long, for outputs without a terminal. Undefined if the resource is ready.
- * Also undefined for a policy with upgrades in flight.
+ * Returns why a resource makes no progress, for outputs without a terminal. Undefined for a resource that is ready or has upgrades in
+ * flight.
  */
 export function renderReason(resource: AnyResource): string | undefined {
   const { status } = resource;

@@ -18,9 +18,8 @@ import { aligned } from './table.ts';
 import { type Colour, clip, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
 
 interface StageLinesOptions {
-  /** Maximum number of stages that the view shows. The current stage is always shown. */
+  /** Maximum number of stages that the view shows. The stage that the rollout has reached is always shown. */
   readonly most: number;
-  /** Maximum number of columns of the view. */
   readonly width: number;
   readonly nowMs: number;
   /** Command that approves the stage that waits for approval. */
@@ -81,7 +80,9 @@ export function renderStages(
   ];
 }
 
-/** Returns the index of the first stage that the view shows: the stage before the current stage, if there is space for it. */
+/**
+ * Returns the index of the first stage that the view shows: one before the stage that the rollout has reached, if there is space for both.
+ */
 function firstShown(stages: readonly StageStatus[], most: number): number {
   const current = stages.findIndex(({ state }) => state !== 'Completed');
   const wanted = (current === -1 ? stages.length : current) - Math.min(1, most - 1);
@@ -97,12 +98,12 @@ const analysisColours: Readonly<Record<StageAnalysisStatus['state'], Colour>> = 
   Inconclusive: 'yellow',
 };
 
-/** Maximum number of members that the view names because they sent few messages after their upgrade. */
+/** Maximum number of collectors that the view names because they sent too few messages after their upgrade. */
 const maxQuiet = 3;
 
 const noReason = 'no reason is known';
 
-/** Renders the result of a stage's message analysis. Returns no lines before the analysed period has ended. */
+/** Renders the result of a stage's message analysis. Returns no lines before the analysis begins. */
 function renderAnalysis({ analysis }: StageStatus): readonly string[] {
   if (!analysis) return [];
   const { state, judged = 0, quiet = 0, unjudged = 0, quietest = [], message = noReason, recovery } = analysis;
@@ -133,7 +134,7 @@ function renderAnalysis({ analysis }: StageStatus): readonly string[] {
   }
 }
 
-/** Renders the check after a rollback whether the listed quiet members send messages again. */
+/** Renders the check after a rollback that tells how many of the `listed` collectors, which sent too few messages, send enough again. */
 function renderRecovery({ state, recovered = 0, message = noReason }: RecoveryStatus, listed: number): string {
   switch (state) {
     case 'Pending':
@@ -168,11 +169,11 @@ function renderCounts(stage: StageStatus): string {
 }
 
 /**
- * Renders the failures of a stage, such as `2 failed, 3 send too few messages`. Upgrades of one collector can fail repeatedly; if there are more
- * failed attempts than failed collectors, the number of attempts is added. Undefined without failures.
+ * Renders the failures of a stage, such as `2 failed, 3 send too few messages`. If collectors failed repeatedly, the number of failed
+ * upgrades is added. Undefined without failures.
  */
 function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = { state: 'Pending' } }: StageStatus) {
-  // Quiet members count as failures of the stage although their upgrades succeeded.
+  // Collectors that send too few messages count as failures of the stage, although their upgrades succeeded.
   const attempts = failedAttempts - quiet;
   const text = counted(attempts, 'attempt');
   const failures =
@@ -184,7 +185,7 @@ function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = 
   return texts.length === 0 ? undefined : texts.join(', ');
 }
 
-/** States of a stage in which it starts no more upgrades. Its remaining collectors are offline, hosted or omitted for another reason. */
+/** States in which a stage starts no more upgrades. Collectors without the target version are then offline, or cannot be upgraded. */
 const overStates: readonly StageStatus['state'][] = ['Soaking', 'Failed', 'Completed'];
 
 /**
@@ -212,7 +213,7 @@ export function renderWait(status: CollectorVersionPolicyStatus | undefined, now
   return untilMs === undefined ? waitingFor : `${waitingFor}, ${renderAge(untilMs - nowMs)} left`;
 }
 
-/** Returns the time at which the rollout stops waiting. The reason of the `Ready` condition tells which time in the status applies. */
+/** Returns the time until which the rollout waits: the end of the soak or the start of the next maintenance window. */
 function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersionPolicyStatus, nowMs: number) {
   const reason = conditionOf({ conditions }, 'Ready')?.reason;
   const soaked = stages?.find(({ name }) => name === rollout?.stage)?.soakedUntil;
@@ -223,8 +224,8 @@ function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersion
 }
 
 /**
- * Renders the maintenance window, such as `maintenance window open for another 3h, until …`. If the windows depend on the collectors' time
- * zones, the text says so. It also says when an open window is too short to start an upgrade. Undefined without a window.
+ * Renders the maintenance window, such as `maintenance window open for another 3h, until …`. The text also says if the window depends on
+ * the collectors' time zones, or is too short to start an upgrade. Undefined without a window.
  */
 export function renderWindow(
   { nextWindow, conditions }: CollectorVersionPolicyStatus,
@@ -250,7 +251,7 @@ const done: Readonly<Record<PersonAction['action'], string>> = {
   Abort: 'aborted',
 };
 
-/** Renders one line for each action of a person on a rollout, in the given order. */
+/** Renders the actions of people on a rollout, one line each. */
 export function renderActions(actions: readonly PersonAction[], nowMs: number): readonly string[] {
   const ages = aligned(actions.map(({ time }) => `${renderAgeSince(time, nowMs)} ago`));
   return actions.map((action, index) => printable(`${ages[index]}  ${renderAction(action)}`));

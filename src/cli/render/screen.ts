@@ -1,8 +1,8 @@
 /**
- * Draws a block of lines at the bottom of a terminal, and redraws it in place. Lines above the block stay. When drawing ends, the last
- * block stays, too.
+ * Draws lines at the bottom of a terminal, and redraws them in place. The lines above scroll as usual. When drawing ends, the last lines
+ * stay.
  *
- * Invariant: the block is never larger than the window, because scrolling and wrapping would move it to unknown lines.
+ * Invariant: the redrawn lines always fit into the window, because scrolling and wrapping would move them to unknown places.
  */
 import type { Output } from '../context.ts';
 import { clip } from './text.ts';
@@ -21,7 +21,7 @@ export class Screen {
     this.#output = output;
   }
 
-  /** Replaces all lines of the block in one write. */
+  /** Replaces all redrawn lines in one write. */
   draw(lines: readonly string[]): void {
     const width = this.#output.columns() - 1;
     const shown = fitHeight(lines, this.#output.rows() - 1).map((line) => `${clip(line, width)}${eraseToLineEnd}\n`);
@@ -31,13 +31,13 @@ export class Screen {
     this.#height = shown.length;
   }
 
-  /** Writes a line above the block, where the line stays. The block is removed from the terminal until it is drawn again. */
+  /** Writes a line above the redrawn lines, which are removed from the terminal until the next `draw`. */
   print(line: string): void {
     this.#output.write(`${this.#home()}${eraseBelow}${line}\n`);
     this.#height = 0;
   }
 
-  /** Ends drawing. The last block stays, and the cursor is shown again. */
+  /** Ends drawing. The last drawn lines stay, and the cursor is shown again. */
   end(): void {
     if (this.#begun) this.#output.write(showCursor);
     this.#begun = false;

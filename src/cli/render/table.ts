@@ -1,6 +1,4 @@
-/**
- * Layouts of text for terminals: tables in the style of kubectl, and lists of names with their values.
- */
+/** Layouts of text for terminals: tables in the style of kubectl, and lists of names with their values. */
 import { type Paint, printable, widthOf, wrap } from './text.ts';
 
 const widestGap = 3;
@@ -31,7 +29,7 @@ export function renderRow(cells: readonly string[], widths: ColumnWidths, gap = 
     .trimEnd();
 }
 
-/** Renders a table with its headings. If the table is wider than `width`, the gaps between the columns shrink as far as possible. */
+/** Renders a table with its headings. If it is wider than `width`, the gaps between its columns shrink, at most to one blank. */
 export function renderTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],

@@ -16,8 +16,8 @@ export function paintWith(colour: boolean): Paint {
 }
 
 /**
- * Pattern for the escape sequences that `paintWith` writes. It matches the escape character by its Unicode category, because biome forbids
- * the character itself in source code.
+ * Pattern for the escape sequences that `paintWith` writes. It matches the escape character as a control character (`\p{Cc}`), because
+ * biome forbids the character itself in source code.
  */
 const escapeSequences = /\p{Cc}\[\d+m/gu;
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
@@ -69,8 +69,8 @@ export function wrapIndented(line: string, width: number, hanging = 4): readonly
 }
 
 /**
- * Renders a duration in one or two units, rounded like kubectl. A slightly negative duration is shown as `0s`, because it comes from clocks
- * that differ. Any other negative duration is shown as `<invalid>`.
+ * Renders a duration in one or two units, rounded like kubectl. A slightly negative duration comes from clocks that differ, and is shown as
+ * `0s`. Any other negative duration is shown as `<invalid>`.
  */
 export function renderAge(ageMs: number): string {
   const seconds = Math.trunc(ageMs / 1000);

@@ -9,7 +9,6 @@ import { conditionOf, holds, isAtWork, renderBehind, renderConditions } from './
 import { type NextSteps, renderMessage } from './next-steps.ts';
 import { type Colour, clip, type Paint, paintWith, printable, renderAge, widthOf, wrap, wrapIndented } from './text.ts';
 
-/** Event of a resource, shown in its live view. */
 export interface LiveEvent {
   readonly atMs: number;
   readonly type: ResourceEvent['type'];
@@ -18,14 +17,13 @@ export interface LiveEvent {
 }
 
 export interface ViewOptions {
-  /** Maximum number of columns of the view. */
   readonly width: number;
   /** Maximum number of lines. Details are omitted to stay within it, if possible. Undefined means that everything is shown. */
   readonly height?: number | undefined;
   readonly colour: boolean;
 }
 
-/** Data for a view that is not part of the resource itself. */
+/** Data that the view of a resource shows, but that the resource itself does not contain. */
 export interface Moment {
   readonly nowMs: number;
   /** Time in ms since the run started. Undefined for `logfleet get`. */
@@ -39,17 +37,18 @@ export interface Moment {
   readonly steps?: NextSteps;
 }
 
-/** Texts about the resources of one kind. */
 export interface KindView<R extends AnyResource> {
   /** Renders the state and the figures of a resource. Without a maximum height, all details are shown. */
   render(resource: R, moment: Moment, options: ViewOptions): readonly string[];
   /** Returns the figures for one line, for outputs without a terminal. Empty if there are none. */
   figuresOf(status: StatusOf<R>): string;
-  /** Returns a text that changes when the figures are worth printing again. By default, every change is. */
+  /**
+   * Returns a text that changes when the figures should be printed again. Without this function, every change of the figures is printed.
+   */
   keyOf?(status: StatusOf<R>): string;
   /** Returns the reason for waiting. Undefined while the resource makes progress. */
   waitOf(status: StatusOf<R>): string | undefined;
-  /** Returns why work in progress lasts long. Undefined if there is nothing to report. */
+  /** Returns why work in progress takes long. Undefined if there is nothing to report. */
   reasonOf(status: StatusOf<R>): string | undefined;
   /** Returns a clause about work in flight that a pause does not stop, such as `6 upgrades in flight end by themselves`. */
   inFlight(status: StatusOf<R>): string | undefined;
@@ -59,15 +58,13 @@ type StatusOf<R extends AnyResource> = NonNullable<R['status']>;
 
 type Block = readonly [title: string, lines: readonly string[]];
 
-/** Parts of a view that differ between the kinds of resources. */
 interface Parts {
-  /** Text directly after the name of the resource. */
   readonly detail?: string;
   /** Text at the right end of the headline. */
   readonly figure: string | undefined;
   /** Lines with figures, below the headline. */
   readonly figures: readonly string[];
-  /** Reason why the resource waits, although logfleet works on it. Undefined if it does not wait. */
+  /** Reason why the resource waits for something other than a person. Undefined if it does not wait. */
   readonly wait: string | undefined;
   readonly blocks: readonly Block[];
   /** Blocks that are shown only in a view without a maximum height. */
@@ -77,13 +74,12 @@ interface Parts {
 const noOperator = 'No operator has read this resource yet. Check that an operator is running.';
 
 interface DetailLevels<D> {
-  /** Level of detail for a view without a maximum height. */
   readonly all: D;
-  /** Levels of detail from a large window to a small one. The first that fits the height is used, or the last if none fits. */
+  /** Levels of detail, from a large window to a small one. The view uses the first one that fits the window, or else the last. */
   readonly fitting: readonly D[];
 }
 
-/** Renders a view in the first level of detail that fits. */
+/** Renders a view with the first level of detail that fits the window. */
 export function renderView<D extends { readonly events: number }>(
   resource: AnyResource,
   { nowMs, elapsedMs, events = [], steps = {} }: Moment,
@@ -128,10 +124,7 @@ function stateColour({ status }: AnyResource): Colour {
   return isAtWork(status) && status?.summary?.state !== 'AwaitingApproval' ? 'cyan' : 'yellow';
 }
 
-/**
- * Explains why nothing happens on the resource, and how to end a pause or a stop. Empty for a resource that is not paused and that is ready
- * or being worked on.
- */
+/** Explains why nothing happens on a resource, and how to end a pause or a stop. Empty if it is not paused, and ready or worked on. */
 function renderStall(
   resource: AnyResource,
   { approve: _, ...steps }: NextSteps,
@@ -147,8 +140,7 @@ function renderStall(
 }
 
 /**
- * Renders the remaining time of a rollout or export, such as `done in about 5m`. Undefined without an estimate, or if the estimated end has
- * passed.
+ * Renders the remaining time of a rollout or export, such as `done in about 5m`. Undefined without an estimate, or after the estimated end.
  */
 export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
   const leftMs = estimatedEnd === undefined ? 0 : Date.parse(estimatedEnd) - nowMs;
