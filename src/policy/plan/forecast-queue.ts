@@ -10,7 +10,7 @@ export interface ForecastMember {
 
 interface Place {
   readonly calendar: MaintenanceCalendar;
-  /** Number of collectors in the service's list, and number of collectors on one page of the list. */
+  /** Number of collectors in the service's list; each page of the list has `pageRows` of them. */
   readonly listed: number;
   readonly pageRows: number;
 }
@@ -25,7 +25,7 @@ export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
-  /** Index of the first batch of collectors of which one may start before `#closedUntilMs`. */
+  /** Index of the first batch that is not known to wait for a maintenance window until `#closedUntilMs`. */
   #first = 0;
   #closedUntilMs = -Infinity;
 
@@ -59,7 +59,7 @@ export class ForecastQueue {
     return this.#closedUntilMs;
   }
 
-  /** Reason why the first pending collector waits, as text that completes the status message "waiting for …". */
+  /** Reason why the queue's first collector waits, as text that completes the status message "waiting for …". */
   reason(wallMs: number): string {
     const first = this.#batches.find(({ waiting }) => waiting > 0);
     const verdict = this.#place.calendar.verdict(wallMs, first?.zone);
@@ -81,7 +81,7 @@ export class ForecastQueue {
     return undefined;
   }
 
-  /** Groups the collectors into batches of the same version, split where time zones give different start times. */
+  /** Groups collectors into batches of equal version and, if maintenance windows use the zones of collectors, equal time zone. */
   #fill(members: readonly ForecastMember[]): void {
     const { byCollector } = this.#place.calendar;
     const groups = Map.groupBy(members, ({ version = '', zone = '' }) =>

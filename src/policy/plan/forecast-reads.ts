@@ -1,23 +1,18 @@
 /**
- * Predicts the times at which a rollout reads whether its upgrades have ended. The forecast uses the same rules as
- * `watch-plan.ts`, and assumes that all upgrades take the same time.
- *
- * Upgrades on one page of the collector list that end at about the same time share one request, either for the page or for a
- * task. Until the first upgrade has ended, the duration is unknown, and a few upgrades are read repeatedly.
+ * Predicts when a rollout reads whether its upgrades have ended, by the rules of `watch-plan.ts`. All upgrades are assumed to
+ * take the same time. One read shows the ends of all upgrades on one page of the collector list. Until the first upgrade has
+ * ended, a few upgrades are read repeatedly, because their duration is still unknown.
  */
 
 import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
 import { policySettings } from '../settings.ts';
 
 export class ForecastReads {
-  /** Duration of an upgrade that the operator would measure in this rollout, which depends on the times of its reads. */
+  /** Duration in ms of an upgrade as the operator would measure it: until the read that shows the end of the upgrade. */
   readonly #typicalMs: number;
   /** Wall times in ms at which the ends of upgrades are due to be read, in order, by page of the collector list. */
   readonly #pages = new Map<number, number[]>();
-  /**
-   * Pages of the collector list with started upgrades, in the order of their starts, which is the
-   * order of their due times. Entries from `#nextDue` on are not due yet.
-   */
+  /** Started upgrades in the order in which their ends are due to be read; `#nextDue` is the first that is not due yet. */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
   /** Pages on which the end of an upgrade is due to be read. */
@@ -27,7 +22,7 @@ export class ForecastReads {
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  /** @param isSeen whether `upgradeMs` includes the time until a read shows the end of the upgrade */
+  /** @param isSeen whether `upgradeMs`, the duration of an upgrade, includes the wait for the read that shows its end */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
     const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;
@@ -52,8 +47,8 @@ export class ForecastReads {
   }
 
   /**
-   * Sends a read that is due and records the upgrades whose end it shows. Returns whether a read was due. `pressed` tells whether
-   * collectors wait until these upgrades end.
+   * Simulates the next read. Returns whether a read was due; if so, the upgrades whose end it shows count as ended.
+   * @param pressed whether collectors wait until these upgrades end, so that the read is not delayed for long
    */
   take(wallMs: number, pressed: boolean): boolean {
     if (this.#takeSample(wallMs)) return true;
@@ -70,7 +65,7 @@ export class ForecastReads {
     return false;
   }
 
-  /** Wall time in ms of the next possible read; Infinity when no upgrade is open. */
+  /** Wall time in ms of the next read; Infinity when no upgrade is in flight. */
   nextMs(wallMs: number, pressed: boolean): number {
     this.#ripen(wallMs);
     let nextMs = Math.min(this.#nextSampleMs, this.#due[this.#nextDue]?.dueMs ?? Infinity);
@@ -78,10 +73,7 @@ export class ForecastReads {
     return nextMs;
   }
 
-  /**
-   * Wall time in ms at which a page is read: when no other upgrade on the page becomes due soon, or when the first due upgrade
-   * has waited for the maximum time.
-   */
+  /** Wall time in ms at which a page is read: now, unless another upgrade on the page ends soon and can share the read. */
   #readAtMs(page: number, wallMs: number, pressed: boolean): number {
     const waitMs = pageWaitMs(this.#typicalMs, pressed, policySettings);
     const open = this.#pages.get(page) ?? [];

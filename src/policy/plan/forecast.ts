@@ -16,10 +16,7 @@ import { type ForecastMember, ForecastQueue } from './forecast-queue.ts';
 import { ForecastReads } from './forecast-reads.ts';
 
 export interface ForecastStage {
-  /**
-   * Collectors of the stage to upgrade, in the order of their starts. Collectors that already run the target version are left
-   * out.
-   */
+  /** Collectors that the stage must upgrade, in the order of their starts. */
   readonly members: readonly ForecastMember[];
   /** Maximum number of upgrades in flight in the stage; undefined when the stage sets no limit. */
   readonly maxInProgress: number | undefined;
@@ -28,17 +25,11 @@ export interface ForecastStage {
   readonly needsApproval: boolean;
   /** Start times of upgrades that are already in flight, as wall times in ms; absent when there are none. */
   readonly underWay?: readonly number[];
-  /**
-   * End of a soak that has already begun, as wall time in ms. The value is ignored when the stage still has collectors to
-   * upgrade.
-   */
+  /** Wall time in ms at which the stage's running soak ends; ignored while the stage still has collectors to upgrade. */
   readonly soakedMs?: number | undefined;
   /** Whether the messages of the stage's collectors are counted after the soak. */
   readonly isAnalyzed?: boolean;
-  /**
-   * Reason why the stage cannot end although it has no upgrade left, as text that completes "waiting for …"; undefined when there
-   * is none.
-   */
+  /** Reason why the stage cannot end even after its upgrades, as text that completes "waiting for …"; undefined if it can end. */
   readonly heldBy?: string | undefined;
 }
 
@@ -68,10 +59,7 @@ export interface ForecastOfStage {
   readonly startMs: number;
   /** End of the stage's soak as wall time in ms; undefined when the stage or an earlier stage never ends. */
   readonly endMs: number | undefined;
-  /**
-   * Whether this stage or an earlier one waits for an approval. The actual times of the stage are
-   * then later, by the duration of that wait.
-   */
+  /** Whether this stage or an earlier one needs an approval; the wait for a person then delays the actual start and end. */
   readonly afterApproval: boolean;
 }
 
@@ -84,7 +72,7 @@ export interface Forecast {
   readonly totalMs: number | undefined;
   /** Reason why the rollout never ends, as text that completes "waiting for …"; undefined when the rollout ends. */
   readonly waitsForEver: string | undefined;
-  /** Numbers of requests to the service until the rollout ends or can make no more progress. */
+  /** Predicted numbers of requests to the service, by kind, until the rollout ends or can make no more progress. */
   readonly requests: ForecastRequests;
   /** Maintenance windows in which at least one upgrade starts, in order of time. */
   readonly windows: readonly Span[];
@@ -111,7 +99,7 @@ class Simulation {
   readonly #reads: ForecastReads;
   readonly #windows = new Map<string, Span>();
   #nowMs: number;
-  /** Wall time in ms at which the request rate allows the next request of the forecast. */
+  /** Simulated wall time in ms from which the request rate of the account allows another request. */
   #freeMs: number;
   #sweptMs: number;
   readonly #requests = { posts: 0, looks: 0, sweeps: 0, counts: 0 };
@@ -119,8 +107,7 @@ class Simulation {
   constructor(input: ForecastInput) {
     this.#input = input;
     this.#slotMs = 1_000 / input.requestsPerSecond;
-    // The pages of the list, the empty page at its end, one request that proves that no collector is missing (U7), and the list
-    // of builds.
+    // Each sweep also reads the empty page after the list and the list of builds, and checks once for hidden collectors (U7).
     this.#sweepRequests = Math.ceil(input.listed / input.pageRows) + 3;
     this.#reads = new ForecastReads(input.upgradeMs, input.isMeasured ?? false);
     this.#nowMs = input.startMs;
@@ -158,9 +145,7 @@ class Simulation {
     };
   }
 
-  /**
-   * Simulates all upgrades of a stage. Returns the reason why the stage can never be completed; undefined when it is completed.
-   */
+  /** Simulates all upgrades of a stage. Returns the reason why the stage can never end; undefined when it ends. */
   #upgradeAll(stage: ForecastStage, isLast: boolean): string | undefined {
     const { members, maxInProgress = Infinity, underWay = [] } = stage;
     const { calendar, listed, pageRows } = this.#input;
@@ -189,9 +174,7 @@ class Simulation {
     return undefined;
   }
 
-  /**
-   * Adds upgrades that were in flight before the forecast began, under the assumption that they are spread evenly over the list.
-   */
+  /** Adds upgrades that were in flight before the forecast, assuming that they are spread evenly over the collector list. */
   #followUp(underWay: readonly number[]): void {
     const { listed, pageRows, upgradeMs } = this.#input;
     const begun = underWay.map((beganMs) => Math.max(beganMs, this.#nowMs - upgradeMs)).sort((a, b) => a - b);
@@ -207,10 +190,7 @@ class Simulation {
     this.#reads.started(this.#nowMs, page);
   }
 
-  /**
-   * Simulates the soak of a stage, which ends with a sweep (read of the whole list) that is sent after the soak, and then the
-   * message analysis.
-   */
+  /** Simulates a stage's soak, the sweep (read of the whole collector list) that ends the soak, and the message analysis. */
   #soak({ members, soakMs, underWay = [], soakedMs, isAnalyzed }: ForecastStage, isLast: boolean): void {
     const isIdle = underWay.length === 0 && members.length === 0;
     const endMs = isIdle ? soakedMs : this.#nowMs + soakMs;
@@ -234,7 +214,7 @@ class Simulation {
     const due = Math.floor((wallMs - this.#sweptMs) / everyMs);
     if (due > 0) {
       this.#sweptMs += due * everyMs;
-      // Only the last sweep is charged to the request rate here. Earlier sweeps were sent while no upgrade needed a request.
+      // Of the sweeps that became due, only the last can delay upgrades; earlier ones ran while no upgrade needed a request.
       this.#requests.sweeps += (due - 1) * this.#sweepRequests;
       this.#spend('sweeps', this.#sweepRequests);
     }

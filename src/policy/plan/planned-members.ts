@@ -1,9 +1,7 @@
 /**
- * Collectors of a policy as its plan shows them: collectors to upgrade, by stage and in the order of their starts, and collectors
- * that are left out, with reasons.
- *
- * Invariant: plan and rollout always have the same collectors. The plan chooses collectors with the function that the rollout
- * uses, takes their order from the index of the policy's collectors, and their states from an actual decision.
+ * Collectors in the plan of a policy: collectors to upgrade, by stage and in the order of their starts, and collectors that are
+ * left out, with reasons. The plan has the same collectors as the rollout, because the functions of the rollout choose and order
+ * them.
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -36,7 +34,7 @@ export interface StageMembers {
 
 export type LeftOutReason = SkipReason | 'Offline' | 'Newer' | 'Failed' | 'Foreign';
 
-/** Group of collectors that the policy's selector matches and that are not upgraded, with the reason. */
+/** Collectors that the policy's selector matches and that are not upgraded, all for the same reason. */
 export interface LeftOut {
   readonly reason: LeftOutReason;
   /** Policy (namespace/name) that owns the collectors; undefined for this policy. */
@@ -46,9 +44,7 @@ export interface LeftOut {
 
 export interface PlannedMembers {
   readonly matched: number;
-  /**
-   * Planned collectors of each stage, by the index of the stage. The key `noStage` has the collectors of a policy without stages.
-   */
+  /** Planned collectors by the index of their stage; a policy without stages has the single index `noStage`. */
   readonly stages: ReadonlyMap<number, StageMembers>;
   /** Groups of collectors that are not upgraded, largest first. */
   readonly leftOut: readonly LeftOut[];
@@ -61,7 +57,7 @@ export function planMembers(
   wallMs: number,
 ): PlannedMembers {
   const { memberIndex, ledger } = input;
-  // Attempts that the decision would start count as upgrades of the plan.
+  // Upgrades that the operator would start now count as planned upgrades, and not as upgrades in flight.
   const posted = new Set(post.map(({ collectorId }) => collectorId));
   const evidence = changes.filter(({ collectorId }) => !posted.has(collectorId));
   const pending = new PendingChanges(ledger, memberIndex, evidence);
@@ -76,7 +72,7 @@ export function planMembers(
     const stage = stageIn(stages, stageOf(id));
     stage.counts[memberState]++;
     if (memberState === 'inProgress') stage.underWay.push(entry?.open?.startedAtMs ?? wallMs);
-    // The list begins with collectors whose upgrade was already tried, and with collectors that became pending by this decision.
+    // Collectors to upgrade again, and collectors that the index does not list as pending yet, are upgraded first.
     else if (isGoingOn(memberState) || (memberState === 'pending' && memberIndex.member(id)?.memberState !== 'pending'))
       first.push(id);
     const reason = memberState === 'skipped' ? memberIndex.skipReason(id, entry) : leftOutReasons[memberState];
@@ -94,10 +90,7 @@ export function planMembers(
   return { matched: pending.matched, stages, leftOut: groupLeftOut(leftOut, memberIndex) };
 }
 
-/**
- * Assigns each collector to its stage in the plan. This is the started stage whose list has the collector, or else the stage that
- * would choose the collector if all stages started now. `laterStage` stands for no stage.
- */
+/** Returns, for a collector id, the index of the stage that has the collector, or would choose it if all stages started now. */
 function assignStages(
   spec: CollectorVersionPolicySpec,
   memberIndex: PolicyMemberIndex,
@@ -139,7 +132,7 @@ function isGoingOn(memberState: MemberState): boolean {
   return memberState === 'retrying' || memberState === 'drifting';
 }
 
-/** Reasons why collectors in these states are not upgraded. Skipped collectors have a reason of their own. */
+/** Reason shown for each state in which collectors are not upgraded. State `skipped` is missing, because it has many reasons. */
 const leftOutReasons: { readonly [S in MemberState]?: LeftOutReason } = {
   offline: 'Offline',
   newer: 'Newer',

@@ -1,4 +1,4 @@
-/** Stages of a plan: what a rollout still has to upgrade, stage by stage, and the input of the forecast that follows from it. */
+/** Lists what each stage of a rollout still has to upgrade, for the plan and for the forecast of the rollout's duration. */
 
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
@@ -13,15 +13,12 @@ import { policySettings } from '../settings.ts';
 import type { ForecastStage } from './forecast.ts';
 import { emptyStage, type StageMembers } from './planned-members.ts';
 
-/**
- * Stage in the plan of a rollout: a stage that has started, or a stage of the spec as if it started now. A policy without stages
- * has one stage without a name.
- */
+/** Stage in a plan, as if all stages had started by now. A policy without stages has one stage without a name. */
 export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 'analysis' | 'members' | 'endedAtMs'> {
   readonly name: string | undefined;
   /** `maxInProgress` of the stage as a number of its collectors; undefined when the stage sets none. */
   readonly maxInProgress: number | undefined;
-  /** Stage of the spec; absent when the stage has started. */
+  /** The stage in the policy's spec, if the stage has not started yet. */
   readonly waiting?: Stage;
 }
 
@@ -47,7 +44,7 @@ export function stagesOfPlan(
   return stages.length > 0 ? stages.map(filled) : [filled({ soakMs: 0 }, noStage)];
 }
 
-/** Stages of the forecast: the stages that have not ended. Late joiners of ended stages are upgraded together with the last stage. */
+/** Stages that have not ended, as input of the forecast. Collectors left in ended stages are added to the last stage. */
 export function forecastStages(
   spec: CollectorVersionPolicySpec,
   { header, state: { gate } }: Pick<Decision, 'header' | 'state'>,
@@ -76,7 +73,7 @@ export function isEnded({ endedAtMs }: Pick<StageOfPlan, 'endedAtMs'>): boolean 
 
 const unlimited = { maxInProgress: undefined, soakMs: 0, needsApproval: false } as const;
 
-/** End of the current stage's soak as wall time in ms; undefined when the stage waits for something else. */
+/** Wall time in ms of the end of the active stage's soak; undefined until the soak has begun. */
 function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | undefined {
   if (gate?.reason === reasons.soaking) return gate.untilMs ?? wallMs;
   const isAnalyzing = gate?.reason === reasons.analyzing || gate?.reason === reasons.analysisUnavailable;
@@ -90,7 +87,7 @@ function heldBy(
   { offlinePolicy }: CollectorVersionPolicySpec,
 ): string | undefined {
   if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.waitsFor;
-  // The stage waits until a person provides a collector. A last stage that takes all remaining collectors needs none.
+  // A stage without collectors waits until a person provides one, unless it is the last stage, which takes all that remain.
   if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return `a collector for stage ${name}`;
   const isAwaited = offlinePolicy === 'Wait' && counts.offline > 0;
   return isAwaited ? `${counted(counts.offline, 'collector')} to come back online` : undefined;

@@ -31,9 +31,7 @@ export interface RolloutPlan {
   /** Whether the rollout was completed before. The remaining collectors are then late joiners. */
   readonly isComplete: boolean;
   readonly target: string;
-  /**
-   * Build that becomes the target when it is old enough (`minAge`), unless a better build appears; undefined when there is none.
-   */
+  /** Build that becomes the target when it reaches the minimum age (`minAge`); undefined when there is no such build. */
   readonly nextBuild: NextBuild | undefined;
   readonly matched: number;
   /** Stages of the rollout in order. A policy without stages has one stage without a name. */
@@ -45,7 +43,7 @@ export interface RolloutPlan {
   readonly upgrade: UpgradeLength;
   /** Expected times and requests of the rollout; undefined when the rollout starts no more upgrades. */
   readonly forecast: Forecast | undefined;
-  /** Reasons why no upgrade starts, or findings that need a person, as whole sentences. */
+  /** Whole sentences that say why no upgrade starts, or what a person must examine. */
   readonly hindrances: readonly string[];
 }
 
@@ -59,27 +57,18 @@ export interface PlannedStage {
   readonly soakMs: number;
   /** Message analysis at the end of the soak; undefined when the stage has none. */
   readonly analysis: StageAnalysis | undefined;
-  /**
-   * Approval of the stage. `needed`: once all earlier stages have ended, the upgrades of the stage wait until a person approves
-   * them.
-   */
+  /** Whether the stage needs a person's approval before its upgrades start, and whether the approval was given. */
   readonly approval: 'none' | 'needed' | 'given';
-  /**
-   * State of the stage in the plan. In an `ended` stage, collectors that still need an upgrade are upgraded at once. A rollout
-   * that has not begun has no stage `underWay`.
-   */
+  /** Progress of the stage: not started, running or ended. In an ended stage, late joiners are upgraded at once. */
   readonly state: 'ahead' | 'underWay' | 'ended';
-  /**
-   * Expected start of the stage as wall time in ms, if approvals are given at once; undefined when the stage has started or never
-   * starts.
-   */
+  /** Expected start of the stage as wall time in ms, without waits for approvals; undefined if it has started or never starts. */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
   /** Whether the expected times of the stage also depend on an approval. */
   readonly afterApproval: boolean;
 }
 
-/** Duration of one upgrade, and how the duration is known. */
+/** Duration of one upgrade, and whether it was given by a person, measured or assumed. */
 export interface UpgradeLength {
   readonly ms: number;
   readonly source: 'given' | 'measured' | 'assumed';
@@ -165,7 +154,7 @@ function hindrancesOf(
     ...(upgradesBlocked === undefined ? [] : [`${upgradesBlocked}.`]),
     ...(by === undefined ? [] : [`The policy is paused by ${by}: no upgrade starts before the pause ends.`]),
     ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: no upgrade starts until spec.mode is Enforce.'] : []),
-    // The list also contains the health message during a rollback, although a rollback continues without a person.
+    // During a rollback, the health message says why no upgrade starts, although the rollback needs no person.
     ...(health.stalled || header.stop ? [health.message] : []),
   ];
 }
@@ -200,10 +189,7 @@ function upgradeLength(
   return measured === undefined ? { ms: assumedUpgradeMs, source: 'assumed' } : { ms: measured, source: 'measured' };
 }
 
-/**
- * Median duration in ms of an upgrade from its start to the read that shows its end, computed from the ledger, or else from
- * status.
- */
+/** Median measured duration in ms of an upgrade, from the ledger or, if the ledger has none, from the policy's status. */
 function measuredMs(ledger: Ledger, status: CollectorVersionPolicyStatus | undefined): number | undefined {
   const tookMs: number[] = [];
   for (const { ending } of ledger.entries()) {
