@@ -56,7 +56,7 @@ export function applyAnnotations(
     const by = metadata.annotationWriters?.[annotations.abort]?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
     const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
-    // The abort ends a rollback that may have changed collectors already, so the rollout later begins again with its first stage.
+    // The rollback may have changed collectors before the abort, so a later retry begins again with the first stage.
     const known = after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after;
     return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };
   };
@@ -70,16 +70,13 @@ export function applyAnnotations(
   return { header, retried: retry !== undefined };
 }
 
-/** Returns the value of an abort or retry annotation if the value has not been applied yet. */
+/** Returns the value of an abort or retry annotation of this rollout; undefined when there is none or it was applied before. */
 function newRequest(metadata: ObjectMeta, name: 'abort' | 'retry', header: LedgerHeader): string | undefined {
   const value = requestOf(metadata, annotations[name], header);
   return value === header.handled?.[name] ? undefined : value;
 }
 
-/**
- * Whether the retry is newer than the abort, when both annotations have a new value. The commands write the time into the
- * value. If a value contains no time, the abort wins.
- */
+/** Whether a retry annotation is newer than an abort annotation, by the times in their values. Without a time, the abort wins. */
 function isRetryLast(retry: string | undefined, abort: string | undefined): boolean {
   return timeOf(retry) > timeOf(abort);
 }
@@ -87,14 +84,11 @@ function isRetryLast(retry: string | undefined, abort: string | undefined): bool
 /** Time that a command has written into an annotation value; NaN when the value contains no time. */
 function timeOf(value: string | undefined): number {
   const { suffix = '' } = parseRolloutRequest(value) ?? {};
-  // `Date.parse` alone would read `again-2` as a day in 2001.
+  // Without this check, `Date.parse` would read the value `again-2` as a day in 2001.
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(suffix) ? Date.parse(suffix) : Number.NaN;
 }
 
-/**
- * Whether a newer version of the policy resource contains an abort that the ledger does not contain yet. Checked immediately
- * before each upgrade POST (U2).
- */
+/** Whether a newer version of the policy has an abort that the ledger lacks. Checked before each upgrade POST (U2). */
 export function asksToAbort({ metadata }: CollectorVersionPolicy, header: LedgerHeader): boolean {
   const abort = requestOf(metadata, annotations.abort, header);
   return abort !== undefined && abort !== header.handled?.abort;
@@ -118,10 +112,7 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
   return { ...header, actions: actions.toSpliced(Math.max(0, oldest), 1) };
 }
 
-/**
- * Whether a person's action must stay recorded in the ledger. These are the newest approval of each stage and the newest retry,
- * from which `logfleet approve` sees whether an approval still holds, and the newest pause or resume.
- */
+/** Whether the ledger must keep this action: the newest approval of a stage, the newest retry, or the newest pause or resume. */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   if (isOfPause(action)) return !later.some((one) => isOfPause(one.action));
   return action !== 'Abort' && !later.some((one) => one.action === action && one.stage === stage);
@@ -141,10 +132,7 @@ function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, appr
   };
 }
 
-/**
- * Ledger header with the approval of a stage. When the rollout was stopped because this stage was inconclusive, the approval also
- * ends the stage.
- */
+/** Ledger header with the approval of a stage. Approval of an inconclusive stage also ends that stage and the rollout's stop. */
 function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHeader {
   const given = { ...header, approved: [...(header.approved ?? []), stage] };
   const { stop, stages } = given;
@@ -162,16 +150,13 @@ function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolic
   if (last?.analysis && isSoaked && (last.analysis.outcome || stop?.kind !== 'inconclusive')) {
     return { ...header, stages: stages.with(-1, analyzedAgain(last, last.analysis, spec, wallMs)) };
   }
-  // An inconclusive stage is the last stage that has started. After the retry it starts again and chooses new members.
+  // A retry removes the inconclusive stage, which then starts again and chooses its collectors anew.
   return stop?.kind === 'inconclusive'
     ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }
     : header;
 }
 
-/**
- * Stage whose messages are counted again from now on. The analysis uses the present settings of the spec, so that a person can
- * correct or remove the analysis. If the spec no longer has the stage, its earlier settings are kept.
- */
+/** Stage whose messages are counted again, with the current analysis settings of the spec, so that a person can correct them. */
 function analyzedAgain(
   { analysis: _, ...stage }: StageRecord,
   { outcome: __, ...former }: StageAnalysis,

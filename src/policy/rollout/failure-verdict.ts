@@ -31,8 +31,8 @@ export function hasTolerance(
 }
 
 /**
- * Returns the exceeded tolerance (maximum number of failures); undefined if none is exceeded. The tolerance of a stage is checked
- * before that of the rollout. After its completion, a rollout is checked against `failurePolicy` only.
+ * Returns the exceeded `maxFailures` of a stage or, if none, of the whole rollout. A completed rollout ignores those of its
+ * stages.
  * @param isStageEnd whether the active stage, or a rollout without stages, has no collector left to upgrade
  */
 export function findExcess(
@@ -52,10 +52,7 @@ export function findExcess(
   return exceeded && excess(exceeded, stages);
 }
 
-/**
- * Whether an exceeded tolerance stops the rollout. After the completion of the rollout, a percentage stops it only after
- * `minSamples` attempts, because more late joiners may appear.
- */
+/** Whether an exceeded tolerance stops the rollout. In a completed rollout, a percentage needs `minSamples` attempts to do so. */
 export function isStopDue(
   { exceeded }: Excess,
   { failurePolicy }: FailureSpec,
@@ -82,10 +79,9 @@ function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {
   return { message, exceeded };
 }
 
-/** Text that names the collectors of these stages that stopped sending logs and count as failures; empty when there are none. */
+/** Text about collectors that count as failures because they stopped sending logs; empty when there are none. */
 function quietAmong(failed: number, stages: readonly StageRecord[]): string {
-  // After a retry, each stage counts its failures from zero. Collectors that stopped sending logs before the retry are no
-  // failures any more.
+  // A retry resets the failures of each stage to 0, so collectors that stopped sending logs before the retry do not count.
   const stage = stages.findLast(({ analysis, tally }) => tally.failed > 0 && (analysis?.outcome?.quiet ?? 0) > 0);
   if (!stage?.analysis) return '';
   const others = failed - (stage.analysis.outcome?.quiet ?? 0);

@@ -13,13 +13,10 @@ export interface RollbackPlan {
   readonly candidates: readonly Entry[];
   /** Collectors that already run their former version. They need no rollback attempt; only their ledger entries change. */
   readonly there: readonly Entry[];
-  /** Number of open attempts, including attempts to reach the target version that have not ended. */
+  /** Number of attempts in flight, both rollbacks and upgrades to the target version. */
   readonly underWay: number;
   readonly rolledBack: number;
-  /**
-   * Collectors that are not rolled back, because their former version is not recorded, retries are exhausted, the service
-   * refuses, or no maintenance window applies.
-   */
+  /** Collectors that cannot be rolled back, with reasons such as an unknown former version or exhausted retries. */
   readonly left: readonly Left[];
   /** Number of offline collectors. They are rolled back when they are alive again. */
   readonly offline: number;
@@ -33,8 +30,7 @@ export interface Left {
 
 /**
  * Plans the rollback of all collectors that this rollout upgraded.
- * @param isZoneless whether the rollback of a collector can never start, because maintenance windows use the collector's time
- *   zone and the collector reports no readable one
+ * @param isZoneless whether a collector can never start, because maintenance windows need its time zone, which is not readable
  */
 export function planRollback(
   memberIndex: PolicyMemberIndex,
@@ -89,19 +85,16 @@ function placeOf(
   if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';
   if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
   const row = memberIndex.row(collectorId);
-  // While an attempt is open, the collector belongs to the current owner. When the attempt ends with this decision, the
-  // next owner decides about the next attempt (U13).
+  // Another policy owns the collector as soon as no attempt is open, so that policy decides about the next attempt (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
-  // If the service offers a single build, no list shows the collectors that run this build, but they are still members
-  // of the policy (U7).
+  // When the service offers a single build, collectors that run it have no listing row but still belong to the policy (U7).
   if (!row && memberIndex.member(collectorId)?.memberState === undefined) return 'elsewhere';
   if (before === undefined || before === target) return leftFor('no former version on record');
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
   const words = ending?.message || 'no reason given';
   if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return leftFor(words);
   if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return leftFor(words);
-  // If the service offers a single build, no list shows two facts that a retry needs: whether the collector is alive
-  // again (U11), and whether a failed attempt had no effect (U6).
+  // Without a listing row, it is unknown whether the collector is alive (U11) and whether a failed attempt had an effect (U6).
   if (!row && ending?.kind === 'offline')
     return leftFor('the collector was offline, and no list of the service shows when it is online again');
   if (!row && back && hasFailed(ending))
@@ -109,10 +102,7 @@ function placeOf(
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 
-/**
- * Whether this rollout upgraded the collector to the target version, even if the collector stopped running or left the version
- * afterwards.
- */
+/** Whether this rollout upgraded the collector, even if the collector later stopped running or left the target version. */
 function wasBroughtThere({ ending, used }: Entry, target: string): boolean {
   const { kind, toVersion } = ending ?? {};
   return used > 0 && toVersion === target && (kind === 'updated' || kind === 'died' || kind === 'left');

@@ -67,41 +67,33 @@ export interface Gate {
 
 /** Position of a rollout in its stages. */
 interface Progress {
-  /** Ledger header after this evaluation, with new counts of attempts, changed stages and a stop of the rollout. */
+  /** Ledger header after the evaluation, with new counts of attempts, changed stages, and a stop of the rollout if one is due. */
   readonly header: LedgerHeader;
   /** Index of the started stage that has not ended; undefined when there is none. */
   readonly current: number | undefined;
-  /** Stage that comes next and has not started; absent when there is none, and while the rollout is stopped. */
+  /** Stage that is due to start but has to wait; absent while an earlier stage runs or the rollout is stopped. */
   readonly next?: Stage;
   /** Collectors of the stage that starts with this decision; absent when no stage starts. */
   readonly started?: readonly string[];
   readonly gate?: Gate | undefined;
-  /**
-   * Messages that must be counted for the message analysis of the current stage, or for the check after a rollback;
-   * absent when none must be counted now.
-   */
+  /** Message counts that the current stage's analysis, or the check after a rollback, needs now; absent when none are needed. */
   readonly analysis?: AnalysisOrder;
-  /**
-   * Wall time in ms: the soak can end only after a sweep (read of the whole collector list) that was sent at or after this time.
-   */
+  /** Wall time in ms from which a sweep (read of the whole collector list) must be sent to end the soak. */
   readonly sweepFromMs?: number;
 }
 
 export interface RolloutState extends Progress {
   /** Whether every stage has started, so that late joiners may be upgraded. */
   readonly isLastStarted: boolean;
-  /** Tolerance (maximum number of failures) that is exceeded although the rollout continues; undefined when none is exceeded. */
+  /** Exceeded `maxFailures` of a rollout that continues nevertheless; undefined when none is exceeded. */
   readonly excess: Excess | undefined;
-  /** Current number of failures of the stage or rollout that stopped the rollout; undefined when no attempt has ended. */
+  /** Current number of failures in the stage or rollout that was stopped for failures; undefined when no attempt has ended. */
   readonly failedNow: number | undefined;
-  /** Number of failed collectors to which no `maxFailures` of the spec applies. */
+  /** Number of failed collectors for which neither their stage nor the rollout sets `maxFailures`. */
   readonly untolerated: number;
   /** Plan of the rollback; undefined for a rollout that was never rolled back. */
   readonly rollback: RollbackPlan | undefined;
-  /**
-   * Check after a rollback whether collectors that stopped sending logs send them again; undefined when the check is finished or
-   * not needed.
-   */
+  /** Unfinished check whether collectors that stopped sending logs send them again after a rollback; undefined without one. */
   readonly recovery: PendingCheck | undefined;
 }
 
@@ -114,10 +106,7 @@ export interface Evaluation {
   readonly mayStart: boolean;
 }
 
-/**
- * Maximum time in ms until a listing shows that a collector stopped running. The service reports the collector as alive for
- * another half hour, and then a listing must be read (4.8).
- */
+/** Maximum time in ms until logfleet sees that a collector stopped, because the service notices it half an hour late (4.8). */
 const deathSeenAfterMs = 35 * 60_000;
 
 export function evaluate(input: DecideInput, pending: PendingChanges, evaluation: Evaluation): RolloutState {
@@ -176,10 +165,7 @@ function judge(
   return { header: stop ? { ...header, stop } : header, excess };
 }
 
-/**
- * Stop for an exceeded tolerance. A rollout that was completed before is stopped but never rolled back, because its collectors
- * are in use.
- */
+/** Stop for an exceeded tolerance. A completed rollout is stopped but never rolled back, because its collectors are in use. */
 function stopFor(
   { failurePolicy }: CollectorVersionPolicySpec,
   { completedAtMs }: LedgerHeader,
@@ -193,10 +179,7 @@ function stopFor(
   return { kind, message, exceeded, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/**
- * Current number of failures of the stage or rollout that stopped the rollout. Attempts that were in flight can still fail after
- * the stop (H3). Undefined for a stop without failures.
- */
+/** Current number of failures in the stopped stage or rollout, which may grow after the stop (H3); undefined if none counted. */
 function failuresOf({ stages = [], tally }: LedgerHeader, { exceeded }: RolloutStop): number | undefined {
   if (!exceeded) return undefined;
   const { stage } = exceeded;
@@ -244,7 +227,7 @@ function recoveryOf({ observation, now, settings }: DecideInput, header: LedgerH
 /** Reason why the active stage does not end. */
 type Held = Omit<Progress, 'header' | 'current'>;
 
-/** Returns the result for a stopped rollout, in which no stage starts or ends. */
+/** Result of an evaluation in which no stage starts or ends. */
 function stopped(header: LedgerHeader): Progress {
   return { header, current: currentOf(header) };
 }
@@ -252,9 +235,8 @@ function stopped(header: LedgerHeader): Progress {
 type SoakingStage = StageRecord & { readonly updatedAtMs: number };
 
 /**
- * Adds the collectors that stopped sending logs to the failures of a stage or of a rollout. After a retry, the attempts of the
- * judged collectors are not counted. The judged collectors then count as ended attempts, so that a percentage of tolerated
- * failures refers to them.
+ * Adds the collectors that stopped sending logs to the failures of a stage or rollout. Each collector that the message analysis
+ * judged counts as an ended attempt, even if a retry has reset the number of ended attempts.
  */
 function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, quiet }: AnalysisOutcome): T {
   const { tally } = counting;
@@ -262,10 +244,7 @@ function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, q
   return quiet === 0 ? counting : { ...counting, tally: { ...tally, ...counted } };
 }
 
-/**
- * Collectors of a stage that run the target version and are alive. After a person's retry, collectors that are not alive are
- * included.
- */
+/** Collectors of a stage that run the target version and that no listing row reports as dead. */
 function* updatedMembers(
   memberIndex: PolicyMemberIndex,
   pending: PendingChanges,
@@ -320,10 +299,7 @@ class StageProgress {
     return held;
   }
 
-  /**
-   * Evaluates the message analysis of a stage whose soak is over. Returns the reason to wait; undefined when the stage has no
-   * analysis, or when the analysis is finished (R11).
-   */
+  /** Evaluates a stage's message analysis after its soak (R11). Returns the reason to wait; undefined when the stage may end. */
   #analyze(index: number, stage: SoakingStage): Held | undefined {
     const { now, observation, memberIndex, settings } = this.#input;
     const { name, analysis } = stage;
@@ -355,14 +331,11 @@ class StageProgress {
         `The message analysis of stage ${name} has no result: all collectors sent too few messages before the stage, or were upgraded too late`,
       );
     }
-    // The collectors that stopped sending logs are failures, and the next decision applies the failure policy to them.
+    // Collectors that stopped sending logs now count as failures, so the next decision may stop or roll back the rollout.
     return verdict === 'Failed' ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
   }
 
-  /**
-   * Returns the reason to wait for a stage with failed collectors, if the spec sets no `maxFailures`. The stage then waits until
-   * a person acts.
-   */
+  /** Returns the reason to wait for a person when a stage has failed collectors and the spec sets no `maxFailures`. */
   #heldByFailures(stage: StageRecord, { failed }: Counts): Gate | undefined {
     const quiet = stage.analysis && quietText(stage.analysis);
     if ((failed === 0 && !quiet) || hasTolerance(stage, this.#input.policy.spec)) return undefined;
@@ -377,9 +350,7 @@ class StageProgress {
     );
   }
 
-  /**
-   * Stops the rollout in an inconclusive stage. Earlier approvals of the stage become void: only a later approval ends the stage.
-   */
+  /** Stops the rollout in an inconclusive stage. The stage's earlier approvals become void: only a later approval ends it. */
   #stopInconclusive(stage: string, message: string): Held {
     const { approved = [], handled } = this.#header;
     const approve = this.#input.policy.metadata.annotations[annotations.approve];
@@ -403,13 +374,11 @@ class StageProgress {
       return { gate: gate(`the end of the soak of stage ${name}${short}`, reasons.soaking, soakedMs) };
     }
     const sweptMs = observation.listing.completeSinceMs() ?? Number.NEGATIVE_INFINITY;
-    // Only a listing shows that a collector stopped running, so a soak ends with a listing that was requested after the soak
-    // time.
+    // Only a listing shows that a collector stopped running, so a soak ends with a listing that was requested after the soak.
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // Collectors that left the target version are upgraded again before the stage ends. A last stage without a list of collectors
-    // does not wait for its late joiners.
+    // The stage waits for collectors that left the target version, but a stage without a list does not wait for late joiners.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
@@ -421,15 +390,11 @@ class StageProgress {
     this.#header = { ...this.#header, stages: stages.with(index, record) };
   }
 
-  /**
-   * Starts the next stage, or returns the reason why the stage waits. A stage without collectors is skipped if skipping it makes
-   * the rollout no less safe.
-   */
+  /** Starts the next stage, or returns why the stage waits. An approved stage and the last stage may have no collectors. */
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    // A person's retry has removed a stage, whose collectors can be chosen again. The next decision starts the next stage with
-    // them.
+    // After a retry, only the next decision starts a stage, because collectors of a removed stage must become free first.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));
@@ -479,10 +444,7 @@ function noneAtTarget({ name }: StageRecord, counts: Counts): string {
   return `None of the collectors of stage ${name} runs the target version, and ${listed}`;
 }
 
-/**
- * Text about offline collectors of a stage, for the message that the stage waits. The stage ends only when these collectors are
- * alive again.
- */
+/** Text about offline collectors that must be alive again before their stage ends; empty when there are none. */
 function awaitedWords(offline: number): string {
   return offline === 0 ? '' : `, of which ${counted(offline, 'collector')} must come back online`;
 }
@@ -495,10 +457,7 @@ function byPerson(waitsFor: string, reason: string): Gate {
   return { waitsFor, reason, byPerson: true };
 }
 
-/**
- * Whether the stage with this index has started. The ledger header is the source, because the index of collectors may still
- * contain a stage that a retry has just removed.
- */
+/** Whether a stage has started, by the ledger header. The index of collectors may still have a stage that a retry removed. */
 export function isStageStarted(stage: number, { header }: Pick<RolloutState, 'header'>): boolean {
   return stage === noStage || header.stages?.[stage] !== undefined;
 }

@@ -15,7 +15,7 @@ import { type RolloutWait, stageReasons } from '../status/health.ts';
 import { mayJoin, type RolloutState } from './rollout-state.ts';
 import { laterStage } from './stages.ts';
 
-/** Results of the decision that are known before the health verdict (the `Ready` condition) is chosen. */
+/** Results of a decision that are computed before its health verdict (the `Ready` condition). */
 export interface DecisionSoFar {
   readonly admission: Admission;
   readonly state: RolloutState;
@@ -37,10 +37,7 @@ export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolea
   return reason === reasons.awaitingApproval && admission.nextMs === Number.POSITIVE_INFINITY;
 }
 
-/**
- * Monotonic time in ms at which upgrade attempts may start again, for example because a window opens, or because a back-off or a
- * soak ends.
- */
+/** Monotonic time in ms at which upgrades may start again, for example when a window opens, or a soak or back-off ends. */
 export function nextStartMs({ admission, state, now }: DecisionSoFar): number {
   const gateMs = monotonicOf(state.gate?.untilMs, now) ?? Number.POSITIVE_INFINITY;
   return Math.min(admission.refusal?.untilMs ?? Number.POSITIVE_INFINITY, admission.nextMs, gateMs);
@@ -48,8 +45,7 @@ export function nextStartMs({ admission, state, now }: DecisionSoFar): number {
 
 /**
  * Returns the wait for the next stage when all remaining collectors belong to later stages, even if the maintenance window is
- * closed as well. Also returns the soak of the last stage, although no collector waits for its end. `health.ts` reports a
- * collector that stops running in this soak.
+ * also closed. Also returns the wait for the last stage's soak, in which a collector may still fail.
  */
 function waitAtGate({ admission: { refusal }, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
   const { gate } = state;

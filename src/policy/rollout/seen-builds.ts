@@ -1,18 +1,15 @@
 /**
  * Records since when a policy has seen each build offered by the service. The age of a build (`minAge`) counts from that time,
- * and the time cannot be observed again. The record is stored in a separate shard beside the ledger (U1), which the ledger
- * neither reads nor writes.
+ * and the time cannot be observed again. A separate ledger object contains these times (U1).
  *
- * Invariant: when the time is uncertain, the age counts from now, so a build is rolled out too late rather than too early. The
- * time is uncertain:
+ * When a time is uncertain, the age counts from now, so a build is rolled out too late rather than too early. The time is
+ * uncertain:
  * - for a build that was missing in one list and is offered again, because it may have been replaced;
- * - for all builds when the shard is lost, unreadable or belongs to another service;
+ * - for all builds when the ledger object is lost, unreadable or belongs to another service;
  * - for a build whose recorded time lies in the future.
  *
- * Ages count only after they were stored. An empty list of builds does not prove that every build was withdrawn.
- *
- * The shard is written when a build appears or disappears. It contains at most the 100 newest builds; builds that the policy may
- * choose are kept before others.
+ * Ages count only after they were stored. An empty list of builds does not prove that every build was withdrawn. At most 100
+ * builds are stored: builds that the policy may choose, then the newest others.
  */
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
 import type { LedgerStore, OwnerRef } from '../../host/host.ts';
@@ -27,7 +24,7 @@ interface StoredBuilds {
   readonly format: number;
   /** Identity of the service that offers the builds. */
   readonly service: string;
-  /** For each build, its version and the wall time in ms since which the service has offered it. */
+  /** Version of each build, with the wall time in ms since which the service has offered the build. */
   readonly seen: readonly (readonly [string, number])[];
 }
 
@@ -40,9 +37,7 @@ interface Known {
 export interface OfferedBuilds {
   readonly service: string;
   readonly builds: readonly Build[];
-  /**
-   * Whether the channel of the policy may choose a version. If there are too many builds to store, these builds are kept first.
-   */
+  /** Whether the policy may choose a version as its target. If there are too many builds to store, other builds are dropped. */
   readonly isCandidate: (version: string) => boolean;
   readonly wallMs: number;
 }
@@ -59,10 +54,7 @@ export class SeenBuilds {
     this.#owner = owner;
   }
 
-  /**
-   * Returns the time since which each build of the list has been offered. Times of new builds are stored first. Fails when the
-   * ledger store fails.
-   */
+  /** Returns the time since which each build has been offered, and stores the times of new builds. Fails when the store fails. */
   async look({ service, builds, isCandidate, wallMs }: OfferedBuilds): Promise<ReadonlyMap<string, number>> {
     this.#known ??= await this.#read();
     const before = this.#known.service === service ? this.#known.seenSinceMs : new Map<string, number>();
@@ -112,10 +104,7 @@ const decodeBuilds = jsonReader<StoredBuilds>(
   }),
 );
 
-/**
- * Decodes the stored builds and their times. Unreadable content is ignored and later overwritten; all ages then count from now,
- * so a build is rolled out later, never earlier.
- */
+/** Decodes the stored builds. If unreadable, every build counts as newly offered, and is rolled out later, never earlier. */
 function decode(content: string | undefined): Known {
   const { service = '', seen = [] } = decodeBuilds(content) ?? {};
   return { service, seenSinceMs: new Map(seen) };

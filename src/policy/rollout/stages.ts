@@ -22,7 +22,7 @@ import type { Counts } from '../members/state-counts.ts';
 
 /** Stage index for all collectors of a policy without stages. */
 export const noStage = -1;
-/** Stage index for collectors that are in no started stage. It is greater than the index of every started stage. */
+/** Stage index for collectors that are in no started stage; greater than the index of every started stage. */
 export const laterStage = Number.MAX_SAFE_INTEGER;
 
 type StagedSpec = Pick<CollectorVersionPolicySpec, 'strategy' | 'offlinePolicy'>;
@@ -55,8 +55,8 @@ export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number
 }
 
 /**
- * Returns the collectors that a stage would choose if it started now. All candidates are evaluated.
- * @param matched number of collectors that the policy selects now, used until the rollout's first stage starts
+ * Returns the collectors that a stage would choose if it started now.
+ * @param matched number of collectors that the policy selects; percentages refer to it until the first stage has started
  */
 export function chooseMembers(
   stage: Stage,
@@ -89,10 +89,7 @@ export function expectedMembers(
   });
 }
 
-/**
- * Returns the number of collectors of a stage. For a started stage with a list of collectors, the number is fixed. For any other
- * stage, it is the number of collectors that were upgraded or can be upgraded, so hosted collectors are not counted.
- */
+/** Number of collectors in the list of a started stage; in any other stage, collectors that were or can be upgraded. */
 export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
   const states = Object.keys(counts) as MemberState[];
   return record?.members ?? states.reduce((sum, state) => sum + (isEligible(state, spec) ? counts[state] : 0), 0);
@@ -120,10 +117,7 @@ function mayBeChosen({ memberState, collector }: StageCandidate, spec: StagedSpe
   return isEligible(memberState, spec) && !isDead;
 }
 
-/**
- * Candidates in the order in which a stage with `size` chooses them: first collectors that can be upgraded, then by hash of the
- * id.
- */
+/** Sorts candidates as a stage with `size` chooses them: collectors that can be upgraded first, then by hash of the id. */
 function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean): readonly StageCandidate[] {
   const keyed = candidates.map((candidate) => {
     const { id, memberState } = candidate;
@@ -136,7 +130,7 @@ function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean):
   return sorted.map(({ candidate }) => candidate);
 }
 
-/** Entry of the ledger for a stage that starts now. Later edits of the spec do not change the limits in this entry. */
+/** Ledger entry of a stage that starts now. The entry keeps the stage's limits even if the spec is edited later. */
 export function stageStarted(
   stage: Stage,
   startedAtMs: number,
@@ -154,9 +148,7 @@ export function stageStarted(
   };
 }
 
-/**
- * Wall time in ms at which the soak of a started stage ends; Infinity until its last collector has reached the target version.
- */
+/** Wall time in ms at which the soak of a started stage ends; Infinity until all its collectors run the target version. */
 export function soakEndMs({ updatedAtMs = Infinity, soakMs }: Pick<StageRecord, 'updatedAtMs' | 'soakMs'>): number {
   return updatedAtMs + soakMs;
 }
@@ -170,10 +162,7 @@ export function needsApproval({ name, approval }: Stage, { approved }: Pick<Ledg
   return approval === 'Required' && !approved?.includes(name);
 }
 
-/**
- * Sort key of a collector, by which a stage chooses its members. The key is an FNV-1a hash of the
- * collector id with mixed bits; collectors with equal keys are ordered by id.
- */
+/** Sort key by which a stage chooses collectors: an FNV-1a hash of the collector id, mixed so that similar ids differ much. */
 export function stageOrder(id: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);
@@ -182,9 +171,7 @@ export function stageOrder(id: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/**
- * Converts a number or percentage to a number of collectors. A percentage refers to `of`, is rounded up, and gives at least 1.
- */
+/** Converts a number or percentage to a number of collectors. A percentage of `of` is rounded up and gives at least 1. */
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;
   return Math.max(1, Math.ceil((Number.parseFloat(share) * of) / 100));

@@ -17,10 +17,7 @@ import { matchesGlob } from '../members/selector.ts';
 export interface TargetPast {
   /** Current target version of the policy; undefined when it never had one. */
   readonly current: string | undefined;
-  /**
-   * Wall time in ms since which the policy has seen each build offered without interruption. A build without a time counts as
-   * first seen now.
-   */
+  /** Wall time in ms since which the policy has seen each build offered; a build without a time counts as first seen now. */
   readonly seenSinceMs: ReadonlyMap<string, number>;
   readonly wallMs: number;
 }
@@ -98,8 +95,7 @@ function oldEnough(
   past: TargetPast,
 ): TargetVerdict {
   const readyMs = (version: string) => (past.seenSinceMs.get(version) ?? past.wallMs) + minAgeMs(target);
-  // Candidates are sorted by version, newest first. The current target stays the target unless a newer candidate is old
-  // enough.
+  // Candidates are sorted newest first, so the current target stays unless a newer candidate is old enough.
   const place = candidates.findIndex((version) => version === past.current || readyMs(version) <= past.wallMs);
   const better = place < 0 ? candidates : candidates.slice(0, place);
   const [nextBuild] = better
@@ -108,15 +104,11 @@ function oldEnough(
   const stays = builds.some(({ version }) => version === past.current) ? past.current : undefined;
   const version = candidates[place] ?? stays;
   if (version !== undefined) return { kind: 'offered', version, ...(nextBuild ? { nextBuild } : {}) };
-  // No candidate can be chosen although there is at least one, so all candidates are younger than
-  // `minAge`.
+  // Every candidate is younger than `minAge`.
   return tooYoung(target, nextBuild as NextBuild, past);
 }
 
-/**
- * Verdict when all candidates are younger than `minAge`. A policy may have a current target here, when the service no longer
- * offers that target.
- */
+/** Verdict when every candidate build is younger than `minAge`, and the current target, if any, is no longer offered. */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {
   const gone = current === undefined ? '' : `The service no longer offers build ${current}. `;
   const message = `${gone}Waiting until ${isoTime(nextBuild.atMs)}: build ${nextBuild.version} then becomes the target, because the service has offered it for ${minAge}. To start earlier, write a shorter spec.target.minAge, or spec.target.version instead of channel.`;
