@@ -1,10 +1,7 @@
 /**
- * Maintenance calendar: computes when upgrades may start according to `spec.maintenance` (R8). An upgrade may start while a
- * window is open, no exclusion applies, and the remaining time of the window is longer than the cutoff. Windows that overlap or
- * touch count as one longer window (`window-spans.ts`).
- *
- * The calendar is asked for each collector, up to four times a second. To save time, an answer is computed once for each time
- * zone and kept until it changes. The current time is an argument.
+ * Computes when upgrades may start according to `spec.maintenance` (R8): while a window is open, no exclusion applies, and the
+ * remaining time of the window is longer than the cutoff. Windows that overlap or touch count as one window. Answers are cached
+ * for each time zone, because the calendar is asked about every collector, up to four times a second.
  */
 
 import { renderExplanation } from '../../api/finding.ts';
@@ -22,21 +19,15 @@ import { type TimeZone, timeZone } from '../../base/time-zone.ts';
 import { type Opening, type Span, spanStart, spansFrom, spansOfDay } from './window-spans.ts';
 
 export type WindowVerdict =
-  /**
-   * Upgrades may start before `untilMs`, a wall time in ms: the end of the maintenance window minus the
-   * cutoff. Infinity when no end of the window is in sight.
-   */
+  /** Upgrades may start now and until the wall time `untilMs`: the end of the window minus the cutoff, or Infinity. */
   | { readonly kind: 'open'; readonly untilMs: number }
-  /**
-   * No upgrade may start before `opensAtMs`, a wall time in ms; undefined when no window will open. `because` is the reason, as
-   * text that completes the status message "waiting for …".
-   */
+  /** No upgrade may start before the wall time `opensAtMs` (undefined: never). `because` completes the text "waiting for …". */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
-  /** The window uses the collector's time zone, and the collector reports no readable time zone. */
+  /** It is unknown when upgrades may start, because windows use the collector's time zone and the collector reports none. */
   | { readonly kind: 'zoneUnreadable' };
 
 export interface NextWindow extends Span {
-  /** Time zone of the collectors for which the window opens; absent when no window uses the collectors' time zones. */
+  /** Collector time zone in which the window opens; absent when windows do not use the time zones of collectors. */
   readonly zone?: string;
 }
 
@@ -58,29 +49,19 @@ interface Found<Value> {
 }
 
 interface Kept<Value> extends Found<Value> {
-  /** Wall time in ms from which the stored answer holds. */
+  /** Wall time in ms at which the cached answer was computed. */
   readonly fromMs: number;
 }
 
-/**
- * Maximum age in ms of a cached answer to the question whether upgrades may start. An answer looks ahead for a limited time only.
- */
+/** Maximum age in ms of a cached answer, because the calendar computes an answer only from a limited time ahead. */
 const longestKeptMs = 24 * 3_600_000;
-/**
- * Maximum number of time zones with cached answers. The service reports time zones as free texts, so their number has no limit.
- */
+/** Maximum number of time zones with cached answers, because collectors may report any text as their time zone. */
 const mostZones = 1_000;
-/**
- * Maximum number of successive windows that are searched for a time to start upgrades. Each window may be shorter than the
- * cutoff.
- */
+/** Maximum number of successive windows in which the calendar searches for one that is longer than the cutoff. */
 const mostTries = 400;
 
 export class MaintenanceCalendar {
-  /**
-   * Error in the maintenance windows, with its remedy; undefined when there is none. A calendar with an error
-   * never opens a window.
-   */
+  /** Error in the maintenance settings, with its remedy; undefined when there is none. With an error, no window opens. */
   readonly problem: string | undefined;
   /** Whether maintenance windows use the time zone of each collector. */
   readonly byCollector: boolean;
@@ -110,9 +91,8 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Finds the open maintenance window, even after its cutoff, or else the next window, in wall ms and without exclusions. For
-   * several time zones, returns the window that opens first, with its zone. Undefined when there is no window, when none will
-   * open, or when a window never closes.
+   * Finds the maintenance window that is open now or, in these time zones, opens first, without its excluded parts. Undefined
+   * when no window will open, or when the window never closes.
    */
   nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
     if (!this.#windows) return undefined;
@@ -133,7 +113,7 @@ export class MaintenanceCalendar {
       return { value: { kind: 'open', untilMs }, untilMs };
     }
     const value = { kind: 'closed', opensAtMs: piece?.startMs, because: this.#reason(wallMs, piece) } as const;
-    // The answer holds only until the next exclusion begins, because its reason changes then.
+    // The reason why no upgrade may start changes when the next exclusion begins, so the cached answer expires then.
     const nextBlock = this.#blocks.find(({ startMs }) => startMs > wallMs);
     return { value, untilMs: Math.min(piece?.startMs ?? Infinity, nextBlock?.startMs ?? Infinity) };
   }
@@ -241,7 +221,7 @@ function blocksOf(exclusions: readonly Exclusion[]): readonly Block[] {
 /** Calendar of all policies without maintenance windows. */
 const always = new MaintenanceCalendar(undefined);
 
-/** Returns the maintenance calendar of a policy. It is built again when the maintenance windows change. */
+/** Maintenance calendar of a policy, which is built again when the maintenance settings of the spec change. */
 export class KeptCalendar {
   #calendar = always;
   #of: Maintenance | undefined;

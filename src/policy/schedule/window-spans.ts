@@ -18,7 +18,7 @@ export interface Opening {
   readonly schedule: CronSchedule;
   /** Time in ms for which the window stays open. */
   readonly durationMs: number;
-  /** Spans of one day in which the window is open, as `spansOfDay` computes them for this schedule. */
+  /** Spans of one day in which the window is open, as computed by `spansOfDay`. */
   readonly daySpans: readonly Span[];
   readonly zone: TimeZone;
 }
@@ -27,18 +27,18 @@ const always: Span = { startMs: -Infinity, endMs: Infinity };
 
 /** Maximum time in ms by which a clock change moves the opening of a window. */
 const longestChangeMs = 24 * 3_600_000;
-/** Maximum length in ms of a span whose end is computed, because some spans never end. */
+/** Maximum length in ms of a span with open windows; a longer span counts as endless. */
 const longestSightMs = 400 * 24 * 3_600_000;
-/** First step in ms of a search back in time for the opening of a window. */
+/** First step in ms of the search back in time for the start of a span; each further step is twice as long. */
 const shortestLookMs = 3_600_000;
 const longestLookBackMs = 2 ** 14 * shortestLookMs;
 /** Maximum number of window openings that one search examines. */
 const mostOpenings = 50_000;
 
 /**
- * Yields the spans of time with an open window that end after `fromMs`. The first span may have begun earlier
- * than the yielded start. A span whose end is too far away gets the end Infinity and is the last one. Without
- * windows, there is one span without end.
+ * Yields the spans of time with an open window that end after `fromMs`. The first span may begin too late, because windows that
+ * ended before `fromMs` are not read. A very long span ends at Infinity and is the last. Without windows, one span covers all
+ * time.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: number): Generator<Span, undefined> {
   if (!openings) {
@@ -63,13 +63,9 @@ export function* spansFrom(openings: readonly Opening[] | undefined, fromMs: num
   if (current) yield current;
 }
 
-/**
- * Returns the start of the span that covers `atMs`. If the span began before the maximum search distance, the result is a time
- * inside the span.
- */
+/** Returns the start of the span that covers `atMs`, or the earliest time of the search if the span begins before it. */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
-  // The distance doubles with each attempt. As a result, a long series of adjacent windows is
-  // searched about once in total, instead of once for each window.
+  // Each step back is twice as long as the one before, so even a very long span is searched in a few steps.
   for (let backMs = shortestLookMs; backMs <= longestLookBackMs; backMs *= 2) {
     const fromMs = atMs - backMs;
     for (const { startMs, endMs } of spansFrom(openings, fromMs)) {
@@ -83,7 +79,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 
 /** Yields the spans of one maintenance window that end after `fromMs`, in order. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, fromMs: number): Generator<Span, undefined> {
-  // Openings of the window that a clock change skipped. They are moved to a later time, which may be after the next opening.
+  // Local times of openings that a clock change skipped and that moved later, possibly to after the next opening.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(fromMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);
@@ -116,10 +112,7 @@ function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, fromMs: num
   }
 }
 
-/**
- * Spans of time in which windows are open on one day of a schedule, in ms since the start of that day. Clock changes are not
- * considered. A day with a window every few minutes has one span or a few.
- */
+/** Returns the merged spans of one day in which a window is open, in ms since the start of the day, without clock changes. */
 export function spansOfDay(timesMs: readonly number[], durationMs: number): readonly Span[] {
   const spans: Span[] = [];
   for (const startMs of timesMs) {
