@@ -43,19 +43,14 @@ const maxTextLength = 256;
 const maxVersionLength = 64;
 /** Maximum length of a task id in status. A longer id is left out, because a shortened id could be the id of another task. */
 const maxIdLength = 32;
-/**
- * Maximum size in bytes of the tasks in status. Together with the limits of the other fields, this limit keeps the status below
- * 100 KB.
- */
+/** Maximum size in bytes of the tasks in status, so that the whole status stays below 100 KB. */
 const maxTaskBytes = 17_000;
 const maxReasonBytes = 12_000;
 const maxVersionBytes = 6_000;
 /** Maximum size in bytes of the list of a stage's collectors that stopped sending logs. */
 const maxQuietBytes = 1_800;
 
-/**
- * Counts and lists of a policy's status. They change with every answer of the service, so they are written at limited intervals.
- */
+/** Counts and lists of a policy's status, which are written at limited intervals because they change with every answer. */
 export interface Figures {
   readonly summary: NonNullable<CollectorVersionPolicyStatus['summary']>;
   readonly collectors: CollectorCounts;
@@ -69,7 +64,7 @@ export interface Figures {
 export interface FiguresInput {
   readonly memberIndex: PolicyMemberIndex;
   readonly pending: PendingChanges;
-  /** Number of attempts in progress that this decision withdraws because their POSTs were never sent. */
+  /** Number of attempts that this decision withdraws, because their upgrade requests (POSTs) were never sent. */
   readonly unsent: number;
   readonly health: Health;
   readonly spec: CollectorVersionPolicySpec;
@@ -101,7 +96,7 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
     const counts = emptyCounts();
     for (const { memberState } of expected[index] ?? []) counts[memberState]++;
     const { updated, failed } = counts;
-    // The only reason for which the next stage can wait here is a missing approval.
+    // A stage that is due to start waits for nothing but an approval.
     const shown = next?.name === name && gate ? 'AwaitingApproval' : 'Pending';
     return { name, members: countMembers(counts, spec), updated, failed, state: shown };
   });
@@ -113,8 +108,7 @@ function describeStarted(record: StageRecord, index: number, { pending, spec, st
   const counts = pending.stageCounts(index);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 ? soakEndMs(record) : Infinity;
-  // Status shows no soak in two cases: the members of the stage ran the target version before the
-  // stage started, or the stage failed and so does not end with its soak.
+  // No soak is shown for a failed stage, or when the stage's collectors ran the target version before its start.
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
   return {
     name,
@@ -197,9 +191,8 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
 }
 
 /**
- * Number of collectors by version. If an upgrade task has succeeded and the listing row still shows the former version, the
- * collector counts at the new version (U7). A collector with an open upgrade counts at its former version, because it does not
- * count as updated either (H3).
+ * Number of collectors by version. A collector counts at its new version when its upgrade task has succeeded, even if its listing
+ * row is older, and at its former version while an upgrade is open (U7, H3).
  */
 function versionsNow(memberIndex: PolicyMemberIndex, pending: PendingChanges): ReadonlyMap<string, number> {
   const counts = memberIndex.countVersions();
@@ -277,7 +270,7 @@ const endingStates = {
 
 function describeTask(taskId: string | undefined, to: string, entry: Entry, memberIndex: PolicyMemberIndex) {
   const { collectorId, before, back } = entry;
-  // A rollback attempt starts from the target version and ends at the collector's former version.
+  // A rollback goes from the target version to the collector's former version (`before`).
   const from = back ? memberIndex.context.targetVersion : before;
   return {
     ...(taskId !== undefined && taskId.length <= maxIdLength && { id: taskId }),
@@ -337,18 +330,14 @@ function groupReasons(reasons: readonly Reason[], memberIndex: PolicyMemberIndex
   return within(maxReasonBytes, counts.slice(0, maxReasons));
 }
 
-/**
- * Number of skipped collectors that a person must examine. Collectors that can never be upgraded, such as hosted collectors, are
- * not counted.
- */
+/** Number of skipped collectors that a person must examine; hosted collectors are left out, because they are never upgraded. */
 export function countLeftAlone(memberIndex: PolicyMemberIndex, pending: PendingChanges): number {
   const isLeftAlone = (id: string) => {
     if (pending.stateOf(id) !== 'skipped') return false;
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // Only a listing row from after the refusal shows that the collector still exists. The service
-    // also refuses the upgrade of an uninstalled collector, which disappears from the listing.
+    // The service also refuses to upgrade an uninstalled collector, so only a later listing row proves that a person must act.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
   let leftAlone = 0;

@@ -33,7 +33,7 @@ export interface EssentialsInput {
   readonly health: Health;
   readonly counts: Counts;
   readonly overlap: Overlap | undefined;
-  /** Condition that must be met before more upgrades start, as text for status; undefined when nothing prevents starts. */
+  /** What must happen before more upgrades start, as text that completes "waiting for …"; undefined when upgrades may start. */
   readonly waitingFor: string | undefined;
   readonly state: RolloutState;
   /** Maintenance window that is open or opens next; undefined when there is none. */
@@ -44,7 +44,7 @@ export interface EssentialsInput {
 export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, header, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
   const { generation } = policy.metadata;
-  // The rollout stays open while a failed or refused collector can be retried, even if the rollout was completed before.
+  // A failed or refused collector that can be retried keeps the rollout open, even after the rollout was completed.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
     outstanding(counts) === 0 &&
@@ -98,10 +98,7 @@ function describeRollout(input: EssentialsInput) {
   return { ...begun, ...(health.reconciling && waitingFor !== undefined ? { waitingFor } : {}) };
 }
 
-/**
- * Stop of the rollout in the form of the policy's status, with its time and the number of failures at that time (H3). Conditions
- * may show another reason, so only this field allows a later process to restore the stop (U1).
- */
+/** Stop of the rollout, as shown in status. A process that has lost the ledger restores the stop from this field (U1). */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
   const told = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
   return { ...told, ...(stage === undefined ? {} : { stage }) };
@@ -121,10 +118,7 @@ export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership
   return { winner, collectors: foreign.size };
 }
 
-/**
- * Conditions for a health verdict that was reached before the collectors are known. A reported overlap with other policies
- * stays while the generation of the policy is the same (H1).
- */
+/** Conditions for a health verdict without known collectors. `Overlapping` stays as long as the policy is not edited (H1). */
 export function describeVerdictAlone(
   before: Partial<ShownHealth> | undefined,
   health: Health,

@@ -1,6 +1,6 @@
 /**
- * Computes the health verdict of a policy: its state, and the reason why nothing happens. The verdict comes from a chain of
- * checks, and the first check with a result decides. So the order of the checks is the precedence of the reasons.
+ * Computes the health verdict of a policy: its state, and the reason why nothing happens. The first check with a verdict decides,
+ * so the order of the checks is the precedence of the reasons.
  */
 
 import { reasons } from '../../api/conditions.ts';
@@ -30,7 +30,7 @@ export interface HealthInput {
   readonly pausedBy: string | undefined;
   /** Error that prevents the use of the service or its credentials; undefined when there is none. */
   readonly problem: LogfleetError | undefined;
-  /** Reason why the service does not offer the target version; undefined when the version is offered. */
+  /** Message that the service does not offer the target version; undefined when the version is offered. */
   readonly notOffered: string | undefined;
   /** Whether a newer build becomes the target as soon as it reaches the minimum age (`minAge`). */
   readonly awaitsBuild?: boolean;
@@ -171,10 +171,7 @@ function afterInconclusive({ stage }: RolloutStop, { stages = [] }: LedgerHeader
   return `Run \`logfleet retry\` ${retry}, \`logfleet approve --stage ${stage}\` to continue without ${isAnalyzed ? 'this analysis' : 'this stage'}, or set another target.`;
 }
 
-/**
- * Explanation of a stop, without its full stop. The current number of failures is added if it differs from the number at the time
- * of the stop (H3).
- */
+/** Explanation why the rollout is stopped, with the current number of failures if that has changed since the stop (H3). */
 function stopText({ message, exceeded }: RolloutStop, failedNow: number | undefined): string {
   const now =
     failedNow === undefined || failedNow === exceeded?.failed ? '' : ` (now ${counted(failedNow, 'failure')})`;
@@ -232,10 +229,7 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
-/**
- * Reports a message analysis of a stage whose searches give no counts. A person must act when the service refuses the searches,
- * for example without permission; otherwise, the failure is an outage (H2).
- */
+/** Reports that searches of a message analysis fail: as stalled if only a person can help, and as an outage if not (H2). */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.analysisUnavailable) return undefined;
@@ -243,10 +237,7 @@ function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Heal
   return { ...(gate.byPerson ? stalled : { ...atWork, outage: true }), reason: gate.reason, message };
 }
 
-/**
- * Reports a stalled rollout if a stage has a failure and the spec sets no `maxFailures`. Only a person can continue this
- * rollout (R5).
- */
+/** Reports a stalled rollout: a stage has a failure and the spec sets no `maxFailures`, so only a person can continue (R5). */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
@@ -274,10 +265,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   return { ...atWork, reason, message };
 }
 
-/**
- * Reports the soak of the last stage while all collectors run the target version, because a collector that stops running during
- * this soak is a failure of the rollout. Also reports a stage that is about to choose more collectors.
- */
+/** Reports a stage that waits although all collectors run the target version, for example for the end of the last soak. */
 function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
   if (!fleet || !wait || reason === undefined || !stageReasons.has(reason)) return undefined;
@@ -293,7 +281,7 @@ function excessText(state: HealthInput['state']): string {
   return state?.excess ? `; ${state.excess.message}` : '';
 }
 
-/** Reasons why a stage can wait although all its collectors are upgraded. */
+/** Reasons for which a stage waits even when all its collectors are upgraded, such as its soak. */
 export const stageReasons: ReadonlySet<string> = new Set([
   reasons.soaking,
   reasons.rollingOut,
@@ -319,10 +307,7 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/**
- * Reports collectors that stopped sending logs after their upgrade, when there are too many of them and `failurePolicy`
- * nevertheless let the rollout continue to its end.
- */
+/** Reports collectors that stopped sending logs, if they exceed `maxFailures` of a rollout that continued to its end. */
 function wentQuiet({ state }: HealthInput): Health | undefined {
   const { excess, header } = state ?? {};
   const isQuiet = header?.stages?.some(({ analysis }) => (analysis?.outcome?.quiet ?? 0) > 0);

@@ -1,7 +1,4 @@
-/**
- * Metrics of policies, computed from their statuses: states with reasons, for alerts, and the number of collectors in each state
- * (C3).
- */
+/** Metrics of policies, computed from their statuses: state and reason for alerts, and number of collectors by state (C3). */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import type { Gauge, Metrics } from '../../base/metrics.ts';
 import { StateSeries } from '../../controller/state-series.ts';
@@ -45,10 +42,7 @@ export class PolicyMetrics {
       );
   }
 
-  /**
-   * Removes the metrics of all policies, because another process leads now and reports them. Otherwise each alert would fire
-   * twice.
-   */
+  /** Removes the metrics of all policies when another process leads and reports them, so that no alert fires twice. */
   clear(): void {
     this.#states.clear();
   }

@@ -1,7 +1,6 @@
 /**
- * Decides whether the health verdict in a policy's status still holds while this process has not read the collectors (H1). A new
- * process, a new leader and new credentials start without known collectors. The verdict in status stays until new evidence
- * contradicts it.
+ * Decides whether the health verdict in a policy's status is kept while this process has not read the collectors yet, for example
+ * after a restart or a change of leader (H1). The verdict is kept until something newer contradicts it.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -11,13 +10,13 @@ import { type Health, reasonsOfSpecAndSecrets } from '../../controller/health.ts
 export interface SoFar {
   /** Target version of the policy; undefined when unknown. */
   readonly target: string | undefined;
-  /** Whether the Secret names the service to which the stored ledger belongs, or no ledger exists. */
+  /** Whether the policy's stored ledger, if any, belongs to the service that the Secret names. */
   readonly sameService: boolean;
   /** Whether the service has answered any request of this process. */
   readonly answered: boolean;
 }
 
-/** Reasons of the `Ready` condition that only a reading of all collectors can confirm or contradict. */
+/** Reasons of the `Ready` condition that logfleet can confirm only after it has read all collectors. */
 const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.allUpdated,
   reasons.rollingOut,
@@ -37,7 +36,7 @@ const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.ledgerFull,
 ]);
 
-/** Reasons of the `Ready` condition that no longer hold when this process can use the service. */
+/** Reasons of the `Ready` condition that report an unusable spec, Secret, ledger or manifest. */
 const ofTheHost: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.ledgerForeign,
@@ -48,9 +47,8 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the conditions in status still hold. They must belong to this generation of the policy, to this service and to this
- * target, and no newer evidence may contradict them.
- * @param found health verdict from the evidence of this process
+ * Whether the conditions in status still hold for this generation, service and target, and nothing newer contradicts them.
+ * @param found health verdict of this process, which has not read the collectors
  */
 export function stillHolds(
   { metadata, status }: CollectorVersionPolicy,
@@ -59,8 +57,7 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // If status already shows the policy as paused, its message stays, because the message contains the number of running upgrades,
-  // which this process does not know yet.
+  // A message that the policy is paused stays, because this process does not know the message's number of running upgrades yet.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;
@@ -68,9 +65,8 @@ export function stillHolds(
 }
 
 /**
- * Whether the health verdict in status stays until all policies of the service have claimed their collectors (U13). Until
- * then, counts of collectors may be wrong, and so may the verdicts that depend on counts. Other verdicts are shown at once.
- * @param found verdict from the evidence of this process, with counts that may be wrong
+ * Whether status keeps its verdict, because counts of collectors are uncertain until all policies have claimed theirs (U13).
+ * @param found verdict of this process, based on the uncertain counts
  */
 export function staysUntilClaimed(
   { metadata, status }: CollectorVersionPolicy,

@@ -13,10 +13,7 @@ import { echoOfRequest, isoTime } from '../../controller/status-text.ts';
 import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
 import { describeVerdictAlone, type Essentials } from './describe.ts';
 
-/**
- * Minimum change in ms of a rollout's estimated end that is written to status. The change must also be a minimum part of
- * the remaining time.
- */
+/** Minimum change in ms of the estimated end of a rollout that is worth a write of status. */
 const leastShiftMs = 60_000;
 const leastShiftShare = 0.1;
 
@@ -28,10 +25,7 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
     this.#clock = options.clock;
   }
 
-  /**
-   * Confirms in status that a person's request was seen, unless status already contains this confirmation. All other
-   * fields stay.
-   */
+  /** Confirms in status that a person's request was seen. All other fields of status stay unchanged. */
   publishEcho(policy: CollectorVersionPolicy): Promise<number> {
     const known = this.known(policy);
     const echo = echoOfRequest(policy);
@@ -41,10 +35,7 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
     return this.publish(policy, essentials, () => ({}), undefined);
   }
 
-  /**
-   * Writes only the health verdict to the policy's status, and keeps the counts and estimates of
-   * the previous status.
-   */
+  /** Writes only the health verdict to the policy's status; counts and estimates stay as they were. */
   publishHealth(policy: CollectorVersionPolicy, health: Health, targetVersion: string | undefined): Promise<number> {
     const before = this.known(policy);
     const { generation } = policy.metadata;
@@ -70,10 +61,7 @@ function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionP
   return Math.abs(is - was) > Math.max(leastShiftMs, leftMs * leastShiftShare) || !sameValue(before, rest);
 }
 
-/**
- * Fields of status whose change is written at once: all fields except counts, and messages that
- * repeat counts.
- */
+/** Fields of status whose change is written at once: all except counts, estimates, and messages, which repeat counts. */
 function verdicts(status: Essentials): unknown {
   const { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, rollout, history } = status;
   const { nextWindow, conditions } = status;

@@ -1,20 +1,10 @@
-/**
- * Measures the throughput of a rollout. Its estimated remaining time is the number of remaining collectors divided by the
- * throughput.
- */
+/** Measures the throughput of a rollout, from which its remaining time is estimated. */
 import type { Entry } from '../ledger/ledger.ts';
 
-/**
- * Period in ms over which the throughput of a rollout (ended attempts per time) is measured. Older attempts say little
- * about the current speed.
- */
+/** Period in ms over which the throughput of a rollout is measured, so that the estimate follows the current speed. */
 const measuredMs = 15 * 60_000;
 
-/**
- * Number of ended upgrade attempts per ms in this rollout over the last 15 minutes; undefined when no attempt ended in this
- * period.
- * @param entries entries of the ledger
- */
+/** Number of upgrade attempts of the rollout per ms that ended in the last 15 minutes; undefined when none ended. */
 export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
   let ended = 0;
   let sinceMs = wallMs;
