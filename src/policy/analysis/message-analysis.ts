@@ -25,7 +25,7 @@ const requestsOfSearch = 4;
 
 /** Maximum number of collectors that stopped sending logs in the lists of the ledger and of status. */
 const maxListed = 10;
-/** Maximum rounding in ms of stored upgrade times, which are whole seconds. */
+/** Maximum error in ms of stored upgrade times, which are rounded to whole seconds. */
 const roundingMs = 1_000;
 /** Maximum length in characters of the name of a collector that stopped sending logs. */
 const maxNameLength = 256;
@@ -45,8 +45,9 @@ export interface AnalysisPeriods {
 export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
- * Settings of a stage's analysis at the start of the stage. Later edits of the spec do not change them.
- * @param unprovenSinceMs wall time in ms before which no rollout upgraded collectors to this version; set in an unproven rollout
+ * Settings of a stage's analysis, fixed at the start of the stage.
+ * @param unprovenSinceMs wall time in ms at which the first rollout to this unproven version started; the baseline must end
+ *   before
  */
 export function analysisAtStart(
   { minRatio, duration, baseline, minMessages, scope }: MessageAnalysis,
@@ -62,23 +63,18 @@ export function analysisAtStart(
   };
 }
 
-/**
- * Periods of a stage's analysis.
- * @param startedAtMs wall time at which the stage started
- * @param soakedMs wall time at which the soak of the stage ends
- */
+/** Returns the periods in which a stage's messages are counted: the baseline before its upgrades, and the result after them. */
 export function analysisPeriods(
   { durationMs, baseline, fromMs, baselineBeforeMs }: StageAnalysis,
   startedAtMs: number,
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  // A corrected clock may have put the start of the stage into the future. The baseline still ends before the result begins.
+  // The baseline ends before the result begins, even if a clock correction has put the stage's start into the future.
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // A baseline one cycle earlier may still be after the upgrade, for example when a stage soaks for days or was retried later. So
-  // the baseline is as many cycles earlier as needed.
+  // The baseline is as many days or weeks earlier as needed to be before the upgrades, even after a long soak or a late retry.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
@@ -122,10 +118,7 @@ export function quietText({ durationMs, outcome }: StageAnalysis): string | unde
 /** Upgraded collector of a stage. */
 export interface Member {
   readonly id: string;
-  /**
-   * Wall time in ms at which the rollout upgraded the collector, rounded to a second; undefined if the rollout did not upgrade
-   * it.
-   */
+  /** Wall time of the collector's upgrade in ms, rounded to a second; undefined if this rollout did not upgrade the collector. */
   readonly upgradedAtMs: number | undefined;
 }
 
@@ -138,8 +131,6 @@ export interface PeriodCounts {
 /**
  * Judges the collectors of a stage by their numbers of messages. A collector that was upgraded within the period of the result is
  * not judged, because its former version sent a part of the messages.
- * @param resultFromMs start of the period of the result
- * @param nameOf name of a collector, for people
  */
 export function judgeMembers(
   analysis: StageAnalysis,

@@ -1,8 +1,6 @@
 /**
- * Counts the messages of collectors for the analysis of a policy's stage, in the background: one search job for each period, one
- * after the other.
- *
- * Invariant: counts are complete or absent. A search with errors, with a lost status or with a cut result is repeated.
+ * Counts the messages of collectors for the analysis of a policy's stage, with one search job for each period, one after the
+ * other. A search job is repeated if it reports errors, if a status answer was lost, or if its result is incomplete.
  */
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -35,10 +33,10 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
 
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
-/** Maximum difference of two clocks that the analysis ignores, in ms and as a fraction of the period that is counted. */
+/** Maximum difference between the clocks of service and logfleet that is ignored: in ms, and as a fraction of the period. */
 const maxSkewMs = 60_000;
 const maxSkewShare = 0.1;
-/** Difference in ms that two equal clocks may seem to have, because the date of the service has whole seconds and arrives late. */
+/** Clock difference in ms that is always ignored, because the `Date` header of the service has whole seconds and arrives late. */
 const apparentSkewMs = 5_000;
 
 export class MessageCounter {
@@ -56,10 +54,7 @@ export class MessageCounter {
     return this.#run?.reading;
   }
 
-  /**
-   * Counts the messages of this order. Counting for another order or with former credentials stops. Without an order, nothing is
-   * counted.
-   */
+  /** Counts messages for this order, and no longer for a former order or former credentials. Without an order, counting stops. */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
     this.close();
@@ -152,7 +147,7 @@ class CounterRun {
 /** Decimal digits of a collector id. Messages without a collector have an empty id. */
 const collectorId = /^[0-9]*$/;
 
-/** Counts by collector. Throws when the rows do not account for all messages that the service counted. */
+/** Number of messages by collector id. Throws when the sum differs from the number of messages that the service found. */
 function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount: number): Map<string, number> {
   const counts = new Map<string, number>();
   let total = 0;
@@ -160,8 +155,7 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record of the search result has no count');
-    // The service rounded an id such as 1E8. The messages of the real id would then be missing, and its collector would seem to
-    // send no logs.
+    // If the service rounds a long collector id to 1E8, the collector's count gets lost, and it would seem to send no logs.
     if (!collectorId.test(id))
       throw notCounted('a record of the search result has a collector id with characters other than digits');
     if (counts.has(id))

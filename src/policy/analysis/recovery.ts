@@ -15,7 +15,7 @@ import type { PolicySettings } from '../settings.ts';
 import { countQuery, isQuiet, type MessageCounts, type Period, settleMs } from './message-analysis.ts';
 import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 
-/** Check of a rolled-back rollout that is not finished. */
+/** Unfinished check whether collectors that stopped sending logs send them again after a rollback. */
 export interface PendingCheck {
   /** Name of the stage whose messages are counted next. */
   readonly stage: string;
@@ -63,11 +63,7 @@ export function recoveryPeriod({ durationMs, recovery }: StageAnalysis & { reado
   return { fromMs: recovery.fromMs, toMs: recovery.fromMs + durationMs };
 }
 
-/**
- * Sentence about the collectors that stopped sending logs, as counted after the rollback, without its full stop; undefined when
- * no check has begun.
- * @param check check that is not finished, if the rollback is over
- */
+/** Sentence on whether collectors send logs again after a rollback, without its full stop; undefined until a check has begun. */
 export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
   const checked = stages.map(checkedOf).filter((analysis) => analysis !== undefined);
   if (checked.length === 0) return undefined;
@@ -105,10 +101,7 @@ function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   return undefined;
 }
 
-/**
- * Ledger header in which the check has begun for each stage with collectors that stopped sending logs. Returns the same header
- * when all checks have begun.
- */
+/** Ledger header in which the check has begun for each stage with collectors that stopped sending logs. */
 function begun(header: LedgerHeader, fromMs: number) {
   const { stages = [] } = header;
   const isDue = ({ analysis }: StageRecord) => (analysis?.outcome?.quiet ?? 0) > 0 && !analysis?.recovery;
@@ -128,7 +121,7 @@ function isUnfinished(analysis: Pick<StageAnalysis, 'recovery'> | undefined): bo
   return analysis?.recovery !== undefined && analysis.recovery.recovered === undefined;
 }
 
-/** Analysis of a stage with the messages that its collectors sent after the rollback. */
+/** Analysis of a stage, completed with the number of messages that its collectors sent after the rollback. */
 function finish(analysis: CheckedAnalysis, counts: MessageCounts, scannedBytes: number): StageAnalysis {
   const { outcome, recovery } = analysis;
   const quietest = outcome.quietest.map((one) => ({ ...one, messagesAfterRollback: counts.get(one.id) ?? 0 }));
