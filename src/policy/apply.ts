@@ -53,15 +53,13 @@ export class Applier {
     const { essentials, health, requeueAfterMs, settled } = decision;
     const figures = () => figuresOf(input, decision);
     const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-    // A policy at rest whose status is already correct needs no timer. A new owner of one of its collectors triggers
-    // the next decision (U9).
+    // If status is correct and nothing is left to do, no timer is needed: a new owner of a collector triggers a decision (U9).
     const confirmedMs = keepsShown && decision.isAtRest ? publisher.confirm(policy, essentials, figures) : undefined;
     if (confirmedMs === undefined) {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
       if (keepsShown) return requeue(requeueAfterMs, false);
     }
-    // The stored changes may have made the counts of collectors outdated. The next decision counts
-    // the collectors again and changes nothing in the ledger, so its counts are correct.
+    // The stored changes may have made the counts wrong. The next decision changes nothing, so its counts are correct.
     this.#runtime.isStatusOutdated = !areCountsCurrent(input, decision);
     if (this.#runtime.isStatusOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));
@@ -70,10 +68,7 @@ export class Applier {
     return requeue(delayMs, settled && statusDelayMs === Infinity);
   }
 
-  /**
-   * Writes the status of a policy whose collectors are unknown or whose service is unreachable. The status
-   * keeps its previous counts.
-   */
+  /** Writes the status of a policy whose collectors are unknown or whose service is unreachable; counts in status stay. */
   async report(given: CollectorVersionPolicy, unready: Unready): Promise<Result> {
     this.#runtime.isStatusOutdated = false;
     const { problem, notOffered, tooYoung, soFar } = unready;
@@ -95,19 +90,15 @@ export class Applier {
     });
     const waits = tooYoung !== undefined && found.reason === reasons.progressing;
     const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-    // The conditions in status still hold, so the only change of status is the confirmation of a person's request. The policy is
-    // evaluated again after the first complete sweep.
+    // The conditions in status still hold, so only a person's request is confirmed. The first complete sweep triggers a decision.
     if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
     const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
     const delayMs = Math.min(statusDelayMs, recheckMs(health, problem), this.#untilMs(tooYoung?.nextBuild));
-    // A build may need days to reach its minimum age (`minAge`). A directory run may end before that time; the next run
-    // waits further.
+    // A build may need days to reach `minAge`, so a directory run may end while the policy waits; a later run continues to wait.
     return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
   }
 
-  /**
-   * Milliseconds until the next candidate build reaches its minimum age (`minAge`); Infinity when the policy waits for no build.
-   */
+  /** Milliseconds until the next candidate build reaches `minAge`; Infinity when the policy waits for no build. */
   #untilMs(nextBuild: NextBuild | undefined): number {
     return nextBuild ? nextBuild.atMs - this.#runtime.environment.clock.now() : Infinity;
   }
@@ -118,8 +109,7 @@ export class Applier {
     try {
       await kept.write(decision, ownership);
     } catch (error) {
-      // The write failed, so it is unknown whether the ledger contains the attempts. They are withdrawn, because their upgrade
-      // requests were certainly not sent.
+      // After the failed write, the ledger may lack the attempts. Their upgrade requests were not sent, so they are withdrawn.
       posting.withdraw(post);
       throw error;
     }
@@ -152,7 +142,7 @@ export class Applier {
 /** Milliseconds until a policy is evaluated again because it waits for a change of which logfleet may not be notified. */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // A problem with a Secret needs no timer, because the policy is notified when the Secret changes (C2).
+  // The policy is notified when its Secret changes, so a problem with the Secret needs no timer (C2).
   if (problem?.code.startsWith('secret.')) return Infinity;
   return health.stalled || problem ? stallRetryMs : Infinity;
 }

@@ -30,26 +30,20 @@ export interface Observation {
   readonly notOffered: string | undefined;
   /** Whether a newer build becomes the target as soon as it reaches the minimum age (`minAge`). */
   readonly awaitsBuild?: boolean;
-  /** Answers to upgrade POSTs since the last stored decision, by collector: accepted, refused or unknown. */
+  /** Outcomes of upgrade POSTs (accepted, refused or unknown) since the last stored decision, by collector id. */
   readonly posted: ReadonlyMap<string, PostOutcome>;
   /** Statuses of upgrade tasks that were read since the last stored decision, by collector. */
   readonly tasks: ReadonlyMap<string, UpgradeTask>;
   readonly reads: ReadonlyMap<string, TaskReads>;
-  /**
-   * Newest counts of messages for the message analysis of a stage, or the error of the last search; undefined when no search
-   * has ended.
-   */
+  /** Newest message counts for a stage's analysis, or the error of the last search; undefined until a search has ended. */
   readonly messages: AnalysisReading | undefined;
   /** Collectors whose upgrade POST of this process waits to be sent, or was sent and is not answered yet. */
   readonly inFlight: ReadonlySet<string>;
-  /**
-   * Number of attempts that are stored in the ledger and not sent yet. They are withdrawn if the policy may
-   * not start upgrades any more.
-   */
+  /** Number of attempts that are stored but not sent yet; they are withdrawn if the policy may not start upgrades any more. */
   readonly unsent: number;
   /** Number of attempts that this decision may start. */
   readonly room: number;
-  /** Condition that must be met before any attempt may start, as text for status; undefined when nothing prevents starts. */
+  /** Reason why no attempt may start, as text that completes "waiting for …"; undefined when attempts may start. */
   readonly heldBy: string | undefined;
   /** Error that prevents the use of the service or its credentials; undefined when there is none. */
   readonly problem: LogfleetError | undefined;
@@ -60,9 +54,7 @@ export interface Observation {
   readonly overlap: Overlap | undefined;
   /** Name of the setting that pauses all policies of this operator; undefined when they are not paused. */
   readonly pausedForAll: string | undefined;
-  /**
-   * Reason why no policy may start an upgrade, for example an unusable manifest (D1). Absent when policies may start upgrades.
-   */
+  /** Reason why no policy may start upgrades, such as an unusable Kubernetes manifest (D1); absent when upgrades may start. */
   readonly upgradesBlocked?: string | undefined;
 }
 

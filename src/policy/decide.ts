@@ -1,18 +1,12 @@
 /**
- * The pure function at the centre of a policy. Its input is everything that is known about the policy, its result is everything
- * that must be done. It sends and stores nothing.
- *
- * The order of its steps:
+ * Decides what must be done for a policy, from everything that is known about it. `decide` is pure: it sends, stores and changes
+ * nothing. The caller stores the changes of the ledger and then applies them. The steps, in order:
  * - Evaluate open upgrade attempts by answers, task statuses and listings (U3 to U7, U10, U11, `evidence.ts`).
  * - Apply the annotations that people set (`annotation-actions.ts`).
  * - Evaluate the state of the rollout and its failure policy (`rollout-state.ts`).
  * - Select new attempts, if any may start (U2, U3, U6, U8, `start-rules.ts`, `admission.ts`).
  * - Plan the next reads from the service (U9, `read-plan.ts`).
  * - Compute the health verdict, and build the status.
- *
- * `decide` does not change the ledger, the index of collectors, or the listing. The caller stores the changes of the ledger and
- * then
- * applies them.
  */
 import { reasons } from '../api/conditions.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -49,12 +43,9 @@ import { measureThroughput } from './status/throughput.ts';
 export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
-  /**
-   * Whether the changes of this decision must be stored in a ledger. As long as no ledger of the policy is
-   * stored, its status shows everything that a later process must know (U1).
-   */
+  /** Whether this decision needs a stored ledger; a policy without one keeps everything that must survive in its status (U1). */
   readonly needsLedger: boolean;
-  /** Ledger entries whose attempts are posted to the service after `changes` have been stored (U2). */
+  /** Ledger entries of the upgrade attempts that are sent to the service (POST) after `changes` have been stored (U2). */
   readonly post: readonly Entry[];
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
   readonly watch: ReadPlan;
@@ -67,14 +58,11 @@ export interface Decision extends LedgerChange {
   readonly essentials: Essentials;
   /** Number of the policy's collectors and their counts by state, after the changes of this decision. */
   readonly fleet: { readonly counts: Counts; readonly matched: number };
-  /** Number of attempts in progress that this decision withdraws because their POSTs were never sent. */
+  /** Number of attempts that this decision withdraws, because their upgrade requests (POSTs) were never sent. */
   readonly unsent: number;
   readonly requeueAfterMs: number;
   readonly settled: boolean;
-  /**
-   * Whether the policy needs no decision before `requeueAfterMs` unless something changes. A sweep of the collector list that
-   * shows nothing new then triggers no decision.
-   */
+  /** Whether nothing is left to do until `requeueAfterMs`; sweeps of the collector list without news trigger no decision. */
   readonly isAtRest: boolean;
 }
 
@@ -97,8 +85,7 @@ export function decide(input: DecideInput): Decision {
   const window = input.calendar.nextWindow(input.now.wallMs, input.memberIndex.timeZones());
   // Another decision follows immediately when a stage has started or a person has retried the rollout.
   const isFollowed = state.started !== undefined || applied.retried;
-  // A changed header of a rollout with stages may allow another stage to start, and one decision starts at most one stage. So
-  // another decision follows.
+  // A changed header may allow another stage to start, and a decision starts at most one, so another decision follows.
   const isContinued = header !== ledger.header && (input.policy.spec.strategy.stages ?? []).length > 0;
   const isAtEnd = isSettled(input, health, pending.openCount, counts) || isLeftToPeople(found, health);
   const isOver = isAtEnd && !isChecking(state);
@@ -132,10 +119,7 @@ export function decide(input: DecideInput): Decision {
   };
 }
 
-/**
- * Computes the counts, the lists of samples and the estimated end for the policy's status. Called only when a status is due,
- * because the computation reads the whole ledger. The result is the same before and after the decision was stored.
- */
+/** Computes counts, lists and estimated end for status; only when status is written, because this reads the whole ledger. */
 export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
   const { policy, ledger, memberIndex } = input;
   const { health, essentials, state, unsent } = decision;
@@ -147,16 +131,13 @@ export function figuresOf(input: DecideInput, decision: Decision): FiguresNow {
   return { ...figures, rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } };
 }
 
-/**
- * Whether the counts in status messages are still correct after the decision was stored (H3). They may be wrong when an attempt
- * ended with the decision, because the collector may then belong to another policy (U13).
- */
+/** Whether the counts of a stored decision are still correct (H3). A collector whose attempt ended may have a new owner (U13). */
 export function areCountsCurrent({ ledger, memberIndex }: DecideInput, { changes, fleet }: Decision): boolean {
   const now = new PendingChanges(ledger, memberIndex, changes);
   return now.matched === fleet.matched && sameValue(now.counts(), fleet.counts);
 }
 
-/** Results of the decision so far, with the ledger changes that follow from them. */
+/** Results of the steps of `decide` that come before the health verdict. */
 interface Found extends DecisionSoFar {
   readonly watch: ReadPlan;
 }
@@ -167,7 +148,7 @@ function applyEvidence(input: DecideInput) {
   const pending = new PendingChanges(ledger, memberIndex);
   const durations = evaluateAttempts(input, pending);
   evaluateEndings(input, pending);
-  // A person's retry also forgives the failures that this decision has just found.
+  // A person's retry is applied after new failures were counted, so that the retry forgives them as well.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);
   if (applied.retried) forgive(input, pending);
@@ -205,10 +186,7 @@ function healthInput(
   };
 }
 
-/**
- * Ledger header that the decision stores, with the attempt numbers, the digest of the selector, and the completion of the
- * rollout.
- */
+/** Ledger header that the decision stores, with attempt numbers, digest of the selector, and completion of the rollout. */
 function headerOf(
   input: DecideInput,
   { state, admission, pending }: Found,
@@ -236,10 +214,7 @@ function nextDecisionMs({ policy, now }: DecideInput, found: Found, window: Next
   return Math.min(nextMs, longestCalendarMs, (window?.endMs ?? Infinity) - now.wallMs);
 }
 
-/**
- * Whether nothing happens in the policy: no upgrade attempt is in flight, none will start, and no page of the collector list is
- * awaited.
- */
+/** Whether the policy is idle: no upgrade attempt is in flight or will start, and no read from the service is awaited. */
 function isQuiet(
   { policy, observation, memberIndex }: DecideInput,
   pending: PendingChanges,
@@ -253,9 +228,8 @@ function isQuiet(
 }
 
 /**
- * Estimated wall time in ms at which the remaining collectors are upgraded, derived from the measured throughput (upgrades per
- * time). If the throughput is unknown, status keeps its former estimate until that time has passed (H1). Undefined while the
- * rollout waits for a person.
+ * Estimated wall time in ms at which the last upgrade ends, from the measured throughput or, if that is unknown, from the former
+ * status (H1). Undefined while the rollout waits for a person.
  */
 function estimateEndMs(
   { policy, now: { wallMs } }: DecideInput,
@@ -280,7 +254,7 @@ function isChecking({ recovery }: RolloutState): boolean {
 function isSettled({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
   // While the service cannot be used, a directory run does not wait for upgrades in flight, because it cannot learn how they end.
   if (observation.problem && health.stalled) return true;
-  // A build may need days to reach its minimum age (`minAge`). A directory run ends before that time; the next run waits further.
+  // A build may need days to reach `minAge`, so a directory run may end while the policy waits; a later run continues to wait.
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;
   if (open > 0 || health.reconciling) return false;
   return health.ready === 'Unknown' || health.stalled || policy.spec.mode === 'Observe' || outstanding(counts) === 0;

@@ -24,7 +24,7 @@ import type { Bound } from './service-binding.ts';
 import { findOverlap } from './status/describe.ts';
 import type { SoFar } from './status/shown-verdict.ts';
 
-/** Result for a policy about which no decision is possible yet, with the reason. */
+/** Result of `gather` when no decision about the policy is possible yet. */
 export interface Unready {
   readonly kind: 'unready';
   readonly problem: LogfleetError | undefined;
@@ -32,7 +32,7 @@ export interface Unready {
   readonly notOffered: string | undefined;
   /** Next build of a policy that never had a target; set when all candidate builds are younger than `minAge`. */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
-  /** Facts that are already known about the policy; undefined when its Secret or its ledger cannot be used. */
+  /** What is known about a policy whose collectors are not read yet; undefined when its Secret or its ledger cannot be used. */
   readonly soFar?: SoFar;
 }
 
@@ -43,13 +43,10 @@ export interface Ready {
   readonly bound: Bound;
   /** Whether this decision begins a new rollout of the policy. */
   readonly began: boolean;
-  /**
-   * Whether other policies of the service have not claimed their collectors yet. Until then, this
-   * policy may count collectors that belong to other policies (U13).
-   */
+  /** Whether other policies have not claimed their collectors yet, so that this policy may count collectors of others (U13). */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
-  /** Answers to POSTs and statuses of tasks that the decision uses. They are kept until the decision was stored. */
+  /** Outcomes of POSTs and statuses of tasks that the decision uses; kept in memory until the decision was stored. */
   readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
     readonly tasks: ReadonlyMap<string, UpgradeTask>;
@@ -66,10 +63,6 @@ export class Gatherer {
   #seenSinceMs: ReadonlyMap<string, number> | undefined;
   #handledRequest: string | undefined;
 
-  /**
-   * Creates the object that collects the input of decisions about one policy.
-   * @param policy the policy when the runtime began; its annotations at that time count as applied
-   */
   constructor(runtime: PolicyRuntime, policy: CollectorVersionPolicy) {
     this.#runtime = runtime;
     this.#seenBuilds = new SeenBuilds(runtime.environment.host.ledgers, runtime.owner);
@@ -123,10 +116,7 @@ export class Gatherer {
     return this.#ready(policy, { bound, ledger, memberIndex, began, nextBuild, awaitsBuild, notOffered, problem });
   }
 
-  /**
-   * Reads the ledger unless a current copy is in memory. Afterwards forgets the statuses of tasks that are
-   * not open in the ledger (U3).
-   */
+  /** Reads the ledger unless it is in memory, and then forgets statuses of tasks that are not open in the ledger (U3). */
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<void> {
     const { kept, tasks } = this.#runtime;
     const isReadAnew = kept.known === undefined;
@@ -135,10 +125,7 @@ export class Gatherer {
     if (isReadAnew && ledger) tasks.keepOnly((id, taskId) => ledger.entry(id)?.open?.taskId === taskId);
   }
 
-  /**
-   * Chooses the policy's target version from its spec and the offered builds with their ages; undefined until the first list of
-   * builds arrives.
-   */
+  /** Chooses the target version from the spec and the offered builds; undefined until the first list of builds arrives. */
   #verdict({ spec, status }: CollectorVersionPolicy, { listing }: Bound): TargetVerdict | undefined {
     const builds = listing.builds();
     const { kept, environment } = this.#runtime;
@@ -194,10 +181,7 @@ export class Gatherer {
     return { kind: 'ready', bound, began, nextBuild, awaitsClaims: claims !== undefined, input, received };
   }
 
-  /**
-   * Result for a policy whose collectors are not known yet. A rollback continues even if the service does not offer the
-   * target (R7).
-   */
+  /** Result for a policy whose collectors are not known yet. A rollback continues even if the target is not offered (R7). */
   #unread(
     { account, listing }: Bound,
     target: string | undefined,
@@ -211,10 +195,7 @@ export class Gatherer {
     return { kind: 'unready', problem, notOffered: isRollingBack ? undefined : notOffered, soFar };
   }
 
-  /**
-   * Result for a policy that cannot claim collectors because of a problem. Other policies of the service no longer wait for its
-   * claims.
-   */
+  /** Result for a policy that a problem keeps from claiming collectors; other policies no longer wait for its claims. */
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
     const { environment, owner } = this.#runtime;
     const { turns } = environment;
@@ -253,7 +234,7 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { kept, memberIndex } = this.#runtime;
     const before = kept.known;
-    // The former rollout ends here. Its final counts are computed now, because this process may not have evaluated that rollout.
+    // The former rollout's final counts go into its history. They are computed here, because this process may not know them.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = kept.begin(policy, bound, target, last?.counts);
     memberIndex.forget();
@@ -261,18 +242,13 @@ export class Gatherer {
   }
 }
 
-/**
- * Reason why the present target cannot be rolled out, for example because it is no longer offered and no other build is old enough.
- */
+/** Message why the target cannot be rolled out, for example because no offered build is old enough; undefined if it can. */
 function whyNotOffered(verdict: TargetVerdict, target: string | undefined): string | undefined {
   const isWaiting = verdict.kind === 'tooYoung' && target === undefined;
   return verdict.kind === 'offered' || isWaiting ? undefined : verdict.message;
 }
 
-/**
- * Answers to POSTs whose attempts are still open in the ledger. Other answers are left out, because the
- * ledger may have been read again after these POSTs were sent.
- */
+/** Outcomes of POSTs whose attempts the ledger has as open. Other outcomes are older than the ledger, which was read again. */
 function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
   for (const [id, { entry, outcome }] of received) {

@@ -9,10 +9,7 @@ import type { PolicySettings } from './settings.ts';
 
 export interface PolicyEnvironment {
   readonly host: Host;
-  /**
-   * Accounts of the service. All users of the service in this process share them, so that all requests of one user share one
-   * request budget. The caller closes the accounts.
-   */
+  /** Accounts of the service, shared in this process so that requests of one user share one budget. The caller closes them. */
   readonly accounts: Accounts;
   readonly fleets: Fleets;
   readonly clock: Clock;

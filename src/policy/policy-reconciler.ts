@@ -18,14 +18,12 @@ import { PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
 import { PolicyMetrics } from './status/policy-metrics.ts';
 
-/**
- * Called instead of applying a decision, with what is known about the policy. The runtime then sends no POST and writes nothing.
- */
+/** Called with what is known about a policy, in place of applying a decision: nothing is sent or written. */
 export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
 /** Interval in ms between reports of a process that only observes: it writes nothing, so no event of a write triggers a report. */
 const lookAgainMs = 1_000;
-/** Policy in this process: its state, and the first and last step of its decisions. */
+/** One policy in this process: its state, and the objects that gather its input and apply its decisions. */
 interface Running {
   readonly runtime: PolicyRuntime;
   readonly gatherer: Gatherer;
@@ -36,7 +34,7 @@ export interface PolicyReconcilerOptions
   extends Pick<PolicyEnvironment, 'host' | 'accounts' | 'clock' | 'log' | 'enqueue'> {
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
-  /** Set when this process only observes policies: it reports what it knows about a policy, and applies no decision. */
+  /** Set when this process only observes: the callback gets what is known about each policy, and no decision is applied. */
   readonly onlyLook?: OnlyLook;
 }
 
@@ -111,10 +109,7 @@ export class PolicyReconciler implements Reconciler {
     return applier.apply(policy, gathered, decide(gathered.input));
   }
 
-  /**
-   * Prepares for the end of the process: no new POST is sent, and changed counts that wait for the next write of
-   * status are written immediately.
-   */
+  /** Prepares for the end of the process: no new POST is sent, and delayed writes of status happen immediately. */
   drain(): void {
     this.#draining = true;
     for (const { runtime } of this.#running.values()) if (!runtime.quiet()) this.#options.enqueue(runtime.owner);
@@ -130,9 +125,7 @@ export class PolicyReconciler implements Reconciler {
     this.#closeAll();
   }
 
-  /**
-   * Discards all runtimes after a change of leadership. Their data may be outdated, because another process may have acted since.
-   */
+  /** Discards all runtimes after a change of leadership, because another process may have acted since. */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.term() === this.#term) return;

@@ -1,8 +1,7 @@
 /**
- * State of one policy in this process, for one resource (by uid) and one term of leadership. `gather` and `apply` use it.
- *
- * Invariant: the runtime has two kinds of data. Copies of stored data (the ledger and the index of collectors) are read again
- * when they may be outdated (`doubt`). Facts from the service (outcomes of POSTs, durations of upgrades) are never discarded.
+ * State of one policy in this process, for one resource (by uid) and one term of leadership. Copies of stored data (ledger, index
+ * of collectors) are read again when they may be outdated. Facts from the service (outcomes of POSTs, durations of upgrades) are
+ * never discarded.
  */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
@@ -34,7 +33,7 @@ export class PolicyRuntime implements PostingPolicy {
   readonly publisher: StatusPublisher;
   readonly duration = new UpgradeDuration();
   readonly calendar = new KeptCalendar();
-  /** Whether the last decision left the write of the status to the next decision (H3). */
+  /** Whether status still has to be written, because the last decision left the write to the next one (H3). */
   isStatusOutdated = false;
   readonly #term: number;
   #posting: Posting | undefined;
@@ -66,19 +65,13 @@ export class PolicyRuntime implements PostingPolicy {
     return this.#tasks;
   }
 
-  /**
-   * Releases the memory of objects that only upgrades need, unless their requests are in flight. They are created again when
-   * needed.
-   */
+  /** Releases objects that only upgrades need, unless their requests are in flight. They are created again when needed. */
   rest(): void {
     if (this.#posting?.isIdle) this.#posting = undefined;
     if (this.#tasks?.isIdle) this.#tasks = undefined;
   }
 
-  /**
-   * Marks copies of stored data as possibly outdated, so that they are read again. Attempts that wait to be sent are withdrawn,
-   * because no ledger contains them until then.
-   */
+  /** Drops the copies of the ledger and of the index of collectors, which may be outdated, so that they are read again. */
   doubt(): void {
     this.kept.forget();
     this.memberIndex.forget();
@@ -89,10 +82,7 @@ export class PolicyRuntime implements PostingPolicy {
     return this.#posting?.isIdle !== false && !this.publisher.heldBack && !this.isStatusOutdated;
   }
 
-  /**
-   * Stops the runtime. The ownership table still knows the policy's attempts in flight afterwards, and drops attempts that were
-   * never sent (U13).
-   */
+  /** Stops the runtime. The ownership table keeps attempts in flight, and loses attempts that were never sent (U13). */
   close(): void {
     const { binding } = this;
     this.#closed = true;
@@ -110,10 +100,7 @@ export class PolicyRuntime implements PostingPolicy {
     if (!this.#closed) this.environment.enqueue(this.owner);
   }
 
-  /**
-   * Checks immediately before a POST whether the policy still wants the attempt (U2). After an edit of the policy, attempts that
-   * were stored before the edit are not sent.
-   */
+  /** Checks immediately before a POST whether the attempt is still wanted; after an edit of the policy, it is not (U2). */
   stillWanted(entry: Entry, generation: number): boolean {
     const { binding, kept, tasks, owner } = this;
     const { host, clock, settings, turns, draining } = this.environment;
@@ -144,8 +131,7 @@ export class PolicyRuntime implements PostingPolicy {
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // An attempt that was never sent is not in flight. A policy with higher precedence may have
-      // appeared since the decision, and may take the collector immediately (U13).
+      // An attempt that was not sent gives no right to the collector: a policy with higher precedence may have appeared (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === owner.uid
     );
   }
@@ -155,10 +141,7 @@ export class PolicyRuntime implements PostingPolicy {
     return this.calendar.current(spec).verdict(this.environment.clock.now(), zone).kind === 'open';
   }
 
-  /**
-   * Reports an accepted attempt to the ownership table at once. The policy may be deleted before its next decision, while the
-   * upgrade continues (U13).
-   */
+  /** Reports an accepted attempt to the ownership table at once, because its policy may be deleted during the upgrade (U13). */
   noteAccepted({ collectorId, open }: Entry, taskId: string): void {
     const { binding, kept, owner } = this;
     binding.succeeded('posts');
@@ -175,10 +158,7 @@ export class PolicyRuntime implements PostingPolicy {
     });
   }
 
-  /**
-   * Schedules a decision about the policy after a short delay, so that one decision covers all answers that arrive during the
-   * delay.
-   */
+  /** Schedules a decision after a short delay, so that one decision covers all answers that arrive during the delay. */
   noteNews(): void {
     if (this.#closed) return;
     const { clock, draining } = this.environment;

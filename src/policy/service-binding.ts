@@ -21,7 +21,7 @@ export interface Bound {
   readonly ownership: Ownership;
 }
 
-/** Kinds of requests that policies do not share: upgrade POSTs, and reads of upgrade tasks. */
+/** Kinds of requests that each policy sends for itself: upgrade POSTs, and reads of upgrade tasks. */
 export type Asked = 'posts' | 'reads';
 
 /** Failure of the service that does not concern a single collector, and the time until which no new requests are sent. */
@@ -30,10 +30,7 @@ interface Hold {
   readonly untilMs: number;
 }
 
-/**
- * Number of consecutive failures of requests that are tolerated before the policy reports the
- * failure.
- */
+/** Number of consecutive failed requests that are tolerated before the policy reports a problem. */
 const toleratedFailures = 3;
 
 export class ServiceBinding {
@@ -44,16 +41,9 @@ export class ServiceBinding {
   #bound: Bound | undefined;
   #hold: Hold | undefined;
   #buildsDoubtedMs = -Infinity;
-  /**
-   * Number of consecutive failures of each kind of request. The delay before the next request grows with this
-   * number. A successful request resets only its own kind.
-   */
+  /** Number of consecutive failures by kind of request, which sets the delay before the next request; reset by a success. */
   readonly #failures: Record<Asked, number> = { posts: 0, reads: 0 };
 
-  /**
-   * Creates the binding of one policy.
-   * @param onNews called after a change that the policy should evaluate
-   */
   constructor(environment: PolicyEnvironment, owner: OwnerRef, onNews: () => void) {
     this.#environment = environment;
     this.#owner = owner;
@@ -64,10 +54,7 @@ export class ServiceBinding {
     return this.#bound;
   }
 
-  /**
-   * Binds the policy to the service that its Secret names now, and registers the policy as a user of the collector listing.
-   * Returns an error of the Secret or its credentials.
-   */
+  /** Binds the policy to the service that its Secret names. Returns the error if the Secret or its credentials cannot be used. */
   async bind(secret: ResourceKey, resyncMs: number): Promise<Bound | LogfleetError> {
     const { accounts } = this.#environment;
     const { changes } = accounts.secrets;
@@ -105,10 +92,7 @@ export class ServiceBinding {
     return this.#bound;
   }
 
-  /**
-   * Error that currently prevents the use of the service; undefined when there is none, or as long as the
-   * failure may be temporary.
-   */
+  /** Error that currently prevents use of the service; undefined when there is none or the failure may be temporary. */
   problem(): LogfleetError | undefined {
     const failed = this.#bound?.listing.problem()?.error;
     if (failed) this.#noteRefusal(failed);
@@ -119,10 +103,7 @@ export class ServiceBinding {
     return lasting ? this.#hold?.error : undefined;
   }
 
-  /**
-   * Reason why the policy currently starts no upgrade, as text for status; undefined when there is
-   * none.
-   */
+  /** Reason why the policy currently starts no upgrade, as text for status; undefined when there is none. */
   heldBy(): string | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
     if (listedMs < this.#buildsDoubtedMs)
@@ -140,7 +121,7 @@ export class ServiceBinding {
     if (this.#hold && nowMs < this.#hold.untilMs) return;
     const delayMs = retryDelayMs(error, this.#failures[asked]++);
     this.#hold = { error, untilMs: nowMs + delayMs };
-    // An answer 429 (too many requests) is no failure: the service says when to continue.
+    // An answer 429 (too many requests) is not worth a warning, because the service says when to continue.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('requests to the service are sent again later', { namespace, policy, error, retryInMs: delayMs });
     this.#onNews();
@@ -152,15 +133,12 @@ export class ServiceBinding {
     this.#bound?.listing.requestBuilds(this.#buildsDoubtedMs);
   }
 
-  /** Records that the service has executed a request of this kind. */
+  /** Resets the number of failures of a kind of request after one such request succeeded. */
   succeeded(asked: Asked): void {
     this.#failures[asked] = 0;
   }
 
-  /**
-   * Remaining time in ms during which a failure prevents new requests; Infinity when no failure
-   * prevents them.
-   */
+  /** Milliseconds until new requests may be sent after a failure; Infinity when no failure prevents requests. */
   heldForMs(): number {
     return this.#hold ? this.#hold.untilMs - this.#environment.clock.monotonic() : Infinity;
   }

@@ -1,18 +1,9 @@
-/**
- * Time limits and size limits of the upgrade protocol (rules U1 to U14), collected in one object so that tests and demos can
- * change them together.
- */
+/** Time and size limits of the upgrade protocol (rules U1 to U14), in one object so that tests and demos can change them. */
 
 export interface PolicySettings {
-  /**
-   * Grace period G in ms: after this time, every listing of the service shows an effect such as a completed upgrade.
-   */
+  /** Grace period G in ms, after which every listing of the service shows an effect such as a completed upgrade. */
   readonly graceMs: number;
-  /**
-   * Age in ms of an open attempt at which a new listing decides how the attempt has ended (U5). The age counts from the
-   * acceptance of the attempt, from its adoption (logfleet found it running), or from the start of this process's
-   * leadership.
-   */
+  /** Time in ms after an attempt was accepted or found running, when a new listing decides how the attempt has ended (U5). */
   readonly openLimitMs: number;
   /** Minimum interval in ms between the two listings that confirm that a collector left the target version (U8). */
   readonly driftConfirmMs: number;
@@ -22,19 +13,11 @@ export interface PolicySettings {
   readonly batchSize: number;
   /** Maximum number of open upgrade attempts of one policy (U1). */
   readonly maxOpen: number;
-  /**
-   * Minimum interval in ms between two writes of a policy's status in which only counts and
-   * estimates have changed.
-   */
+  /** Minimum interval in ms between two writes of a status in which only counts and estimates have changed. */
   readonly statusIntervalMs: number;
-  /**
-   * Delay in ms between the acceptance of an upgrade task and the first read of its status, while usual durations of upgrades are
-   * unknown.
-   */
+  /** Delay in ms from the acceptance of an upgrade task to the first read of its status, while usual durations are unknown. */
   readonly firstReadMs: number;
-  /**
-   * Maximum time in ms for which the read of a page waits, so that one read shows the end of several upgrades on the page.
-   */
+  /** Maximum delay in ms of the read of a page, so that one read shows the end of several upgrades on the page. */
   readonly pageWaitMs: number;
 }
 
@@ -50,10 +33,7 @@ export const policySettings: PolicySettings = {
   pageWaitMs: 60_000,
 };
 
-/**
- * Settings for a service whose listings show effects within `graceMs`. If that is only a few seconds, as with a simulator,
- * upgrades are fast as well, so the first read of their tasks comes sooner.
- */
+/** Settings for a service with this grace period. If it is short, as in a simulator, upgrade tasks are read sooner, too. */
 export function settingsForGrace(graceMs: number): Pick<PolicySettings, 'graceMs' | 'firstReadMs'> {
   return { graceMs, firstReadMs: Math.min(policySettings.firstReadMs, 5 * graceMs) };
 }
