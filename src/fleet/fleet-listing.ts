@@ -28,20 +28,14 @@ export interface ListingProblem {
   readonly retryAtMs: number;
 }
 
-/**
- * Minimum time between sweeps when no collector needs anything, as a multiple of the duration of a sweep.
- * With the value 10, sweeps take at most a tenth of the time (U9).
- */
+/** Minimum time between sweeps for an idle policy, in durations of a sweep: sweeps take at most a tenth of the time (U9). */
 export const restingShare = 10;
 
 export interface FleetListingOptions {
   readonly service: UpgradeService;
   readonly clock: Clock;
   readonly log: Logger;
-  /**
-   * Versions that policies of this service currently target. If the list is requested for such a version, it omits the
-   * collectors that already run that version.
-   */
+  /** Versions that policies of this service target. The list for such a version omits collectors that already run it. */
   readonly targeted: () => ReadonlySet<string>;
   /** Whether this process may send requests to the service. Only the leader may. */
   readonly active: () => boolean;
@@ -69,18 +63,15 @@ export class FleetListing {
   readonly rows = new FleetRows();
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
-  /**
-   * Secrets that may belong to another account now, and whose policies were notified of this since the last complete read of the
-   * list.
-   */
+  /** Secrets whose policies were asked, since the last sweep began, to check whether the Secret still belongs to this account. */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /** Whether policies at rest were notified of a problem of this listing. If so, they are also notified when the problem ends. */
+  /** Whether policies at rest were notified of a problem of this listing, so that they are also notified of its end. */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
   #view: View | undefined;
-  /** Whether the service no longer offers a build for which the list is requested. Then no page of that list can be read. */
+  /** Whether the service no longer offers the build for which the list is requested, so that its pages cannot be read. */
   #isWithdrawn = false;
   #sweep: Sweep | undefined;
   #completeSinceMs: number | undefined;
@@ -90,18 +81,12 @@ export class FleetListing {
   #wantSweepAfter: number | undefined;
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
-  /**
-   * Merged order of two listings for different builds, which together show all collectors. Used when every build is run by some
-   * collector, because each single listing then omits collectors.
-   */
+  /** Merged order of the listings for two builds, which together show all collectors; unset when one listing shows them all. */
   #order: ListOrder | undefined;
   #orderRevision = 0;
   #running = false;
   #failures = 0;
-  /**
-   * Whether the service rejected the last listing because of its build. Only a successful listing resets this flag, not a new
-   * list of builds.
-   */
+  /** Whether the service rejected the build of the last listing. Only a successful listing resets this flag. */
   #isBuildRefused = false;
   #problem: ListingProblem | undefined;
   #retry: Timer | undefined;
@@ -114,10 +99,7 @@ export class FleetListing {
     return this.rows.get(id);
   }
 
-  /**
-   * Builds that the service offers, with the time at which this process sent the request for them; undefined
-   * until the first answer (4.7).
-   */
+  /** Builds that the service offers, with the send time of the request for them; undefined until the first answer (4.7). */
   builds(): { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined {
     return this.#builds;
   }
@@ -132,10 +114,7 @@ export class FleetListing {
     return this.#view?.observes(version) ?? false;
   }
 
-  /**
-   * Total duration in ms of the requests of the newest complete sweep. Failed requests and waits between
-   * requests are not included (U9).
-   */
+  /** Total duration in ms of the successful requests of the newest complete sweep, without waits between them (U9). */
   sweepMs(): number {
     return this.#lastSweepMs;
   }
@@ -149,10 +128,7 @@ export class FleetListing {
     return this.#pageSize.rows();
   }
 
-  /**
-   * Number of the page of the list that shows this collector, or that will show it once the collector leaves the hidden
-   * build; undefined when unknown.
-   */
+  /** Page of the list that shows this collector or, if the list hides it now, will show it after its upgrade. */
   pageOf(id: string): number | undefined {
     const { rows } = this;
     const hidden = this.#view?.builds[0];
@@ -161,26 +137,23 @@ export class FleetListing {
     return position === undefined || position < 0 ? undefined : Math.floor(position / this.#pageSize.rows());
   }
 
-  /** Counter that changes whenever the results of `placeOf` may change. */
+  /** Counter that changes whenever the places of collectors in the order of the list may change. */
   orderRevision(): number {
     return this.#orderRevision + this.rows.orderRevision;
   }
 
-  /** Place of a collector in the order of the service's list, for sorting. Unknown collectors come last. */
+  /** Place of a collector in the order of the service's list, for sorting; the largest number when the place is unknown. */
   placeOf(id: string): number {
     const place = this.#order ? this.#order.place(id) : this.rows.get(id)?.position;
     return place === undefined || place < 0 ? Number.MAX_SAFE_INTEGER : place;
   }
 
-  /**
-   * Send time in monotonic ms of the request that read this page last, apart from sweeps; undefined when the page was not
-   * read since the newest sweep.
-   */
+  /** Send time in monotonic ms of the last request for this single page since the newest sweep; undefined if there was none. */
   pageReadMs(page: number): number | undefined {
     return this.#pageReads.get(page);
   }
 
-  /** Requests a sweep whose requests are all sent at or after `sentAfterMs`. */
+  /** Requests a sweep (read of the whole list) whose requests are all sent at or after `sentAfterMs`. */
   requestSweep(sentAfterMs: number): void {
     if (this.#completeSinceMs !== undefined && this.#completeSinceMs >= sentAfterMs) return;
     if (this.#sweep && this.#sweep.startedAtMs >= sentAfterMs) return;
@@ -194,19 +167,13 @@ export class FleetListing {
     this.#pump();
   }
 
-  /**
-   * Requests a read of the page with this number, sent at or after `sentAfterMs`. `pageOf` returns the number
-   * of a collector's page.
-   */
+  /** Requests a read of the page with this number (see `pageOf`), sent at or after `sentAfterMs`. */
   requestPage(page: number, sentAfterMs: number): void {
     this.#wantPages.set(page, Math.max(this.#wantPages.get(page) ?? 0, sentAfterMs));
     this.#pump();
   }
 
-  /**
-   * Adds a policy as a user of the listing, or updates it. Until the policy rests, it is notified of each sweep, batch of pages,
-   * list of builds and problem.
-   */
+  /** Adds or updates a policy that uses the listing. Until the policy rests, it is notified of every read and problem. */
   attend(id: string, user: ListingUser): void {
     const share = this.#users.get(id)?.share ?? restingShare;
     this.#users.set(id, { ...user, share, isAtRest: false });
@@ -257,7 +224,7 @@ export class FleetListing {
     this.#resync = { atMs, timer };
   }
 
-  /** Time at which the list of builds is due to be read again; Infinity when a read is already requested. */
+  /** Monotonic time in ms at which the list of builds must be read again; Infinity when a read is already requested. */
   #buildsDueMs(resyncMs: number): number {
     if (!this.#builds || this.#wantBuildsAfter !== undefined) return Infinity;
     return this.#builds.sentAtMs + resyncMs;
@@ -303,7 +270,7 @@ export class FleetListing {
 
   async #run(): Promise<void> {
     try {
-      // Several reads can be requested in the same turn of the event loop, so the loop starts after that turn.
+      // The loop starts only after all reads of the current turn of the event loop have been requested.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -316,8 +283,7 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(asLogfleetError(thrown));
     } finally {
-      // There is no wait between the last check for requested reads and this reset, so a request that arrives later starts the
-      // loop again.
+      // Nothing is awaited between the last check for requested reads and this line, so no request can be missed.
       this.#running = false;
     }
   }
@@ -349,7 +315,7 @@ export class FleetListing {
     }
     const delayMs = retryDelayMs(error, this.#failures++);
     this.#problem = { error, retryAtMs: clock.monotonic() + delayMs };
-    // An answer 429 (too many requests) is no problem: the service says when to continue.
+    // An answer 429 (too many requests) is not worth a warning, because the service says when to continue.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('the list of collectors is read again later', { error, retryInMs: delayMs });
     const isNews = !this.#isProblemKnown;
@@ -386,16 +352,12 @@ export class FleetListing {
     this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
     this.#dropWithdrawn(answer.value);
-    // A policy decides nothing before its collectors are known, so a list of builds alone notifies no policy. The first
-    // complete sweep notifies the policies.
+    // Until the first complete sweep, policies cannot decide anything, so they are not notified of a list of builds alone.
     if (this.#completeSinceMs !== undefined || this.#isProblemKnown) this.#notifyOfRead(isNews);
     this.#replan();
   }
 
-  /**
-   * Requests another sweep when the service no longer offers the build for which the list is requested. A
-   * running sweep is abandoned, and so is a combination of two listings.
-   */
+  /** Requests another sweep when the service no longer offers a build for which the list is requested. */
   #dropWithdrawn(offered: readonly Build[]): void {
     if (this.#sweep?.view.isOutdated(offered)) {
       this.#wantSweepAfter = Math.max(this.#wantSweepAfter ?? 0, this.#sweep.startedAtMs);
@@ -421,8 +383,7 @@ export class FleetListing {
     if (!answer) return;
     const { value: page, sentAtMs } = answer;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
-    // Positions of collectors refer to the listing of the first build. The second listing only adds the collectors that the first
-    // one hides.
+    // Only the listing for the first build gives positions; a second listing adds the collectors that the first one hides.
     const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
@@ -458,14 +419,12 @@ export class FleetListing {
   }
 
   /**
-   * Checks at the end of a sweep that the listing hides no collector. A newly installed collector may run the build for which the
-   * list was requested, and the list omits such collectors.
+   * Checks at the end of a sweep that its listing hides no collector, such as one that was newly installed with the build for
+   * which the list was requested. Returns undefined when the sweep must continue.
    *
-   * If there is a build that no collector runs, one request is enough: the listing for that build must not have more rows than
-   * this sweep has found. If it has more rows, the sweep starts again for that build. If every build is in use, the sweep
-   * continues with the listing of a second build when rows are missing, or when a listing is longer than predicted.
-   *
-   * Returns undefined when the sweep must continue.
+   * If no collector runs some other build, one request decides: if the listing for that build has more rows than the sweep has
+   * found, the sweep starts again for that build. If every build is in use and a collector may be hidden, the sweep continues
+   * with the listing for a second build.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -484,11 +443,7 @@ export class FleetListing {
     return undefined;
   }
 
-  /**
-   * Whether a collector may run the build for which the list was requested, so that the list hides it. The first sweep must not
-   * miss any collector. Later sweeps must not count upgraded collectors as hidden ones; a sweep without upgrades finds a hidden
-   * collector then.
-   */
+  /** Whether the listing may hide a collector. In the first sweep, a false alarm is better than a missed collector. */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
     const witness = view.witness(counts, this.#completeSinceMs === undefined);
@@ -501,8 +456,7 @@ export class FleetListing {
     const build = this.#view?.builds[0];
     const answer = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     if (!answer) {
-      // The number of rows on a page has changed, so each page number now refers to other rows.
-      // Policies request their pages again.
+      // The page size has changed, so page numbers mean other rows, and policies must request their pages again.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
@@ -517,8 +471,8 @@ export class FleetListing {
   }
 
   /**
-   * Whether the listing for this build has more rows than there are known collectors on other builds. A listing that shows
-   * collectors with this build hides no collector.
+   * Whether the listing for this build has more rows than known collectors on other builds, so that a collector is hidden. A
+   * listing that also shows collectors which run this build hides none.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
@@ -528,7 +482,7 @@ export class FleetListing {
     return value.length > 0 && !value.some(runs);
   }
 
-  /** Answer to a request for this number of rows; undefined when the service refuses so many, and fewer are tried next. */
+  /** Answer to a list request; undefined when the service refuses so many rows, and a smaller number is tried next. */
   async #unlessTooLarge<Answer>(limit: number, answer: Promise<Answer>): Promise<Answer | undefined> {
     try {
       return await answer;
@@ -558,17 +512,12 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /**
-   * Rows that the service listed for each build of the view (the builds for which the list is requested), in
-   * the order of the list.
-   */
+  /** Collectors of each listing that the sweep reads (for one or two builds), in the order of the listing. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
   /** Index of the build whose listing is being read. */
   build: number;
-  /**
-   * Whether it is proven that no collector runs the build of the view, because another listing would have shown such a collector.
-   */
+  /** Whether another listing has already proven that the listing of this sweep hides no collector. */
   readonly proven: boolean;
 }
 

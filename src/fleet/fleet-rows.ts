@@ -27,7 +27,7 @@ export class FleetRows {
   readonly #places: string[] = [];
   /** Index of the policies that are interested in each collector; it receives each added, changed and removed row. */
   readonly members = new MemberIndex();
-  /** Collector ids sorted by the text of a field. Computed when needed, and undefined after any change of the rows. */
+  /** Collector ids sorted by the text of each field, computed when needed; undefined after any change of a row. */
   #sorted: Map<SelectorField, readonly string[]> | undefined;
   #revision = 0;
   #orderRevision = 0;
@@ -44,7 +44,7 @@ export class FleetRows {
     return this.#rows.entries();
   }
 
-  /** Counter that grows whenever the positions of collectors in the list change. */
+  /** Returns the ids of the collectors that meet a condition (anchor) on one field, or all ids without a condition. */
   get orderRevision(): number {
     return this.#orderRevision;
   }
@@ -69,20 +69,14 @@ export class FleetRows {
     return countVersions(this.#rows.values(), ({ collector }) => collector.collectorVersion);
   }
 
-  /**
-   * Stores the rows of a page of the list. `offset` is the position of the page's first row, or undefined if positions are
-   * ignored. Returns the stored collectors, so that callers can share their strings instead of the strings of the page.
-   */
+  /** Stores the rows of a page; without `offset` (position of the first row), positions stay. Returns the stored collectors. */
   takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): readonly Collector[] {
     return page.map((collector, index) =>
       this.#take(collector, sentAtMs, offset === undefined ? undefined : offset + index),
     );
   }
 
-  /**
-   * Clears the position of each collector that was expected on this page of the list but is not there. The
-   * next sweep finds its new position.
-   */
+  /** Clears the position of each collector that is no longer on this page of the list; the next sweep finds its new position. */
   displace(offset: number, length: number, shown: readonly Collector[]): void {
     const there = new Set(shown.map(({ id }) => id));
     for (const id of this.#places.slice(offset, offset + length)) {
@@ -91,10 +85,7 @@ export class FleetRows {
     }
   }
 
-  /**
-   * Ends a sweep. Rows that the sweep did not show lose their position. They are removed when the
-   * previous sweep did not show them either (U7).
-   */
+  /** Ends a sweep. A row that the sweep did not show loses its position; a row that two sweeps did not show is removed (U7). */
   endSweep(seen: ReadonlySet<string>): void {
     for (const [id, row] of this.#rows) {
       if (seen.has(id)) {
@@ -120,10 +111,7 @@ export class FleetRows {
     this.members.note(id, collector);
   }
 
-  /**
-   * Yields collector ids in the order of a field's text. The first id has a text of at least `from`, and the sequence
-   * ends when `isIn` returns false.
-   */
+  /** Yields collector ids in the order of a field's text, from the first text that is at least `from` until `isIn` is false. */
   *#range(field: SelectorField, from: string, isIn: (text: string) => boolean): IterableIterator<string> {
     const ids = this.#sortedBy(field);
     const textAt = (index: number) => this.#textOf(ids[index] as string, field);
@@ -172,11 +160,11 @@ export class FleetRows {
     return row.collector;
   }
 
-  /** Updates the row of a collector. Strings that are already stored are kept, so the memory of the page can be freed early. */
+  /** Updates the row of a collector. An unchanged row keeps its strings, so that the memory of the new page can be freed. */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // An outdated replica of the service may answer with an older sign of life than the stored one. The older one is ignored.
+    // An outdated replica of the service may answer with an older `lastSeenAliveMs`, which is ignored.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {

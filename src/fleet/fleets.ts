@@ -20,20 +20,14 @@ export interface FleetsOptions {
 export class Fleets {
   readonly #options: FleetsOptions;
   readonly #listings = new Map<Account, { readonly listing: FleetListing; readonly users: Set<string> }>();
-  /**
-   * Ownership tables (which policy owns which collector) by host name of the service. They are kept while this process leads, so
-   * running upgrades stay known even if a policy is deleted and created again.
-   */
+  /** Ownership tables by host name of the service, kept while this process leads: upgrades of deleted policies stay known. */
   readonly #ownerships = new Map<string, Ownership>();
 
   constructor(options: FleetsOptions) {
     this.#options = options;
   }
 
-  /**
-   * Ownership table of a service. The key is the host name, because a service has the same collectors for any path of its URL
-   * (U13).
-   */
+  /** Ownership table of a service, by host name, because URLs with different paths lead to the same collectors (U13). */
   ownership(serviceId: string): Ownership {
     const host = new URL(serviceId).host;
     const known = this.#ownerships.get(host);
@@ -43,10 +37,7 @@ export class Fleets {
     return ownership;
   }
 
-  /**
-   * Returns the collector listing of an account, which is kept until this user calls `release`. Each account has its own listing,
-   * because other credentials may see other collectors.
-   */
+  /** Returns the listing of an account until `release`. Accounts share no listing, because they may see different collectors. */
   use(account: Account, user: string): FleetListing {
     const known = this.#listings.get(account);
     if (known) {
@@ -76,15 +67,12 @@ export class Fleets {
     this.#listings.delete(account);
   }
 
-  /**
-   * Removes a deleted policy from the ownership tables. Another policy may own its collectors when its running upgrades have
-   * ended (U13).
-   */
+  /** Removes a deleted policy. Its collectors may get another owner, but not before its running upgrades have ended (U13). */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);
   }
 
-  /** Forgets all listings and ownership tables, because another process may have acted while this process did not lead. */
+  /** Forgets all listings and ownership tables after a change of leadership, because another process may have acted since. */
   reset(): void {
     for (const { listing } of this.#listings.values()) listing.close();
     this.#listings.clear();

@@ -1,10 +1,9 @@
 /**
- * Predicts the positions of collectors in a listing that hides some of them. When every build is in use, the listing for any
- * build hides the collectors that run that build. A collector that leaves the build appears between the others. Two listings
- * together show all collectors. Merged, they give the order of all collectors, and so the future position of a hidden one.
+ * Predicts where a collector will appear in a listing that hides it now. When every build is in use, the listing for any build
+ * hides the collectors that run that build. Listings for two builds are merged to get the order of all collectors.
  *
- * The result is an estimate, because listings change and their order is undocumented (4.6). After a page was read, check that it
- * contains the expected collector.
+ * The prediction may be wrong, because listings change and their order is undocumented (4.6). Callers check the page that they
+ * read.
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 
@@ -14,13 +13,12 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** Number of visible collectors before each place of the order, computed for one value of the `revision` counter. */
+  /** For each place in the order, the number of earlier collectors that the listing shows; valid for one `revision`. */
   #shownBefore: Int32Array | undefined;
   #revision = -1;
 
   /**
-   * Creates the order of all collectors after a sweep of both listings. A collector that moved between the listings during the
-   * sweep may be in neither. Its place then comes from the former order.
+   * Merges two listings. A collector that is in neither, because it moved between them during the sweep, keeps its former place.
    * @param present whether a collector of the former order still exists
    */
   constructor(
@@ -41,9 +39,8 @@ export class ListOrder {
   }
 
   /**
-   * Expected position of a collector in the listing for the first build, which hides some collectors; undefined when neither
-   * listing showed the collector.
-   * @param revision counter that changes whenever `shows` may change
+   * Expected position of a collector in the first listing, which may hide it now; undefined when neither listing showed it.
+   * @param revision counter that changes when `shows` (whether the first listing shows a collector) may change
    */
   position(id: string, revision: number, shows: (id: string) => boolean): number | undefined {
     const place = this.#places.get(id);
@@ -66,10 +63,7 @@ export class ListOrder {
   }
 }
 
-/**
- * Merges two partial listings that the service sorts in the same way. Collectors that are in both listings show how the listings
- * align; the sort key decides the places of the other collectors. If the listings contradict each other, the first one applies.
- */
+/** Merges two listings with the same sort order. Collectors that are in both align them; the sort key places all others. */
 function merge(first: readonly Listed[], second: readonly Listed[]): readonly Listed[] {
   const inFirst = new Set(first.map(({ id }) => id));
   const inSecond = new Set(second.map(({ id }) => id));
@@ -78,8 +72,7 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Adds the collectors of the second listing that come before this collector of the first one,
-    // either in the second listing or by the sort key.
+    // Inserts collectors that only the second listing has and that come before `one`, by that listing or by the sort key.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);
@@ -101,10 +94,7 @@ const byId: Before = (left, right) =>
   left.id.length === right.id.length ? left.id < right.id : left.id.length < right.id.length;
 const byName: Before = (left, right) => left.name < right.name;
 
-/**
- * Returns the field by which the service sorts both listings. If no such field is found, the collectors of
- * the first listing come first.
- */
+/** Returns the order (by id or by name) that both listings follow; without one, collectors of the first listing come first. */
 function sortKey(first: readonly Listed[], second: readonly Listed[]): Before {
   return [byId, byName].find((before) => isSorted(first, before) && isSorted(second, before)) ?? (() => false);
 }

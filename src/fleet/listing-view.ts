@@ -1,6 +1,6 @@
 /**
- * Chooses the build for which the collector list is requested (U7). The listing for a build may hide the collectors that run this
- * build. So the best choice is a build that no policy targets and no collector runs: its listing shows all collectors.
+ * Chooses the build for which the collector list is requested (U7). The list for a build may hide the collectors that run that
+ * build, so the best choice is a build that no policy targets and no collector runs.
  */
 
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
@@ -8,10 +8,7 @@ import { compareText } from '../base/text-order.ts';
 import type { Build } from '../service/collectors/upgrade-service.ts';
 
 export class View {
-  /**
-   * Builds for which the collector list is requested, so that the lists together show all collectors. Positions refer to the
-   * list of the first build. For undefined, the service takes the latest build.
-   */
+  /** Build for which the list is requested (undefined: the latest), and a second build if the first list hides collectors. */
   readonly builds: readonly [string | undefined, ...string[]];
   readonly #offered: readonly string[];
   readonly #targeted: ReadonlySet<string>;
@@ -41,10 +38,7 @@ export class View {
     return this.#offered.some((build) => !isAmong(build, offered));
   }
 
-  /**
-   * Returns a view for another build that no collector runs. Its listing can prove that this view hides no
-   * collector. Undefined when there is no such build.
-   */
+  /** Returns a view for another build that no collector runs, so that its listing shows all collectors; undefined without one. */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;
     const other = this.#offered.find(
@@ -54,11 +48,11 @@ export class View {
   }
 
   /**
-   * Returns a build whose listing has a predictable length; undefined when there is none. A listing that is longer than predicted
-   * shows that this view hides collectors. Upgrades during a sweep change the length: the listing grows when a collector leaves the
-   * build, and shrinks when a collector reaches it.
+   * Returns a build by whose listing hidden collectors are found, because it then has more rows than expected; undefined when
+   * there is none.
    * @param counts number of known collectors by version
-   * @param strict whether to accept false alarms rather than miss a collector; a build that is no target is chosen then
+   * @param strict whether to choose a build that no policy targets: upgrades may then cause a false alarm, but no missed
+   *   collector
    */
   witness(counts: ReadonlyMap<string, number>, strict: boolean): string | undefined {
     const others = this.#offered.filter((build) => build !== this.builds[0]);
@@ -67,10 +61,7 @@ export class View {
     return others.findLast((build) => this.#targeted.has(build)) ?? leastUsed(untargeted, counts);
   }
 
-  /**
-   * Returns this view with a second build: the one whose listing hides the fewest collectors. Undefined when the service offers
-   * no other build.
-   */
+  /** Returns this view with a second build, whose listing hides the fewest collectors; undefined if no other build is offered. */
   widened(counts: ReadonlyMap<string, number>): View | undefined {
     const [first] = this.builds;
     const second = leastUsed(
@@ -84,8 +75,6 @@ export class View {
 
 /**
  * Chooses the builds for which the next sweep requests the collector list.
- * @param offered builds that the service offers
- * @param targeted versions that policies target
  * @param counts number of known collectors by version
  * @param present current view, kept while it is usable, so that positions stay comparable
  */
@@ -101,7 +90,7 @@ export function chooseView(
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
   const view = new View([first ?? versions[0]], versions, targeted);
-  // Only a listing for another build shows the collectors that run the build of this view.
+  // The list for this build hides the collectors that run it, so the list for a second build is needed.
   const hidesSome = first === undefined || counts.get(first);
   return hidesSome ? (view.widened(counts) ?? view) : view;
 }

@@ -14,7 +14,7 @@ import type { Collector } from '../service/collectors/upgrade-service.ts';
 /** Name of a collector field that selectors can compare. */
 export type SelectorField = Exclude<keyof Collector, 'lastSeenAliveMs'>;
 
-/** Condition on a collector: its value in this field is one of these texts, or begins with one of these prefixes. */
+/** Condition on one field of a collector: the field's text is one of `texts`, or begins with one of `prefixes`. */
 export interface Anchor {
   readonly field: SelectorField;
   readonly texts: readonly string[];
@@ -25,7 +25,7 @@ export interface Selection {
   /** Condition that every matching collector meets; undefined when any collector may match. */
   readonly anchor: Anchor | undefined;
   readonly matches: (collector: Collector) => boolean;
-  /** Called when a selected collector changes for the first time after `takeChanged`. */
+  /** Called when a collector of the selection changes, unless the policy still has changes to take (`takeChanged`). */
   readonly onChange: () => void;
 }
 
@@ -33,7 +33,7 @@ export interface Selection {
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** Number of prefixes of each length in the conditions of policies on this field. */
+  /** Number of prefixes of each length in `prefixes`, so that only prefixes of these lengths are looked up. */
   readonly lengths: Map<number, number>;
 }
 
@@ -64,7 +64,7 @@ export class MemberIndex {
     }
   }
 
-  /** Removes the selection of a policy. Before that, the policy must end its observation of single collectors. */
+  /** Removes the selection of a policy. `unfollow` must be called before for each single collector that the policy observes. */
   leave(policy: string): void {
     this.#remove(policy);
     this.#concerned.delete(policy);
@@ -79,7 +79,7 @@ export class MemberIndex {
     this.#followers.delete(id, policy);
   }
 
-  /** Records that the row of a collector was added, changed, or removed (undefined). */
+  /** Records that a collector's row was added or changed or, if `collector` is undefined, removed. */
   note(id: string, collector: Collector | undefined): void {
     for (const policy of this.#followers.get(id)) this.#mark(policy, id);
     if (!collector) return;
@@ -100,10 +100,7 @@ export class MemberIndex {
     return this.#changed.take(policy);
   }
 
-  /**
-   * Returns the policies that the changes since the last call concern, and clears their list. A policy is included even if it
-   * has taken its changes.
-   */
+  /** Returns the policies with changed collectors since the last call, even if they have taken the changes; clears the list. */
   takeConcerned(): ReadonlySet<string> {
     const concerned = this.#concerned;
     this.#concerned = new Set();

@@ -37,10 +37,7 @@ export class Ownership {
   readonly #claims = new Multimap();
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
-  /**
-   * Last ended attempt of each collector, with its policy and end time. Other policies need a newer listing row of the
-   * collector before they may upgrade it.
-   */
+  /** Last ended attempt of each collector. Another policy may upgrade the collector only after a newer listing row. */
   readonly #landings = new Map<
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
@@ -49,14 +46,10 @@ export class Ownership {
   readonly #dirty = new Multimap();
   /** Policies that must still be notified of possible changes of the owners of their collectors. */
   readonly #toNotify = new Set<string>();
-  /** Policies that have not yet claimed the newest collectors of their listing, with the function that claims them. */
+  /** Policies whose claims lack the newest rows of their listing, each with the function that updates the claims. */
   readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
 
-  /**
-   * Creates the ownership table of a service.
-   * @param onChange called for a policy that may own more or fewer collectors than before
-   */
   constructor(onChange: (policy: Claimant) => void) {
     this.#onChange = onChange;
   }
@@ -80,18 +73,12 @@ export class Ownership {
     this.announce();
   }
 
-  /**
-   * Records that the listing of this policy has changes which the policy's claims do not include yet.
-   * @param claimNew function that updates the claims from the listing
-   */
+  /** Records that a policy's claims do not include the newest changes of its listing yet; `claimNew` updates the claims. */
   outdate(uid: string, claimNew: () => void): void {
     this.#outdated.set(uid, claimNew);
   }
 
-  /**
-   * Updates the claims of all other policies from their listings, so that this policy does not take collectors that belong to
-   * them.
-   */
+  /** Updates the outdated claims of all other policies, so that this policy does not take collectors that belong to them. */
   catchUp(uid: string): void {
     this.announce();
     for (const [other, claimNew] of this.#outdated) {
@@ -139,10 +126,7 @@ export class Ownership {
     return held ? this.#claimants.get(holder) : this.first(id);
   }
 
-  /**
-   * Returns the owner that the collector would have if no upgrade attempt were in flight: of the policies that claim the
-   * collector, the policy with the highest precedence.
-   */
+  /** Policy with the highest precedence among those that claim the collector; its owner as soon as no attempt is in flight. */
   first(id: string): Claimant | undefined {
     let best: Claimant | undefined;
     for (const uid of this.#claims.get(id)) {
@@ -168,9 +152,8 @@ export class Ownership {
   }
 
   /**
-   * Time at which another policy's upgrade attempt on this collector ended; undefined when there was none recently.
-   * @param isForgotten whether this policy's ledger lacks its own attempt; an accepted attempt of this policy then counts
-   *   as well
+   * Monotonic time in ms at which another policy's attempt on this collector ended; undefined when there was none.
+   * @param isForgotten whether this policy's ledger lacks its own attempt, so that its own accepted attempt counts as well
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
@@ -179,10 +162,7 @@ export class Ownership {
     return counts ? landing.atMs : undefined;
   }
 
-  /**
-   * Records the end of an upgrade attempt. Another policy may take over the collector when a listing that was requested after
-   * this end (`landedMs`) has shown the collector.
-   */
+  /** Records the end of an attempt. Another policy may take over the collector once a later listing has shown it (`landedMs`). */
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
     if (flight?.policy !== policy) return;
@@ -193,10 +173,7 @@ export class Ownership {
     this.#touch(id);
   }
 
-  /**
-   * Forgets the attempts of a policy whose ledger was read again, because only attempts in the ledger count. The policy is not
-   * notified, because it is being reconciled already. A notification would cause an endless loop on a host whose writes fail.
-   */
+  /** Forgets the attempts of a policy whose ledger was read again. The policy is being reconciled, so it is not notified. */
   forgetFlights(policy: string): void {
     for (const [id, flight] of this.#flights) {
       if (flight.policy !== policy) continue;
@@ -207,11 +184,11 @@ export class Ownership {
   }
 
   /**
-   * Forgets attempts of deleted policies that began before `beforeMs`. Attempts that old cannot be running any more.
-   * @param seenMs the listing shows the results of attempts that ended before this time; later attempts are kept (U8)
+   * Forgets attempts of deleted policies that began before `beforeMs`, and so cannot be running any more.
+   * @param seenMs ended attempts are kept if they ended after this time, because the listing may not show their results yet (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
-    // Attempts are ordered by time, so the loop ends at the first attempt that must be kept.
+    // Ended attempts are ordered by their end, so the loop stops at the first attempt that must be kept.
     for (const [id, { atMs }] of this.#landings) {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);
@@ -240,10 +217,7 @@ export class Ownership {
   }
 }
 
-/**
- * Orders policies by their precedence as owners: policies that may start upgrades first, then by higher priority, greater age,
- * and namespace/name.
- */
+/** Orders policies by precedence: first if they may start upgrades, then by higher priority, greater age, and namespace/name. */
 export function compareClaimants(left: Claimant, right: Claimant): number {
   return (
     Number(right.enforcing) - Number(left.enforcing) ||

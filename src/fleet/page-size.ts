@@ -15,14 +15,11 @@ export class PageSize {
   #limit: number = firstLimit;
   /** Largest limit (rows per page) that the service has not rejected. */
   #ceiling: number = limits[limits.length - 1] as number;
-  /**
-   * Number of rows on a full page when the service returns fewer rows than requested; undefined
-   * otherwise.
-   */
+  /** Number of rows on a full page if the service returns fewer rows than requested; undefined if it returns as many. */
   #cut: number | undefined;
   /** Number of rows on the largest page so far of the list that is being read. */
   #largest = 0;
-  /** Whether the previous page had fewer rows than its limit. */
+  /** Whether the previous page of the list had fewer rows than its limit (rows per page). */
   #wasShort = false;
 
   /** Limit (rows per page) for the next request of a list. */
@@ -35,10 +32,7 @@ export class PageSize {
     return this.#cut ?? this.#limit;
   }
 
-  /**
-   * Records that the service rejected a limit (rows per page). Returns false if the failure has another cause, or if no
-   * smaller limit is left to try.
-   */
+  /** Records a rejected limit (rows per page). Returns false if the limit was not the cause, or if no smaller limit is left. */
   refused(thrown: unknown, limit: number): boolean {
     if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;
     const smaller = limits.findLast((candidate) => candidate < limit);
@@ -55,8 +49,7 @@ export class PageSize {
     this.#wasShort = rows < limit;
     if (rows === 0) return true;
     this.#largest = offset === 0 ? rows : Math.max(this.#largest, rows);
-    // A page had fewer rows than its limit, and the list continues after it. So the service sends fewer rows per
-    // page than requested.
+    // The list continues after a page with fewer rows than its limit, so the service sends fewer rows than requested.
     if (continues) this.#cut = this.#largest;
     else if (rows > (this.#cut ?? rows)) this.#cut = undefined;
     const larger = limits.find((candidate) => candidate > this.#limit);
