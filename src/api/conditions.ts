@@ -166,7 +166,7 @@ export const reasons = {
   collectorsRefused: 'CollectorsRefused',
   /** The service does not offer the target version. The message lists the available builds. */
   versionNotOffered: 'VersionNotOffered',
-  /** The ledger (stored rollout state) cannot be created, because another object has its name or file. */
+  /** The ledger (stored rollout state) cannot be stored, because an object of someone else has its name or file. */
   ledgerForeign: 'LedgerForeign',
   /** The ledger (stored rollout state) is damaged or was changed by someone else. */
   ledgerUnreadable: 'LedgerUnreadable',

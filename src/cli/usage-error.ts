@@ -1,6 +1,6 @@
 /**
- * Error for wrong usage that a command finds in its arguments, such as an unknown kind or conflicting flags. The
- * program prints the message with the name of the command, and ends with exit status 2.
+ * Error in the arguments of a command, such as an unknown kind or conflicting flags. The program prints the message with the name of the
+ * command, and ends with exit status 2.
  */
 import { LogfleetError } from '../base/errors.ts';
 

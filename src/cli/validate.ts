@@ -1,6 +1,6 @@
 /**
- * `logfleet validate FILE…`: checks manifests like an API server, and by additional rules. It prints one line for each finding to stdout
- * (`file:line:column: path: problem; remedy`), or a list with `-o json`. A summary goes to stderr.
+ * `logfleet validate FILE…`: checks manifests like an API server, and by further rules. It prints one line for each error or warning to
+ * stdout (`file:line:column: path: problem; remedy`), or a list with `-o json`. A summary goes to stderr.
  */
 
 import { checkCredentialsSecret } from '../account/secret-check.ts';

@@ -30,7 +30,7 @@ export async function pauseAllCommand(
 }
 
 interface Outcome {
-  /** Result of the command, such as `paused`. It is printed after the words "everything of", the place of the operator, and a colon. */
+  /** Result of the command, which is printed after words such as "everything in ./policies: ". */
   readonly report: string;
   readonly status: number;
 }

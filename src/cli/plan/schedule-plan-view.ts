@@ -70,7 +70,6 @@ function atLeast(pending: number): string {
   return pending === mostPending ? 'at least ' : '';
 }
 
-/** Returns the plan of a schedule as a document for programs. */
 export function schedulePlanDocument(planned: ScheduleOutlook): object {
   const { resource, nextDay, pending, failed, nextDueMs, sample, outlook } = planned;
   const { namespace, name } = resource.metadata;

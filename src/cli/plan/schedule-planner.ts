@@ -1,6 +1,6 @@
 /**
- * Plans schedules of exports: the runs that are due now (the backfill), the runs of the next 24 hours, and the requests of both. One sample
- * run, which the export planner plans as an export of its own, gives the figures of all runs.
+ * Plans schedules of exports: the runs that are due now (the backfill), the runs of the next 24 hours, and their requests. One sample run is
+ * planned like a single export, and its figures stand for all runs.
  */
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
@@ -18,10 +18,9 @@ const dayMs = 24 * 3_600_000;
 const clockRoundingMs = 2_000;
 /** Times in ms over which the number of runs per day is averaged. The second time is used for schedules with few runs in the first time. */
 const averagedMs = [28 * dayMs, 364 * dayMs] as const;
-/** Number of due runs at which counting ends. */
+/** Maximum number of due runs that are counted. */
 export const mostPending = 100_000;
 
-/** Runs of a schedule, as far as its spec and its status tell them. */
 export interface ScheduleRuns {
   readonly resource: SearchExportSchedule;
   /** Number of runs that become due in the next 24 hours. */
@@ -34,11 +33,11 @@ export interface ScheduleRuns {
   readonly nextDueMs: number | undefined;
   /** Mean number of runs per day over the next weeks, without regard to the end of the schedule. */
   readonly meanPerDay: number;
-  /** Undefined if no run is left to do. */
+  /** Example run whose figures stand for all runs. Undefined if no run is left to do. */
   readonly sample: ScheduleSample | undefined;
 }
 
-/** Time whose export is planned as an example for all runs. */
+/** Time range whose export is planned as an example for all runs of a schedule. */
 export interface ScheduleSample {
   readonly span: TimeSpan;
   /** True if the sample is older than the first run, since no run of the schedule has complete data yet. */
@@ -46,7 +45,7 @@ export interface ScheduleSample {
   readonly export: SearchExport;
 }
 
-/** Result of planning one schedule. `outlook` is that of the sample. */
+/** Result of planning one schedule. `outlook` is the result of planning its sample run. */
 export interface ScheduleOutlook extends ScheduleRuns {
   readonly outlook: ExportOutlook | undefined;
 }
@@ -130,25 +129,24 @@ function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: n
   return { span, isOlder: run === undefined, export: { apiVersion, kind: 'SearchExport', metadata, spec: runSpec } };
 }
 
-/** Figures of several runs that are like the sample. */
 export interface RunFigures {
   readonly requests: number;
   readonly rows: number;
-  /** Undefined if the service does not report scanned bytes. */
+  /** Bytes that the searches scan. Undefined if the service does not report them. */
   readonly bytesToScan: number | undefined;
 }
 
-/** Figures of a schedule if each run is like the sample. */
+/** Figures of a schedule, if all its runs are like the sample run. */
 export interface ScheduleFigures {
   readonly perRun: RunFigures;
   readonly nextDay: RunFigures;
-  /** Figures of all due runs; undefined if there are none. `durationMs` is undefined if due runs need the whole request rate. */
+  /** Figures of all due runs, if there are any. `durationMs` is undefined if new runs alone need the whole allowed request rate. */
   readonly backfill: (RunFigures & { readonly durationMs: number | undefined }) | undefined;
-  /** Ratio of the allowed request rate that the schedule needs in the long run; undefined if it has ended. */
+  /** Part of the allowed request rate that the schedule needs in the long run, as a ratio. Undefined if the schedule has ended. */
   readonly share: number | undefined;
 }
 
-/** Returns the figures of a schedule; undefined if its sample could not be planned. */
+/** Returns the figures of a schedule. Undefined if its sample run could not be planned. */
 export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined {
   const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
   if (outlook?.kind !== 'plan') return undefined;
@@ -159,7 +157,7 @@ export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined
   });
   const share = nextDueMs === undefined ? undefined : (meanPerDay * requests) / (requestsPerSecond * (dayMs / 1_000));
   const freePerSecond = requestsPerSecond * (1 - (share ?? 0));
-  // Runs that are exported at the same time share the requests that due runs leave.
+  // All due runs share the request rate that new runs leave.
   const requestsMs = ((pending * requests) / freePerSecond) * 1_000;
   const runsMs = Math.ceil(pending / resource.spec.maxActive) * durationMs;
   const backfillMs = freePerSecond <= 0 ? undefined : Math.max(requestsMs, runsMs);

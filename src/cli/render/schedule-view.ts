@@ -1,4 +1,4 @@
-/** Renders a schedule: up to which time everything is exported, its gaps and latest runs, its template and its times. All functions are pure. */
+/** Renders a schedule: the time up to which all is exported, gaps, latest runs, the template of its runs, and its times. All functions are pure. */
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type {
   RunStatus,

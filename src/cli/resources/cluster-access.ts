@@ -1,7 +1,6 @@
 /**
- * Reads and annotates resources of an API server, with the credentials and the rights of the user.
- *
- * For `-o json`, resources keep all their fields except those that kubectl hides, too.
+ * Reads and annotates resources of an API server, with the credentials and the rights of the user. Resources for `-o json` keep the same
+ * fields as in kubectl.
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -27,7 +26,7 @@ import { type Annotation, byNamespaceAndName, type ResourceReader } from './reso
 
 const pageLimit = 500;
 
-/** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster` if that is not possible. */
+/** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster` if no connection is possible. */
 export async function openCluster(
   options: TargetOptions,
   context: CommandContext,
@@ -92,8 +91,7 @@ export class ClusterReader implements ResourceReader {
     signal: AbortSignal,
     onTrouble: (message: string | undefined) => void = () => {},
   ): Promise<void> {
-    // The command lists the resources once before it watches them, because the watch retries for ever and would hide
-    // an error from the user.
+    // Resources are listed before they are watched, because a watch retries for ever and would hide an error from the user.
     try {
       onChange(await this.list(kind, namespace, signal));
     } catch (error) {
@@ -134,7 +132,7 @@ export class ClusterReader implements ResourceReader {
   }
 }
 
-/** Decodes a resource like `decodeResource`, but keeps metadata that only people need. */
+/** Decodes a resource like `decodeResource`, but keeps fields of `metadata` that only users read. */
 function decodeWhole(kind: KindName, value: unknown): AnyResource | undefined {
   const resource = decodeResource(kind, value);
   if (!resource || !isRecord(value) || !isRecord(value.metadata)) return undefined;
@@ -143,7 +141,7 @@ function decodeWhole(kind: KindName, value: unknown): AnyResource | undefined {
   return { ...resource, metadata: { ...metadata, ...decoded } };
 }
 
-/** Merges the calls in one turn of the event loop into one call, because a new list of resources causes many changes at once. */
+/** Returns a function that calls `callback` once for several calls at a time, because a new list of resources causes many of them. */
 function onceForAll(callback: () => void): () => void {
   let waiting = false;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * Reads and annotates resources of a directory of manifests. It reads the manifests and the stored status, and writes requests to
- * `DIR/.logfleet/requests/`. It works whether or not an operator runs on the directory.
+ * Reads and annotates resources of a directory of manifests, whether or not an operator runs on the directory. Annotations are written as
+ * requests to `DIR/.logfleet/requests/`, not into the manifests.
  */
 
 import { stat } from 'node:fs/promises';
@@ -24,7 +24,7 @@ import { byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 interface DirectoryPorts {
   readonly clock: Clock;
   readonly random: Random;
-  /** Returns the name of the user, if it is known. Requests name this user as their author. */
+  /** Returns the name of the user, which requests contain as their author. Undefined if the name is unknown. */
   readonly user: () => string | undefined;
 }
 
@@ -37,7 +37,7 @@ export async function openDirectory(
   const { directory, view } = await openView(dir, context, ports);
   const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
   if (first) context.stderr.write(`${renderFinding(first)}\n`);
-  // Only the first error is printed, because the command is usually about another manifest.
+  // Only the first error is printed in full, because the command is usually about a manifest without errors.
   if (others.length > 0) {
     const more = counted(others.length, 'more error');
     context.stderr.write(
@@ -46,7 +46,7 @@ export async function openDirectory(
   }
   return {
     place: dir,
-    // A directory has no default namespace, so a name is searched in all namespaces.
+    // Without a default namespace, a name is searched in all namespaces of the directory.
     defaultNamespace: undefined,
     list: async (kind, namespace) => inOrder(view.resources(kind).list(), namespace),
     get: async (kind, key) => {
@@ -81,7 +81,7 @@ export function currentUser(): string | undefined {
   }
 }
 
-/** Reads a directory of manifests. Returns it with its absolute path. Throws a `UsageError` if it is not a directory. */
+/** Reads a directory of manifests, and returns it with its absolute path. Throws a `UsageError` if it is not a directory. */
 export async function openView(
   dir: string,
   { cwd }: Pick<CommandContext, 'cwd'>,
@@ -112,7 +112,7 @@ function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined
     .sort(byNamespaceAndName);
 }
 
-/** Removes the names and times of the writers of annotations from a resource, because only the operator needs them. */
+/** Removes the writers of annotations from a resource, because only the operator needs their names and times. */
 function withoutWriters(resource: AnyResource): AnyResource {
   const { annotationWriters: _, ...metadata } = resource.metadata;
   return { ...resource, metadata };

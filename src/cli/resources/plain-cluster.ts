@@ -1,9 +1,8 @@
 /**
- * Reads the service account of a pod, and simple kubeconfigs, which contain only tokens, certificates, passwords and names of files.
- *
- * The library client-node supports all other kubeconfigs, such as those with plugins or impersonation. It is loaded only when needed,
- * because loading it costs 60 MiB of memory and more than half a second of processor time. The result `undefined` means that client-node
- * must read the kubeconfig and report its errors.
+ * Reads the service account of a pod, and simple kubeconfigs, which contain only tokens, certificates, passwords and names of files. The
+ * library client-node reads all other kubeconfigs, such as those with plugins. It is loaded only when needed, because it costs 60 MiB of
+ * memory and more than half a second of processor time. The result `undefined` means that client-node must read the kubeconfig and report
+ * its errors.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -33,13 +32,13 @@ interface PlainClusterOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Home directory of the user, which contains `.kube/config`. */
   readonly home?: string;
-  /** Directory that contains the token of the service account in a pod. */
+  /** Directory of a pod that contains the token of its service account. */
   readonly accountDirectory?: string;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the cluster that the options select. Undefined if the library client-node is needed to read it. */
+/** Returns the cluster that the options select. Undefined if the library client-node must read the kubeconfig. */
 export async function readPlainCluster(options: PlainClusterOptions): Promise<ClusterTarget | undefined> {
   const { kubeconfig, environment, home = homedir(), accountDirectory = serviceAccount } = options;
   const named = kubeconfig ?? (environment['KUBECONFIG'] || undefined);
@@ -102,7 +101,7 @@ function headersOf(user: Members): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns a field of the kubeconfig that is either the name of a file or, with the suffix `-data`, its content. The file takes precedence,
+ * Returns a field of the kubeconfig that names a file, or whose content is in the field with the suffix `-data`. The file takes precedence,
  * as in client-node.
  */
 async function textOrFile(directory: string, members: Members, name: string): Promise<string | undefined> {
@@ -124,7 +123,7 @@ async function parsed(file: string): Promise<Members | undefined> {
   }
 }
 
-/** Returns a field of the list element with this name in the kubeconfig. */
+/** Returns the field `member` of the element called `name` in a list of the kubeconfig, such as `clusters`. */
 function memberOf(
   config: Members | undefined,
   list: string,
@@ -147,10 +146,7 @@ function textOf(members: Members | undefined, name: string): string | undefined 
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/**
- * Finds the cluster of the options, or throws if there is none. `advice` says what to do without a cluster; it follows the words "Without a
- * cluster,".
- */
+/** Connects to the cluster that the options select, or throws. The error message says "Without a cluster," followed by `advice`. */
 export async function chooseCluster(
   { kubeconfig, context }: ClusterOptions,
   cwd: string,

@@ -22,8 +22,7 @@ export const openResources: OpenResources = async (options, context) => {
 };
 
 /**
- * Returns the resource kind that a word on the command line means: `cvp`, `collectorversionpolicy`, `collectorversionpolicies` or
- * `CollectorVersionPolicy`.
+ * Returns the resource kind that a word on the command line names, such as `cvp`, `collectorversionpolicies` or `CollectorVersionPolicy`.
  */
 export function kindNamed(text: string): KindName {
   const wanted = text.toLowerCase().replace(/\.logfleet\.dev$/, '');
@@ -45,8 +44,8 @@ export function parseReference(text: string): { readonly kind: KindName; readonl
 }
 
 /**
- * Returns the resource with this name, in the namespace of the flags or else the default namespace. Throws `cli.notFound` if it does not
- * exist. Throws a `UsageError` if several namespaces contain the name.
+ * Returns the resource with this name, in the namespace of the flags or else the default namespace. Throws `cli.notFound` if the resource
+ * does not exist, and a `UsageError` if several namespaces contain the name.
  */
 export async function findResource(
   reader: ResourceReader,
@@ -89,10 +88,7 @@ function notFound(
   );
 }
 
-/**
- * Returns the retained resources of these kinds in a namespace: their manifests were deleted, but their state is kept. If the namespace is
- * undefined, all namespaces count.
- */
+/** Returns the retained resources (manifest deleted, state kept) of these kinds in a namespace. Undefined stands for all namespaces. */
 export function retainedIn(
   reader: ResourceReader,
   wanted: readonly KindName[],
@@ -105,8 +101,8 @@ export function retainedIn(
 }
 
 /**
- * Renders a table of retained resources (manifest deleted, state kept) with a title and possible commands. Empty if there are none.
- * `options` are the flags that select the directory.
+ * Renders a table of retained resources (manifest deleted, state kept), with a title and the commands that a user can run. Empty without
+ * such resources. `options` are the flags that select the directory.
  */
 export function renderRetained(
   retained: readonly RetainedResource[],
@@ -127,7 +123,7 @@ export function renderRetained(
   ];
 }
 
-/** Returns a sentence about a retained resource (manifest deleted, state kept), for a command that looks for this resource. */
+/** Returns a sentence that a resource which a command looks for is only retained: its manifest was deleted, but its state is kept. */
 function retainedText(retained: RetainedResource, options: TargetOptions): string {
   const { key, file, sinceMs, untilMs } = retained;
   const reference = referenceOf(retained.kind, key);

@@ -1,6 +1,6 @@
 /**
- * Interface by which commands read and annotate resources. `cluster-access.ts` and `directory-access.ts` implement it. Neither takes a lock
- * or a Lease, so commands work while an operator runs.
+ * Interface by which commands read and annotate resources, with implementations in `cluster-access.ts` and `directory-access.ts`. Commands
+ * work while an operator runs, because they take no lock and no Lease.
  */
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
@@ -9,7 +9,6 @@ import type { ResourceKey } from '../../host/host.ts';
 
 export interface Annotation {
   readonly name: string;
-  /** New value of the annotation. Undefined removes the annotation. */
   readonly value: string | undefined;
 }
 
@@ -30,13 +29,12 @@ export interface ResourceReader {
   readonly place: string;
   /** Namespace in which a resource name without a namespace is searched. Undefined if all namespaces are searched. */
   readonly defaultNamespace: string | undefined;
-  /** Lists resources, ordered by namespace and name. If the namespace is undefined, lists those of all namespaces. */
+  /** Lists resources, ordered by namespace and name. An undefined namespace stands for all namespaces. */
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;
-  /** Returns a resource, or undefined if it does not exist. */
   get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined>;
   /**
-   * Calls `onChange` with all resources of a kind: first with the current resources, and then after each change. Resolves when the signal
-   * is aborted. After the first list, calls `onTrouble` with each failure, and with undefined when changes are received again.
+   * Calls `onChange` with all resources of a kind, at once and after each change. Resolves when the signal is aborted. If changes cannot be
+   * received, calls `onTrouble` with the cause, and later with undefined when they are received again.
    */
   follow(
     kind: KindName,
@@ -45,11 +43,10 @@ export interface ResourceReader {
     signal: AbortSignal,
     onTrouble?: (message: string | undefined) => void,
   ): Promise<void>;
-  /** Sets or removes one annotation of an existing resource, and changes nothing else. */
   annotate(kind: KindName, key: ResourceKey, annotation: Annotation): Promise<void>;
   /**
-   * Returns a sentence that no operator process works on the resources, and which command starts one. Returns undefined if a process works
-   * on them. The method is absent if this cannot be known.
+   * Returns a sentence that no operator process works on the resources, and which command starts one. Undefined if a process works on them.
+   * The method is absent for a cluster.
    */
   idleNote?(): Promise<string | undefined>;
   /**
@@ -57,14 +54,11 @@ export interface ResourceReader {
    * resources are never retained.
    */
   retained?(): readonly RetainedResource[];
-  /**
-   * Returns the cause of a pause of the whole operator. The method is absent for a cluster, because no flag says which operator is meant.
-   */
+  /** Returns the cause of a pause of the whole operator. The method is absent for a cluster, which may have several operators. */
   pauseOfAll?(): { readonly pausedBy: string | undefined };
   close(): Promise<void>;
 }
 
-/** Compares resources by namespace and name. */
 export function byNamespaceAndName(left: AnyResource, right: AnyResource): number {
   return (
     compareText(left.metadata.namespace, right.metadata.namespace) ||

@@ -12,9 +12,9 @@ import type { ListenAddress } from '../../base/flag-values.ts';
 export interface HealthServerOptions {
   /** Address on which the server listens. Port 0 takes a free port. */
   readonly listen: ListenAddress;
-  /** Returns one sentence for each background loop that has stopped and needs a restart of the process. Empty if all loops run. */
+  /** Returns a sentence for each background loop of the operator that has stopped, so that the kubelet must restart the process. */
   readonly unhealthy: () => readonly string[];
-  /** Returns one sentence for each problem that prevents the operator from working. Empty if it is ready. */
+  /** Returns a sentence for each problem that prevents the operator from working. */
   readonly unready: () => readonly string[];
   readonly metrics: { readonly contentType: string; render(): Promise<string> };
 }

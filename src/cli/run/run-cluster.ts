@@ -56,7 +56,7 @@ export async function runInCluster(
   log.info('logfleet started', { version: packageVersion(), namespaces: options.namespaces ?? 'all' });
   await aborted(signal);
   log.info('logfleet is stopping', { signal: signal.reason });
-  // The Lease is released last, after all other work has ended: the next leader may start as soon as the Lease is free.
+  // The Lease is released last, because the next leader may start as soon as the Lease is free.
   await operator.stop();
   await host.stop();
   await health?.close();

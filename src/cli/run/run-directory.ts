@@ -1,6 +1,6 @@
 /**
- * Runs the operator on directories of manifests until every resource is settled or has failed. With `--watch`, it runs until a signal. A
- * terminal shows a live view; other outputs get a line for each change.
+ * Runs the operator on directories of manifests until every resource is complete, failed or stalled. With `--watch`, it runs until a
+ * signal. A terminal shows a live view; other outputs get a line for each change.
  */
 
 import path from 'node:path';
@@ -31,7 +31,7 @@ export async function runOnDirectories(
   const directories = dirs.map((dir) => path.resolve(context.cwd, dir));
   const asWritten = (directory: string | undefined) => dirs[directories.indexOf(directory ?? '')];
   const dirOf = ({ kind, metadata }: AnyResource) => asWritten(host.directoryOf({ kind, ...metadata }));
-  // The live view starts only when the manifests have been read.
+  // The live view calls `flagsOf` only when the manifests have been read, so `host` is defined then.
   const flagsOf = (resource: AnyResource) => flagsAmong(resourcesOf(host), dirOf)(resource);
   const resumeAll = () =>
     resumeAllStep(
@@ -82,7 +82,7 @@ async function runUntilEnd(
   }
 }
 
-/** Prints those problems with manifests that are not logged. Returns whether a manifest has an error. */
+/** Prints the problems with manifests, unless the log has already shown them. Returns whether a manifest has an error. */
 function reportProblems(host: DirectoryHost, { logLevel }: RunOptions, { stderr }: CommandContext): boolean {
   const problems = host.problems().filter(({ severity }) => severity === 'error');
   if (logLevel === 'error') {

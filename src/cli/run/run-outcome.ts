@@ -27,9 +27,8 @@ export function flagsAmong(
 }
 
 /**
- * Prints the final report of a run. `dirOf` returns the directory of a resource, as written on the command line.
- *
- * @param resumeAll instruction that resumes the whole operator; undefined if the operator is not paused
+ * Prints the final report of a run. `dirOf` returns the directory of a resource, as written on the command line. `resumeAll` is the
+ * instruction that resumes the whole operator, if the operator is paused.
  */
 export function showOutcome(
   resources: readonly AnyResource[],
@@ -61,7 +60,10 @@ export function isExported({ status }: AnyResource): boolean {
   return conditionOf(status, 'Ready')?.reason === reasons.exported;
 }
 
-/** Returns whether nothing has started because a Secret, or the environment variables that replace it, are incomplete. */
+/**
+ * Returns whether the resource could not start, because its Secret or the environment variables that replace the Secret are missing or
+ * invalid.
+ */
 export function lacksSecret({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.secretNotFound || reason === reasons.secretIncomplete || reason === reasons.secretInvalid;
@@ -72,7 +74,7 @@ export function hasFailed(resource: AnyResource): boolean {
   return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
 }
 
-/** Returns whether the message of the resource only refers to other fields of its status. */
+/** Returns whether the message of the resource does not say which collectors failed. The user is then told how to see them. */
 function hasMoreToTell({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;
   return reason === reasons.collectorsFailed || reason === reasons.collectorsRefused;

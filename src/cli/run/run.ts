@@ -12,7 +12,7 @@ export async function runCommand(
   keepHeapSmall();
   const metrics = new PrometheusMetrics();
   metrics.collectProcessMetrics();
-  // Only the code for the chosen kind of host is loaded: the client for API servers alone takes a third of a second and many megabytes.
+  // Code for a cluster is loaded only if it is needed, because the client for API servers takes a third of a second to load, and memory.
   if (dirs.length === 0) {
     const { runInCluster } = await import('./run-cluster.ts');
     return runInCluster(options, context, metrics);

@@ -1,6 +1,6 @@
 /**
- * Finds the exports that `logfleet verify` checks. The argument is a manifest file, a folder, or an address in an object store. A folder
- * can belong to one export, or contain the folders of several exports. With `--schedule`, the argument is the folder of a schedule.
+ * Finds the exports that `logfleet verify` checks. The argument is a manifest file, a folder of one or several exports, or an address in an
+ * object store. With `--schedule`, the argument is the folder of a schedule.
  */
 
 import { type Dirent, readdirSync, statSync } from 'node:fs';
@@ -27,7 +27,7 @@ export function placesOfExports(
   return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
 }
 
-/** Destination of a schedule, and the name of the schedule in it. The runs are beside the folder of the schedule. */
+/** Destination of the runs of a schedule, and the name of the schedule's own folder there. */
 export interface SchedulePlace {
   readonly settings: DestinationSettings;
   readonly schedule: string;
@@ -99,7 +99,6 @@ function containerSettings(
   return { kind: 'azureBlob', settings: { ...address, root, ...access } };
 }
 
-/** Returns the folder of an export from the name of its manifest or of the folder itself. */
 function folderOfManifest(name: string): string {
   return name.replace(/(?:^|\/)manifest\.json$/, '').replace(/\/$/, '');
 }
@@ -127,7 +126,7 @@ function foldersOf(text: string, cwd: string): readonly string[] {
   );
 }
 
-/** Returns a text about folders that cannot be read, such as lost+found. It is shown only if no export was found. */
+/** Returns a text about folders that cannot be read, such as lost+found. Users see the text only if no export was found. */
 function unreadText(unread: readonly string[]): string {
   const [first, ...more] = unread;
   if (first === undefined) return '';
@@ -137,13 +136,13 @@ function unreadText(unread: readonly string[]): string {
 
 interface FoundExports {
   readonly folders: string[];
-  /** Folders that cannot be read, each with its error code. */
+  /** Names of the folders that cannot be read, each with the error code. */
   readonly unread: string[];
 }
 
 /**
- * Collects the folders of exports below a folder. The folder of an export has a manifest, or, if the export is incomplete, a plan. Symbolic
- * links are not followed, because they could form a cycle.
+ * Collects the folders of exports below a folder. The folder of an export contains its manifest, or its plan if the export is incomplete.
+ * Symbolic links are not followed, because they could form a cycle.
  */
 function findExports(folder: string, found: FoundExports): FoundExports {
   const entries = readFolder(folder);

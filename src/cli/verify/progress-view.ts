@@ -10,9 +10,8 @@ const lineIntervalMs = 10_000;
 const widestBar = 40;
 
 export interface ProgressView {
-  /** Shows the done ratio, 0 to 1, and a text about it. */
+  /** Shows how much of the work is done, as a ratio from 0 to 1, and a text about the progress. */
   show(ratio: number, text: string): void;
-  /** Removes the bar from the terminal. */
   end(): void;
 }
 

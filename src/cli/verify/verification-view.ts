@@ -56,7 +56,6 @@ export function renderVerification(
   ];
 }
 
-/** Names of the export's files, relative to the folder of the export. */
 const layout = new ExportLayout('');
 
 /** Returns sentences that say what to do about the differences. */
@@ -105,9 +104,7 @@ function checksOf(verification: Verification): readonly Check[] {
   const { manifest, differences, incomplete, files, rows, bytes } = verification;
   const { export: identity, intervals, totals } = manifest;
   const differing = new Set(differences.map(({ kind }) => against[kind]));
-  /**
-   * Returns the table row of a check. The row says `ok` unless there are differences. `proven` is the text of the row without differences.
-   */
+  /** Returns a row of the table of checks: `proven` with the result `ok`, unless this check found differences or is incomplete. */
   const check = (name: Check['name'], proven: string, isIncomplete = false): Check => {
     const differs = differing.has(name);
     return {
@@ -159,7 +156,7 @@ const levelTexts: { readonly [L in ProofLevel]: string } = {
 const mostRanges = 5;
 
 /**
- * Renders the time ranges of the export with their levels of proof. If there are many ranges, renders the number of rows for each level.
+ * Renders the time ranges of the export with their proof levels. For many ranges, renders the number of rows for each proof level instead.
  */
 function renderLevels(proof: readonly ProofRange[]): string {
   if (proof.length === 0) return 'nothing';
@@ -214,9 +211,7 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
 }
 
-/**
- * Returns a text about rows that are in the files of the next interval, because the service ended the search inside their millisecond (E4).
- */
+/** Returns a text about rows of a millisecond in which the service ended a search. The rows are in the files of the next interval (E4). */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
   return left === 0 ? '' : `; ${groupedText(left)} rows belong to the files of another interval`;
@@ -260,7 +255,7 @@ const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference
   sharedFile: ({ where }) => `${where} belongs to more than one interval`,
 };
 
-/** Time range between the expected and the found end of an interval. */
+/** Renders the time range between the expected and the found end of an interval. */
 function spanOf({ expected, found }: Difference): string {
   return [`${expected}`, `${found}`].sort().join(' to ');
 }

@@ -58,7 +58,7 @@ export async function verifyScheduleCommand(
   return isProven(verification) ? exitStatus.ok : exitStatus.failed;
 }
 
-/** Reads `--from` and `--to`. Local times are in UTC. */
+/** Reads the time range from the flags `--from` and `--to`. Times without an offset are in UTC. */
 function rangeOf({ from, to }: VerifyOptions, nowMs: number): Partial<TimeRange> {
   const range = readTimeRange({
     from: momentText(from ?? earliestTime, nowMs),

@@ -1,6 +1,6 @@
 /**
- * `logfleet verify MANIFEST`: reads the files of an export again and checks them against the manifest of the export. For a folder with
- * several exports, it verifies one export after the other. It writes nothing, and needs only the files and the manifest.
+ * `logfleet verify MANIFEST`: reads the files of an export again and checks them against the manifest of the export. In a folder with
+ * several exports, it verifies one after the other. It writes nothing, and needs only the files and the manifest.
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -56,15 +56,13 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
 interface Result {
   readonly url: string;
   readonly isProven: boolean;
-  /** The result for programs. */
   readonly document: object;
-  /** The result for people. */
   readonly lines: readonly string[];
-  /** Reason why the export could not be verified: it is incomplete or damaged. */
+  /** Reason why the export could not be verified, because it is incomplete or damaged. */
   readonly problem?: string;
 }
 
-/** Verifies one export. If a signal interrupts the verification, the call rejects with the signal as its reason. */
+/** Verifies one export. Rejects with the signal as its reason if a signal interrupts the verification. */
 async function resultOf(place: DestinationSettings, context: CommandContext, isOne: boolean): Promise<Result> {
   const ports = { clock: systemClock, writer: await Writer.ours(systemRandom), environment: context.env };
   const destination = await openDestination(place, ports);
@@ -86,9 +84,10 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     };
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-    // If one of several exports cannot be verified, the others are still verified. If the only export does not exist, the command fails.
+    // A missing export is a wrong argument if it is the only one, so the command fails. If there are several exports, the others are
+    // verified.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
-    // Error messages name files relative to the folder of the export, so the address of that folder is added.
+    // Error messages name files relative to the folder of the export, so the address of this folder is written before the message.
     const problem = `${url}: ${error.message}`;
     return { url, isProven: false, document: { manifest: url, proven: false, problem }, lines: [], problem };
   } finally {
@@ -100,7 +99,6 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
 /** Codes of errors that mean that the export itself is wrong, not the arguments of the command. */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
-/** Names of the export's files, relative to the folder of the export. */
 const layout = new ExportLayout('');
 
 /** Verifies one export. Throws `cli.incomplete` if the folder contains a plan but no manifest. */
