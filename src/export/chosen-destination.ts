@@ -1,9 +1,7 @@
 /**
- * Chooses the destination of an export's files from its spec: a volume of the operator, or a bucket or container with credentials from
- * a Secret in the export's namespace.
+ * Chooses where an export writes its files: a volume of the operator, or a bucket or container with credentials from a Secret.
  *
- * Invariants: a namespace can only write to its own folder (E1). Without a Secret, an export uses the operator's credentials only if the
- * operator allows that. Messages never contain values of a Secret.
+ * Invariants: a namespace can only write to its own folder (E1). Messages never contain values of a Secret.
  */
 import { createHash } from 'node:crypto';
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
@@ -36,11 +34,11 @@ import type { ExportPlaces } from './export-settings.ts';
 
 export interface ChosenDestination {
   readonly settings: DestinationSettings;
-  /** Hash of the destination's settings and credentials. The hash changes with each of these values, and reveals none of them. */
+  /** Hash of the destination's settings and credentials. Changes with each of them, and reveals none. */
   readonly fingerprint: string;
 }
 
-/** Resource that names a destination: an export, or the template of a schedule's runs. */
+/** Resource that names a destination: a SearchExport, or the run template of a SearchExportSchedule. */
 export interface NeedsDestination {
   readonly metadata: Pick<ObjectMeta, 'namespace'>;
   readonly spec: Pick<SearchExportSpec, 'destination'>;
@@ -56,7 +54,7 @@ export interface DestinationChoiceOptions {
 export class DestinationChoice {
   readonly #options: DestinationChoiceOptions;
   #known: { readonly chosen: ChosenDestination; readonly atMs: number } | undefined;
-  /** Monotonic time of the last call of `forget`. A Secret's content that was read before this time is not used. */
+  /** Monotonic time of the last call of `forget`. Secrets that were read earlier are not used again. */
   #forgottenAtMs: number | undefined;
 
   constructor(options: DestinationChoiceOptions) {
@@ -64,21 +62,21 @@ export class DestinationChoice {
   }
 
   /**
-   * Returns the current destination. The content of its Secret is at most `secretMaxAgeMs` old; older content is read again. Throws errors
-   * of reading the Secret, and errors that a user must fix.
+   * Returns the destination. Reads its Secret again if that was last read more than `secretMaxAgeMs` ago. Throws an error that says what a
+   * user must correct.
    */
   async current(resource: NeedsDestination): Promise<ChosenDestination> {
     const { clock, secretMaxAgeMs } = this.#options;
     const atMs = clock.monotonic();
     if (this.#known && atMs - this.#known.atMs < secretMaxAgeMs) return this.#known.chosen;
-    // Content of the Secret that is too old must not be used, even if reading the Secret again fails.
+    // If reading the Secret again fails, its old content must not be used.
     this.#known = undefined;
     const chosen = await this.#choose(resource);
     this.#known = { chosen, atMs };
     return chosen;
   }
 
-  /** Makes the next use read the Secret again, because its credentials were refused or a user requested a retry. */
+  /** Has the Secret read again before the next use, because its credentials were refused or a user requested a retry. */
   forget(): void {
     this.#known = undefined;
     this.#forgottenAtMs = this.#options.clock.monotonic();
@@ -141,17 +139,17 @@ export class DestinationChoice {
     throw mendable(reasons.ambientCredentialsNotAllowed, message);
   }
 
-  /** Reads the Secret of a store. `wanted` are keys of the Secret for the message that it does not exist. */
+  /** Reads the Secret of an object store. If it does not exist, the message asks for the keys `wanted`. */
   async #secret(key: ResourceKey, wanted: readonly string[]): Promise<StoreSecret> {
     const { secrets } = this.#options;
-    // Environment variables may replace a Secret of the log service, but not a Secret of an object store.
+    // Environment variables can replace the log service's Secret, but not the Secret of an object store.
     const members = secrets.takesVariables(key) ? undefined : await secrets.get(key, this.#forgottenAtMs);
     const name = `Secret ${key.namespace}/${key.name}`;
     if (!members) {
       const advice = `create the Secret with the keys ${wanted.join(' and ')} of the store`;
       throw mendable(reasons.secretNotFound, `${name} does not exist: ${advice}.`);
     }
-    // Files, and Secrets made from them, end in a newline that does not belong to the value.
+    // Values made from files often end in a line break that is not part of the credential.
     return { name, text: (member) => members.get(member)?.reveal().trim() || undefined };
   }
 }
@@ -160,7 +158,7 @@ export class DestinationChoice {
 interface StoreSecret {
   /** Name of the Secret as shown to users. */
   readonly name: string;
-  /** Returns the value of a key. Undefined if it is missing or empty. */
+  /** Value of a key; undefined if the key is missing or empty. */
   text(member: string): string | undefined;
 }
 
@@ -208,14 +206,14 @@ function incomplete(secret: string, problem: string): LogfleetError {
   return mendable(reasons.secretIncomplete, `${secret} ${problem}: add the missing keys to the Secret.`);
 }
 
-/** Returns the name of the Secret with the credentials of a store. Undefined if the destination names none. */
+/** Name of the Secret with the object store's credentials; undefined if the destination names none. */
 export function storeSecretName({ s3, azureBlob, gcs }: DestinationSpec): string | undefined {
   return (s3 ?? azureBlob ?? gcs)?.credentialsSecretRef?.name;
 }
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
   const secrets: string[] = [];
-  // A secret becomes `[secret]` in JSON, so its text is added.
+  // JSON shows credentials only as `[secret]`, so their texts are added to the hashed text.
   const text = JSON.stringify(settings, function (this: Readonly<Record<string, unknown>>, key, value) {
     const original = this[key];
     if (original instanceof SecretText) secrets.push(original.reveal());

@@ -1,7 +1,6 @@
 /**
- * Reconciler of SearchExports, with one runtime per active export. A runtime is dropped when it has nothing to do (C1),
- * when its resource was replaced, or when the process has lost leadership since the runtime was created. A process that
- * loses leadership ends its searches immediately: their jobs are closed and unfinished files are discarded.
+ * Reconciler of SearchExports, with one runtime for each export that has work to do (C1). When the process is no longer the leader, all
+ * runtimes end: search jobs are closed and unfinished files are removed.
  */
 
 import type { Accounts } from '../account/accounts.ts';
@@ -30,9 +29,9 @@ import type { WorkerPart } from './work/worker-part.ts';
 
 export interface ExportReconcilerOptions {
   readonly host: Host;
-  /** Accounts at the log service. They are shared, and their owner closes them. */
+  /** Accounts at the log service, which the caller shares with other reconcilers and closes. */
   readonly accounts: Accounts;
-  /** Shares of the request budget of Kubernetes Jobs, which the accounts leave free (B8). */
+  /** Divides the request budget between the operator and the Kubernetes Jobs of exports (B8). */
   readonly shares?: WorkerShares;
   readonly clock: Clock;
   readonly random: Random;
@@ -40,17 +39,16 @@ export interface ExportReconcilerOptions {
   readonly metrics: Metrics;
   readonly places: ExportPlaces;
   readonly settings?: Partial<ExportSettings>;
-  /** Identity of this process, which its file names contain. Replaces the default in tests. */
+  /** Identity of this process, which is part of the names of data files. Tests replace it. */
   readonly writer?: () => Promise<Writer>;
   /** Opens a destination; the real one by default. */
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
-  /** Wording of messages; by default the wording for a SearchExport. */
+  /** Wording of messages; by default for a SearchExport. */
   readonly wording?: ExportWording;
   /** Part of the export that this process works on first, if it is one of several workers. */
   readonly part?: WorkerPart;
-  /** Called after each reconcile of an export, when the cache of resources contains the export's new status. */
+  /** Called after each reconcile of an export, when its new status can be read from the host. */
   readonly onReconciled?: (key: ResourceKey) => void;
-  /** Requests another reconcile of this key. */
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
 }
 
@@ -60,7 +58,7 @@ export class ExportReconciler implements Reconciler {
   readonly #quirks = new QuirksOfServices();
   readonly #runtimes = new Map<string, ExportRuntime | JobRuntime>();
   readonly #jobShares: JobShares | undefined;
-  /** Promises of dropped runtimes that are still ending their work. */
+  /** Work of dropped runtimes that has not ended yet. */
   readonly #endings = new Set<Promise<void>>();
   readonly #metrics: ExportMetrics;
   readonly #unsubscribe: readonly (() => void)[];
@@ -107,7 +105,7 @@ export class ExportReconciler implements Reconciler {
     try {
       return await runtime.reconcile(resource);
     } finally {
-      // Idle runtimes are dropped, so that a complete, paused or stalled export costs no more memory than its resource.
+      // A runtime without work is dropped, so that a complete, paused or stalled export needs no memory besides its resource.
       if (runtime.isDormant && this.#runtimes.get(name) === runtime) this.#runtimes.delete(name);
       const newest = this.#source.get(key);
       if (newest && host.leadership.isLeader()) this.#metrics.measure(newest);
@@ -115,18 +113,17 @@ export class ExportReconciler implements Reconciler {
     }
   }
 
-  /** Prevents new work on exports, and ends the running work of all exports. */
+  /** Ends the work on all exports and prevents new work. */
   drain(): void {
     this.#isDraining = true;
     for (const { key } of this.#runtimes.values()) this.#options.enqueue(key);
   }
 
-  /** True when no work on any export is running, and the status of every export says so. */
+  /** True if no work on any export is left, and the statuses show no search jobs. */
   drained(): boolean {
     return this.#endings.size === 0 && [...this.#runtimes.values()].every(({ isLeft }) => isLeft);
   }
 
-  /** Ends the running work on all exports without waiting for its end. */
   async close(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#jobShares?.close();
@@ -137,10 +134,7 @@ export class ExportReconciler implements Reconciler {
     return this.#options.host.resources('SearchExport');
   }
 
-  /**
-   * Drops all runtimes when the term of leadership changes. Their view of the destination is outdated, because another
-   * leader may have worked on the same exports.
-   */
+  /** Drops all runtimes when this process loses or regains leadership, because another leader may have worked on the exports meanwhile. */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;
@@ -159,7 +153,7 @@ export class ExportReconciler implements Reconciler {
   #jobOf(resource: SearchExport): JobRuntime {
     const { accounts, log, places } = this.#options;
     const { namespace, name } = resource.metadata;
-    // The pod uses the identity of its own ServiceAccount, never that of the operator.
+    // The Kubernetes Job of an export may use the identity of its own ServiceAccount for the object store.
     const ofPod = { ...places, allowAmbientCredentials: true };
     return new JobRuntime(resource, {
       ...this.#options,

@@ -1,4 +1,4 @@
-/** What both runtimes of exports read from a SearchExport: the search in this process, and the search in a Kubernetes Job. */
+/** Code for exports that run in the operator's process and for exports that run in a Kubernetes Job. */
 import type { SearchExport } from '../api/kinds.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -10,15 +10,12 @@ export function secretOf({ metadata: { namespace }, spec }: SearchExport): Resou
   return { namespace, name: spec.credentialsSecretRef.name };
 }
 
-/** Name under which an export is registered as waiting for changes of Secrets. */
+/** Name by which an export is woken when one of its Secrets changes. */
 export function waiterOf({ namespace, name }: ResourceKey): string {
   return `SearchExport ${namespace}/${name}`;
 }
 
-/**
- * Returns the result of a reconcile. Removes an export whose `ttlSecondsAfterFinished` is over, and otherwise requests a reconcile when it
- * will be over.
- */
+/** Ends a reconcile. Removes an export that finished longer than `ttlSecondsAfterFinished` ago, or requests a reconcile for that time. */
 export async function untilRemoval(
   resource: SearchExport,
   { host, clock, log }: { readonly host: Host; readonly clock: Clock; readonly log: Logger },

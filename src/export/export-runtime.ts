@@ -1,11 +1,10 @@
 /**
- * Runtime of one export resource (identified by its uid) during one term of leadership. It connects the resource to the work on its export
- * (`export-work.ts`), passes limits to the work, and publishes the status.
+ * Runtime of one SearchExport while this process is the leader. Starts the work on the export (`export-work.ts`), passes limits to it, and
+ * writes the status.
  *
- * Invariant: this class never waits for the service or the destination. On each reconcile it compares the account, destination and task
- * with which the running work was started with the current ones. When they differ, running searches are read to the end, planning continues
- * if its result stays the same, and then new work starts with the current values. A value that cannot be read at the moment counts as
- * unchanged.
+ * Invariant: this class never waits for the service or the destination. When the account, the destination or the task of the export
+ * changes, running searches are finished first, and then new work starts. If one of them cannot be read at the moment, the work continues
+ * with the old one.
  */
 
 import type { Account, Accounts } from '../account/accounts.ts';
@@ -55,14 +54,14 @@ export interface ExportRuntimeOptions {
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   readonly enqueue: (key: ResourceKey, isUnderWay?: boolean) => void;
-  /** True if this operator process is shutting down, so that the export may start no new work. */
+  /** True if this process is shutting down, so that no new work may start. */
   readonly draining: () => boolean;
   readonly wording: ExportWording;
   /** Part of the export that this process works on first, if it is one of several workers. */
   readonly part?: WorkerPart;
 }
 
-/** Account at the log service, destination and task that the work on an export was started with. */
+/** What the work on an export needs: an account at the log service, a destination, and the task. */
 interface Means {
   readonly account: Account;
   readonly chosen: ChosenDestination;
@@ -82,25 +81,22 @@ export class ExportRuntime {
   readonly #publisher: StatusWriter<'SearchExport'>;
   readonly #pace = new ExportPace();
   #hasPace = false;
-  /** Latest account, destination and task that could be read; undefined until then. */
+  /** Latest account, destination and task that could be read; undefined if none could. */
   #means: Means | undefined;
   #begun: Begun | undefined;
-  /** True once the export has a manifest, so that its work is done. */
+  /** True if the manifest exists, so that the export is complete. */
   #isOver = false;
   /** Bytes scanned by all search jobs of the export, as far as this process knows. */
   #scannedBytes = 0;
-  /** Resolves when work that was replaced by new work on the export has ended; undefined if no replaced work is still ending. */
+  /** Resolves when the work of this export that was stopped last has ended; undefined if no stopped work is still running. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
   /** Number of committed intervals that this process found when it first read the destination; undefined until then. */
   #doneAtFirst: number | undefined;
-  /**
-   * True when this process wrote the conditions in status. Conditions written by a former process are kept until this
-   * process replaces them.
-   */
+  /** True if this process has replaced the conditions that an earlier process wrote into the status. */
   #hasVerdict = false;
-  /** Last failure after which this runtime read the credentials again, so that one failure causes only one reading. */
+  /** Last failure after which credentials were read again, so that each failure causes only one reading. */
   #lastCredentialsFailure: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
   #isClosed = false;
@@ -121,7 +117,7 @@ export class ExportRuntime {
     });
   }
 
-  /** True if this process is shutting down, no work on the export remains, and the export's status says so. */
+  /** True if the process may exit: no work on the export is left, and its status shows no search jobs. */
   get isLeft(): boolean {
     return this.#isLeft;
   }
@@ -140,10 +136,7 @@ export class ExportRuntime {
       : this.#goOn(resource);
   }
 
-  /**
-   * True if the export's resource and its status contain everything that this runtime knows. The runtime can then be dropped and created
-   * again later.
-   */
+  /** True if there is no work and no status to be written, so that this runtime can be dropped and created again later. */
   get isDormant(): boolean {
     const { heldBack } = this.#publisher;
     return !this.#begun && !this.#ending && !this.#newsTimer && !heldBack && !this.#isClosed;
@@ -158,8 +151,8 @@ export class ExportRuntime {
   }
 
   /**
-   * Removes the search jobs from the status before the process ends, since these jobs end with it. The next process continues from the
-   * commit records.
+   * Ends the work before the process exits, and removes the search jobs from the status. Another process can continue from the commit
+   * records.
    */
   async #leave(resource: SearchExport): Promise<Result> {
     this.#end();
@@ -171,22 +164,22 @@ export class ExportRuntime {
     return requeue(Number.POSITIVE_INFINITY, true);
   }
 
-  /** Returns whether a user has requested a retry since the last reconcile. If so, the whole export is checked again. */
+  /** True if a user has requested a retry since the last reconcile. The export is then checked again. */
   #takeRequest(resource: SearchExport): boolean {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
     this.#handledRequest = asked;
-    // After a user's request for a retry, the conditions that a former process wrote are no longer kept.
+    // After a requested retry, conditions of an earlier process are replaced.
     this.#hasVerdict = true;
     this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
     this.#destination.forget();
-    // A user may have moved the manifest away, so a request for a retry starts finished work anew.
+    // The user may have moved the manifest of a complete export away, so the destination is read again.
     if (this.#isOver) this.#end();
     this.#begun?.work.tryAgain();
     return true;
   }
 
-  /** Health of a complete, failed or paused export, which needs neither Secret nor destination (C1). Undefined for other exports. */
+  /** Health of an export that is complete, failed or paused, which needs no Secret and no destination (C1); undefined for others. */
   #healthAtRest(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
     const complete = shownComplete(resource);
     if (complete) return isAsked ? undefined : shownHealth(complete);
@@ -221,7 +214,7 @@ export class ExportRuntime {
     if (view) this.#rereadCredentials(resource, view);
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
-    // While an export is checked because of a user's request, a complete export stays complete until the check finds a problem.
+    // A complete export stays complete while it is checked on request, until the check finds a problem.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
     const complete = isUnread ? shownComplete(resource) : undefined;
     const health = complete
@@ -229,7 +222,7 @@ export class ExportRuntime {
       : exportHealth({ pausedBy, problem, view, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // The work of a complete export ends as soon as its status says that it is complete.
+    // When the status says that the export is complete, its work ends.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
     const problemMs = problem ? recheckMs(problem) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
@@ -237,7 +230,7 @@ export class ExportRuntime {
     return untilRemoval(this.#publisher.latest(resource), this.#options, delayMs, isIdle);
   }
 
-  /** Reads the current account, destination and task of the export. Returns the error that prevents reading them. */
+  /** Reads account, destination and task. Returns the error if one of them cannot be read. */
   async #readMeans(resource: SearchExport): Promise<LogfleetError | undefined> {
     try {
       const account = await this.#options.accounts.resolve(secretOf(resource));
@@ -255,8 +248,8 @@ export class ExportRuntime {
   }
 
   /**
-   * True if the running work may not continue, because the account, destination or task has changed. A running planning continues with new
-   * credentials, because its result would be the same.
+   * True if the account, destination or task has changed, so that new work must replace the running work. New credentials do not interrupt
+   * the planning, because they do not change its result.
    */
   get #isOutdated(): boolean {
     if (!this.#begun || !this.#means) return false;
@@ -283,7 +276,7 @@ export class ExportRuntime {
     this.#begun = { means, work };
   }
 
-  /** If the service or the store has refused the credentials, makes the next use read them again. */
+  /** Has credentials read again after the service or the object store refused them. */
   #rereadCredentials(resource: SearchExport, { lastError }: WorkView): void {
     if (!lastError || lastError === this.#lastCredentialsFailure) return;
     this.#lastCredentialsFailure = lastError;
@@ -293,7 +286,7 @@ export class ExportRuntime {
     } else if (refusals.has(lastError.code)) this.#destination.forget();
   }
 
-  /** Returns whether the conditions that a former process wrote still hold, so that they stay in status (H1). */
+  /** True if the conditions that an earlier process wrote must stay in the status (H1). */
   #isShown(resource: SearchExport, health: ExportHealth, view: WorkView | undefined): boolean {
     const isLoaded = view !== undefined && view.stage !== 'loading';
     if (isLoaded) this.#doneAtFirst ??= view.progress?.intervalsDone ?? 0;
@@ -306,7 +299,7 @@ export class ExportRuntime {
     return this.#publisher.publish(resource, essentials, () => ({ jobs: [] }), undefined);
   }
 
-  /** Watches the Secrets that the export names while an error needs a user's action, because the user may correct a Secret (C2). */
+  /** Wakes the export when one of its Secrets changes, if an error waits for a user who may correct a Secret (C2). */
   #awaitSecrets(resource: SearchExport, error: LogfleetError | undefined, changes: number): void {
     const { accounts, enqueue } = this.#options;
     const isForPeople = error !== undefined && (error.handling.kind === 'stall' || refusals.has(error.code));
@@ -326,8 +319,8 @@ export class ExportRuntime {
   }
 
   /**
-   * Current pace of the export: its rates and estimated end. Until this process has estimated the end, the estimate of a former process is
-   * shown (H1).
+   * Speed and remaining time of the export. Until this process can estimate the remaining time, it shows the estimate of an earlier process
+   * (H1).
    */
   #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
     const pace = this.#pace.read();
@@ -375,10 +368,10 @@ export class ExportRuntime {
   }
 }
 
-/** Codes of errors which mean that the object store refused the credentials or that permissions are missing. */
+/** Codes of errors about credentials or permissions that the object store refuses. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
-/** Names and namespaces of all Secrets that the export refers to. */
+/** Secrets that the export refers to. */
 function secretsOf(resource: SearchExport): readonly ResourceKey[] {
   const { namespace } = resource.metadata;
   const name = storeSecretName(resource.spec.destination);
@@ -386,20 +379,20 @@ function secretsOf(resource: SearchExport): readonly ResourceKey[] {
 }
 
 /**
- * Condition that shows a complete export; undefined for other exports. A manifest with incomplete intervals does not count as complete if
- * the policy is now `Fail`.
+ * Condition `Complete` of a complete export; undefined for others. An export with incomplete intervals is not complete if
+ * `incompletePolicy` is `Fail`.
  */
 function shownComplete({ spec, status }: SearchExport): Condition | undefined {
   const isUnwanted = status?.manifest?.complete === false && spec.incompletePolicy === 'Fail';
   return isUnwanted ? undefined : findCondition(status?.conditions, 'Complete');
 }
 
-/** Returns whether the manifest of a finished export is gone. The export then starts again, with a new start time. */
+/** True if the manifest of a complete export is gone, so that the export starts again. */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
 }
 
-/** Health that the condition `Complete` or `Failed` in status shows. */
+/** Health according to the condition `Complete` or `Failed` in the status. */
 function shownHealth({ type, reason, message }: Condition): ExportHealth {
   const isComplete = type === 'Complete';
   const ready = isComplete ? 'True' : 'False';
@@ -413,8 +406,7 @@ function startOf({ status }: SearchExport): number | undefined {
 function recheckMs(problem: LogfleetError): number {
   const { handling, reason } = problem;
   if (handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // A change of the resource or its Secrets triggers a reconcile (C2), so no timer is needed. A key that the service
-  // refused as unauthorized is retried after a delay, because only the service can tell whether it accepts the key
-  // again.
+  // After a change of the resource or a Secret, the export is reconciled at once (C2), so no timer is needed. Only a refused access key is
+  // tried again, because the service may accept the same key later.
   return handling.kind === 'stall' && reason !== reasons.unauthorized ? Number.POSITIVE_INFINITY : stallRetryMs;
 }

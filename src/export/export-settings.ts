@@ -1,11 +1,11 @@
-/** Settings of exports: times, and the volumes and credentials that the operator provides. */
+/** Settings of all exports: intervals between writes, and places that exports may write to. */
 
 export interface ExportSettings {
-  /** Minimum time in ms between two writes of changed progress numbers to the status. */
+  /** Minimum time in ms between two writes of progress numbers to the status of an export. */
   readonly statusIntervalMs: number;
   /** Maximum age in ms of a store's Secret before use. */
   readonly secretMaxAgeMs: number;
-  /** Delay in ms between a change in a running search and the next status, so that one update covers several changes. */
+  /** Delay in ms between a change of a search job and the next reconcile, which then covers several changes. */
   readonly newsDelayMs: number;
 }
 
@@ -17,9 +17,9 @@ export const exportSettings: ExportSettings = {
 
 /** Places that exports may write to. */
 export interface ExportPlaces {
-  /** Existing directories that exports may write to, by the name in `spec.destination.volume.name`. */
+  /** Directories of volumes, by the volume's name (`spec.destination.volume.name`). */
   readonly volumes: ReadonlyMap<string, string>;
-  /** True if an export without a Secret for its store may use the operator's credentials. */
+  /** True if an export without a Secret for its object store may use the operator's credentials. */
   readonly allowAmbientCredentials: boolean;
   /** Environment with `HTTPS_PROXY` and `NO_PROXY`. */
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,4 @@
-/** Translates a SearchExport into the request and the limits of the work. */
+/** Translates the spec of a SearchExport to settings and limits of the work. */
 import type { SearchExport } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
 import { parseDuration } from '../base/duration.ts';
@@ -7,7 +7,7 @@ import type { ExportRequest } from './search/export-task.ts';
 import type { WorkLimits } from './work/work-view.ts';
 import { onlyWorker, partOf } from './work/worker-part.ts';
 
-/** Builds the request. The API server has validated the spec except for the time range. */
+/** Returns settings that decide the export's rows and files. */
 export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
   const { format, compression, fields, maxPartSize, csv, partitionBy, compressionLevel } = spec.output;
   return {
@@ -16,8 +16,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
     output: {
       ...{ format, compression, fields },
       maxPartBytes: bytesOf(maxPartSize),
-      // The option affects only CSV. For other formats it has a fixed value, so that it does not change the
-      // fingerprint.
+      // Only CSV uses `formulaGuard`. For other formats it is always true, so that it does not change the fingerprint of the export.
       csv: { formulaGuard: csv?.formulaGuard ?? true },
       ...(compressionLevel === undefined ? {} : { compressionLevel }),
       ...(partitionBy === 'None' ? {} : { partitionBy }),
@@ -26,8 +25,8 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
 }
 
 /**
- * Builds the limits. `startedAtMs` is the wall time at which the export started. One of several workers gets its part of the limits on
- * search jobs and scanned bytes. The limit on rows needs no division, because the commit records show the rows of all workers.
+ * Returns limits of the work. `startedAtMs` is the wall time at which the export started. If several workers share an export, each gets its
+ * part of `parallelism` and `maxBytesScanned`. The number of rows is not divided, because commit records show the rows of all workers.
  */
 export function limitsOf(
   { spec }: SearchExport,
@@ -47,7 +46,7 @@ export function limitsOf(
   };
 }
 
-/** A delay that cannot be parsed must not count as zero: rows that arrive late would be lost. */
+/** Parses a duration. Throws if the text is invalid, because a delay that counts as 0 could lose late rows. */
 function durationOf(text: string): number {
   const durationMs = parseDuration(text);
   assert(durationMs !== undefined, `${text} is not a duration`);

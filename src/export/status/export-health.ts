@@ -1,7 +1,4 @@
-/**
- * Decides the health of an export for its conditions. The checks are ordered by precedence: the first one that applies
- * decides.
- */
+/** Decides what the conditions of an export say about its health. Of several checks, the first one that applies decides. */
 
 import { fileURLToPath } from 'node:url';
 import { annotations } from '../../api/annotations.ts';
@@ -20,19 +17,18 @@ import type { StoredManifest, WorkLimits, WorkView } from '../work/work-view.ts'
 import type { ExportWording } from './export-wording.ts';
 
 export interface ExportHealth extends Health {
-  /** True if all rows are in files and the manifest is written. */
   readonly isComplete: boolean;
   /**
-   * True if the export ended without a manifest because a limit was reached or intervals are unproven. The export continues when a user
-   * raises the limit or changes the policy.
+   * True if the export has ended without a manifest, because a limit was reached or an interval cannot be proven complete. The export
+   * continues when a user changes the limit or the policy.
    */
   readonly isFailed: boolean;
 }
 
 export interface ExportHealthInput {
-  /** Source of the pause, such as a field or command; undefined if the export is not paused. */
+  /** What pauses the export, such as a field or a command; undefined if nothing does. */
   readonly pausedBy: string | undefined;
-  /** Problem in the export's spec, Secrets or destination settings that prevents all work; undefined if there is no problem. */
+  /** Problem in the spec, the Secrets or the destination's settings that prevents all work. */
   readonly problem?: LogfleetError | undefined;
   /** State of the running work; undefined while no work runs. */
   readonly view?: WorkView | undefined;
@@ -73,13 +69,10 @@ const outage = { ...atWork, outage: true } as const;
 
 /** Minimum difference in ms between the clocks of service and logfleet that messages mention. */
 const noteworthyBehindMs = 60_000;
-/** Maximum number of missing fields that a message lists by name. */
+/** Maximum number of field names in a message about selected fields that do not exist. */
 const namedFields = 3;
 
-/**
- * Fails an export whose manifest contains incomplete intervals although `incompletePolicy` is now `Fail`. The policy
- * was `Keep` when the manifest was written, or the manifest was copied from another destination.
- */
+/** Fails an export whose manifest lists incomplete intervals, although users no longer accept them (`incompletePolicy: Fail`). */
 function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
   const policy = wording.fieldName('incompletePolicy');
@@ -89,7 +82,7 @@ function keptUnwanted({ view, limits, wording }: ExportHealthInput): ExportHealt
   return { ...failed, reason: reasons.intervalIncomplete, message };
 }
 
-/** Numbers that prove a complete export, by its lowest level of proof (E6). */
+/** How the rows of a complete export are proven, by the lowest proof level of its ranges (E6). */
 const meansOfProof: Readonly<Record<ProofLevel, string>> = {
   Digest: 'digests',
   Count: 'counts',
@@ -128,7 +121,7 @@ function lockedText({ lockedFiles: count }: WorkView): string {
   return ` The store keeps ${files} to no interval until the retention in the store ends.`;
 }
 
-/** Text that lists the missing selected fields, the first ones by name; empty if no selected field is missing. */
+/** Text with the names in `output.fields` that the service does not describe; empty if there are none. */
 function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWording): string {
   if (missing.length === 0) return '';
   const names = missing.slice(0, namedFields).map((name) => JSON.stringify(name));
@@ -136,14 +129,14 @@ function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWor
   return `${names.join(', ')}${more} of ${wording.fieldName('output.fields')}`;
 }
 
-/** Clause for messages that says how many intervals are incomplete and which file lists them. */
+/** Text that tells users how many intervals are incomplete, and where they are listed. */
 function flaggedText({ manifest: { proof } }: StoredManifest, { startedAs, rowsGoTo }: ExportWording): string {
   const count = counted(proof.filter(({ level }) => level === 'None').length, 'interval');
   const flagged = rowsGoTo === 'stdout' ? `, with ${count} incomplete` : `; the manifest flags ${count} as incomplete`;
   return startedAs === 'process' ? `${flagged} (listed below)` : `${flagged} (see status.incomplete)`;
 }
 
-/** Instruction for users: how to make logfleet check the whole export again. */
+/** Text that tells users how to have an export checked again. */
 function againText({ startedAs }: ExportWording): string {
   return startedAs === 'process' ? 'run the export again' : `set the annotation ${annotations.requestedAt}`;
 }
@@ -151,7 +144,7 @@ function againText({ startedAs }: ExportWording): string {
 function deadlineExceeded({ view, problem, wording }: ExportHealthInput): ExportHealth | undefined {
   if (problem || view?.waitsFor?.kind !== 'deadline') return undefined;
   const deadline = wording.fieldName('activeDeadlineSeconds');
-  // An export on the command line computes its deadline from its start, so a second run has a new deadline.
+  // On the command line, the deadline counts from the start of the command, so a second run has a new one.
   const advice = wording.startedAs === 'process' ? 'Run the export again to continue.' : raiseText(deadline, wording);
   const message = `The deadline (${deadline}) has passed, so no more searches start.${kept(view, wording)} ${advice}`;
   return { ...failed, reason: reasons.deadlineExceeded, message };
@@ -170,7 +163,7 @@ function paused({ pausedBy, view }: ExportHealthInput): ExportHealth | undefined
   return { ...quiet, ready: 'Unknown', reason: reasons.paused, message };
 }
 
-/** Reports a problem in the spec, Secrets or destination settings, or a failure to read them. */
+/** Reports a problem in the spec, the Secrets or the destination's settings. */
 function hindered({ problem }: ExportHealthInput): ExportHealth | undefined {
   if (problem?.handling.kind !== 'stall') {
     return problem && { ...outage, reason: problem.reason, message: triedAgain(problem) };
@@ -179,8 +172,8 @@ function hindered({ problem }: ExportHealthInput): ExportHealth | undefined {
 }
 
 /**
- * Reasons for which users must create another export: errors in the query or its range, or too many rows. The spec of a SearchExport cannot
- * change these fields.
+ * Codes of errors in the query, the range or the rows. Users must create another SearchExport, because these fields of a SearchExport
+ * cannot change.
  */
 const needsAnother: ReadonlySet<string> = new Set([
   ...['export.countRefused', 'export.receiptTimeMissing', 'destination.tooMuch'],
@@ -197,7 +190,7 @@ const needsAnother: ReadonlySet<string> = new Set([
 
 const unchangeable = 'These settings of a SearchExport cannot change: create another SearchExport with another name.';
 
-/** Reports the last failure that needs a user's action until another operation succeeds, so that the condition does not change with each retry. */
+/** Reports a failure that needs a user's action. It is reported until something succeeds, even while logfleet tries again. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
@@ -206,10 +199,7 @@ function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | 
   return { ...stalled, reason: error.reason, message: withWholeNames(message, view?.location) };
 }
 
-/**
- * Replaces relative file names in destination errors by full paths. `location` is the URL of the export's folder, and
- * the relative names begin with the name of that folder.
- */
+/** Replaces relative file names in a message about the destination by full names. `location` is the URL of the export's folder. */
 function withWholeNames(message: string, location: string | undefined): string {
   const [folder] = /[^/]+\/[^/]+$/.exec(location ?? '') ?? [];
   if (location === undefined || folder === undefined) return message;
@@ -226,7 +216,7 @@ function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
   return { ...stalled, reason: reasons.destinationDamaged, message };
 }
 
-/** Reports a reached limit after the running searches have been read to the end. */
+/** Reports a reached limit once no search is running. */
 function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view || !limits || view.searches > 0) return undefined;
   const { kind } = view.waitsFor ?? {};
@@ -242,10 +232,7 @@ function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealt
   return { ...failed, reason: reasons.maxBytesScannedReached, message };
 }
 
-/**
- * Reports intervals that cannot be proven complete, once no other interval can be searched. While other intervals are too new to be
- * searched, the export has not failed.
- */
+/** Reports intervals that cannot be proven complete, once all other intervals are done or too recent to be searched. */
 function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (!view || wait?.kind !== 'people') return undefined;
@@ -268,16 +255,17 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
-  // Another search of this interval would also reach the message limit.
+  // A search for the same interval would reach the message limit again.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
-  // Keep would not help here: rows of an aggregation that was ended early, and of a search with errors, are never written (E5).
+  // `incompletePolicy: Keep` does not help if an aggregation was ended early or a search had errors, because these results are never
+  // written (E5).
   if (has('TimeOver')) return `Export a smaller range${where}.`;
   return `Correct the query${where}, or ${again}.`;
 }
 
 /**
- * Reports failures of the service or the destination. A full destination is reported immediately; failures that may end
- * without a user are reported only if they last.
+ * Reports a failure of the service or the destination that has lasted for several attempts, or that ends only with an external change, such
+ * as a full destination.
  */
 function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
@@ -337,7 +325,7 @@ function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   };
 }
 
-/** Text with the numbers of running and waiting searches; empty if none runs. */
+/** Text about the running searches of an export; empty if there are none. */
 function searchesText({ searches, waitingSearches }: WorkView): string {
   if (searches === 0) return '';
   if (waitingSearches < searches) return `; ${counted(searches, 'search runs', 'searches run')}`;
@@ -345,7 +333,7 @@ function searchesText({ searches, waitingSearches }: WorkView): string {
   return `; ${waiting} for a search job, because all exports of one user share the search jobs that the service allows`;
 }
 
-/** Reason why no search of the export starts at the moment, as text without a full stop; empty if there is no reason. */
+/** Text about the reason why no search starts at the moment, without a full stop; empty without a reason. */
 function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':
@@ -370,7 +358,7 @@ function withoutStop(message: string): string {
   return message.replace(/\.$/, '');
 }
 
-/** Sentence about the rows that the export has already written, with a leading space; empty if their number is unknown. */
+/** Sentence about the rows written so far, with a leading space; empty if their number is unknown. */
 function kept({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
   if (rowsGoTo === 'stdout')

@@ -1,4 +1,4 @@
-/** Metrics of exports, derived from their statuses: states with reasons for alerts, progress, and written rows and bytes (C3). */
+/** Metrics of exports, derived from their statuses: state, progress, written rows and bytes (C3). */
 import type { SearchExport } from '../../api/kinds.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { type StatusFigure, StatusMetrics } from '../../controller/status-metrics.ts';

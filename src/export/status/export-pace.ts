@@ -1,12 +1,9 @@
-/**
- * Estimates the pace of an export: rates over the last minute, and the remaining time from the rate of the last ten
- * minutes.
- */
+/** Measures the speed of an export over the last minute, and estimates the remaining time from the last ten minutes. */
 
 export interface PaceSample {
   /** Monotonic time of the sample. */
   readonly atMs: number;
-  /** Ratio of the range that commit records cover, 0 to 1. */
+  /** Ratio of the export's time range with commit records, 0 to 1. */
   readonly coveredRatio: number;
   readonly rows: number;
   /** Size in bytes of the written rows before compression. */
@@ -30,10 +27,7 @@ const spacingMs = 2_000;
 export class ExportPace {
   #samples: readonly PaceSample[] = [];
 
-  /**
-   * Adds a sample. Earlier samples with more rows are dropped: the number of rows only decreases when another process changes the
-   * destination.
-   */
+  /** Adds a sample. Drops earlier samples with more rows, because rows have disappeared from the destination since. */
   add(sample: PaceSample): void {
     const oldestMs = sample.atMs - estimateSpanMs;
     const recent = this.#samples.filter(({ atMs, rows }) => atMs >= oldestMs && rows <= sample.rows);
@@ -42,7 +36,7 @@ export class ExportPace {
     this.#samples = [...(replacesLast ? recent.slice(0, -1) : recent), sample];
   }
 
-  /** Drops all samples, because the rates so far do not predict the remaining time. */
+  /** Drops all samples, because the export is not searching at the moment. */
   reset(): void {
     this.#samples = [];
   }
@@ -59,7 +53,7 @@ export class ExportPace {
     return { rowsPerSecond: rate('rows'), bytesPerSecond: rate('bytes'), leftMs };
   }
 
-  /** Oldest sample of the last `spanMs`; undefined if it is too recent for an estimate. */
+  /** Oldest sample of the last `spanMs`; undefined if all samples are too recent for a rate. */
   #since(last: PaceSample, spanMs: number): PaceSample | undefined {
     const first = this.#samples.find(({ atMs }) => atMs >= last.atMs - spanMs);
     return first && last.atMs - first.atMs >= leastSpanMs ? first : undefined;

@@ -1,7 +1,4 @@
-/**
- * Renders the state of an export into its status. This file makes no decisions. It limits the lengths of lists and
- * texts as the schema requires.
- */
+/** Converts the state of an export to its status, and shortens lists and texts to the lengths that the schema allows. */
 import { findCondition, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
   IncompleteInterval,
@@ -34,13 +31,13 @@ export interface ExportStatusInput {
   readonly before: SearchExportStatus | undefined;
   readonly health: ExportHealth;
   readonly startedAtMs: number;
-  /** Task of the export; undefined while it is unknown. */
+  /** Identity and settings of the export; undefined while they are unknown. */
   readonly task: ExportTask | undefined;
   readonly view: WorkView | undefined;
   readonly wallMs: number;
 }
 
-/** Builds the part of an export's status that is written immediately, without numbers that change often. */
+/** Builds the part of the status that is written immediately when it changes. */
 export function describeEssentials(input: ExportStatusInput): SearchExportStatus {
   const { resource, before, health, startedAtMs, task, view, wallMs } = input;
   const now = isoTime(wallMs);
@@ -54,8 +51,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
-  // The manifest in the status is not used before the destination has been read. The manifest may be gone, or belong to a former spec of
-  // the export.
+  // The manifest in the status is kept until the destination has been read, which shows whether the manifest still exists.
   const isUnread = view === undefined || view.stage === 'loading';
   const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
   return {
@@ -71,7 +67,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   };
 }
 
-/** Time at which the export ended with this result according to its former status; undefined if that status has another result. */
+/** Time in the status at which the export became complete or failed; undefined if the status shows another result. */
 function endedBefore(before: SearchExportStatus | undefined, end: 'Complete' | 'Failed'): string | undefined {
   return findCondition(before?.conditions, end) && before?.completionTime;
 }
@@ -102,7 +98,9 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
 }
 
-/** Fields of the status whose changes are written immediately: all except numbers that change often, and texts that contain these numbers. */
+/**
+ * Fields of the status whose changes are written immediately. Numbers that change often, and texts that contain them, are written later.
+ */
 export function verdictsOf(status: SearchExportStatus): unknown {
   const { observedGeneration, lastHandledReconcileAt, startTime, completionTime, timeRange } = status;
   const { fingerprint, location, manifest, kubernetesJob, conditions } = status;
@@ -114,7 +112,7 @@ export function verdictsOf(status: SearchExportStatus): unknown {
   return { ...begun, fingerprint, location, manifest, kubernetesJob, found };
 }
 
-/** Builds the numbers of the status that change often. If the export is inactive or not yet read from its destination, only its state is updated. */
+/** Builds the numbers of the status that change often. Until the destination has been read, only the export's state is changed. */
 export function describeFigures({ before, health, view, wallMs }: ExportStatusInput, pace: Pace): SearchExportStatus {
   const state = health.reason;
   if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };
@@ -165,7 +163,7 @@ function describeJob({ id, fromMs, toMs, state, messageCount, recordCount }: Job
   };
 }
 
-/** Incomplete intervals of the export, whether their rows are kept or not. The newest interval comes first. */
+/** Incomplete intervals of the export, the newest first, whether or not their rows are written. */
 function describeIncomplete({ unproven, intervals, manifest }: WorkView): readonly IncompleteInterval[] {
   const open = unproven.map(({ order, message, figures }) => ({
     ...order,
@@ -193,7 +191,6 @@ function describeIncomplete({ unproven, intervals, manifest }: WorkView): readon
     });
 }
 
-/** ISO time with milliseconds, the precision of intervals. */
 function isoExact(wallMs: number): string {
   return new Date(wallMs).toISOString();
 }

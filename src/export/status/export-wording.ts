@@ -1,9 +1,6 @@
-/**
- * Words and facts that messages about an export need and that depend on how the export was started: as a SearchExport
- * or on the command line. `export-health.ts` renders each message from one of these objects.
- */
+/** Differences between messages about a SearchExport and messages about an export of the command line. */
 
-/** Field of the spec that a message can name, as a path below `spec`. */
+/** Field of the spec that messages name, as a path below `spec`. */
 export type WordedField =
   | 'activeDeadlineSeconds'
   | 'incompletePolicy'
@@ -13,18 +10,15 @@ export type WordedField =
   | 'settleDelay';
 
 export interface ExportWording {
-  /**
-   * `resource`: an operator works on a SearchExport, whose query and range cannot change. `process`: a command works on
-   * this export alone, and its next start can have another query.
-   */
+  /** `resource`: a SearchExport of the operator. `process`: an export of the command line, which users can run again with another query. */
   readonly startedAs: 'resource' | 'process';
-  /** `stdout`: the rows stay in a temporary folder until they are proven, and then go to stdout. */
+  /** `stdout`: rows go to standard output after all of them are proven. */
   readonly rowsGoTo: 'files' | 'stdout';
-  /** Name of a field for the person who started the export: `spec.settleDelay`, or a flag. */
+  /** Name of a field as users write it: `spec.settleDelay` in a SearchExport, or a flag on the command line. */
   fieldName(field: WordedField): string;
 }
 
-/** Wording for a SearchExport that an operator works on. */
+/** Wording for a SearchExport. */
 export const resourceWording: ExportWording = {
   startedAs: 'resource',
   rowsGoTo: 'files',

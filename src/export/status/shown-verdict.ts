@@ -1,6 +1,6 @@
 /**
- * Decides whether the conditions that a former process wrote into status still hold (H1). A new process reads the destination first and
- * then searches. Until then, it knows less than the former process.
+ * Decides how long the conditions that an earlier process wrote into an export's status are shown (H1). After a restart, logfleet has to
+ * read the destination and search before it knows as much as that process.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -8,14 +8,14 @@ import { reasonsOfSpecAndSecrets } from '../../controller/health.ts';
 import type { WorkView } from '../work/work-view.ts';
 import type { ExportHealth } from './export-health.ts';
 
-/** Reasons of conditions that concern the spec and Secrets. These conditions no longer hold as soon as work can begin. */
+/** Reasons of conditions about the spec or Secrets. They are not shown any more once the spec and Secrets can be used. */
 const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.volumeNotFound,
   reasons.ambientCredentialsNotAllowed,
 ]);
 
-/** Reasons of conditions that hold until another interval is committed. */
+/** Reasons of conditions that are shown until another interval is committed. */
 const ofAnInterval: ReadonlySet<string> = new Set([
   reasons.intervalIncomplete,
   reasons.countMissing,
@@ -28,11 +28,9 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether the conditions in status still hold: they concern the current spec, and this process has observed nothing that disproves
- * them. If this export has a search job, only conditions that concern the spec, Secrets or an interval can still hold. If another export
- * has a search job, the service has no outage.
- * @param found the health of the export as observed by this process
- * @param doneAtFirst number of intervals at the destination when this process first read it
+ * True if the conditions of an earlier process must stay in the status: they belong to the current spec, and this process has seen nothing
+ * that disproves them. A search job of this export disproves most conditions, and one of any export disproves an outage. `found` is the
+ * health as seen by this process, `doneAtFirst` the number of intervals that it found when it first read the destination.
  */
 export function stillHolds(
   { metadata, status }: SearchExport,
