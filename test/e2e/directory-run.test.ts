@@ -244,7 +244,7 @@ describe.concurrent('invalid credentials end the run with status 1 and a remedy:
     [
       'no credentials at all',
       { LOGFLEET_BASE_URL: '', LOGFLEET_ACCESS_ID: '', LOGFLEET_ACCESS_KEY: '' },
-      /SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL, .* or provide Secret logging\/log-service/,
+      /SecretNotFound: There are no credentials: set LOGFLEET_BASE_URL, .* or create Secret logging\/log-service/,
     ],
     [
       'an address without TLS',
