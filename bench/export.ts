@@ -12,6 +12,7 @@ import {
   partitionsSection,
 } from './export/files.ts';
 import { type ExportRequestFigures, exportRequestsSection, measureExportRequests } from './export/requests.ts';
+import { measureWorkers, type WorkersFigures, workersSection } from './export/workers.ts';
 import { renderSections, type Section } from './figures.ts';
 import { type Machine, machineLine, thisMachine, wantedParts } from './parts.ts';
 
@@ -28,9 +29,10 @@ export interface ExportReport extends Machine {
   readonly partitions?: PartitionFigures;
   readonly large?: LargeFigures;
   readonly command?: readonly CommandFigures[];
+  readonly workers?: readonly WorkersFigures[];
 }
 
-const parts = ['requests', 'compared', 'partitions', 'large', 'command'] as const;
+const parts = ['requests', 'compared', 'partitions', 'large', 'command', 'workers'] as const;
 
 export async function benchExport({ quick, json, only }: ExportBenchOptions): Promise<void> {
   const wants = wantedParts(parts, only);
@@ -42,16 +44,18 @@ export async function benchExport({ quick, json, only }: ExportBenchOptions): Pr
     ...(wants('partitions') ? { partitions: await measurePartitions(quick) } : {}),
     ...(wants('large') ? { large: await measureLarge(quick) } : {}),
     ...(wants('command') ? { command: await measureCommand(quick) } : {}),
+    ...(wants('workers') ? { workers: await measureWorkers(quick) } : {}),
   };
   console.log(json ? JSON.stringify(report, undefined, 2) : render(report));
 }
 
-function render({ requests, compared, partitions, large, command, ...machine }: ExportReport): string {
+function render({ requests, compared, partitions, large, command, workers, ...machine }: ExportReport): string {
   const sections: Section[] = [];
   if (requests) sections.push(exportRequestsSection(requests));
   if (compared) sections.push(comparedSection(compared));
   if (partitions) sections.push(partitionsSection(partitions));
   if (large) sections.push(...largeSections(large));
   if (command) sections.push(commandSection(command));
+  if (workers) sections.push(workersSection(workers));
   return `${renderSections(sections)}\n\n${machineLine(machine)}`;
 }
