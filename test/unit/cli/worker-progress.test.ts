@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import type { SearchExport } from '../../../src/api/kinds.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { WorkerProgress } from '../../../src/cli/export/worker-progress.ts';
+import { MemoryHost } from '../../../src/cli/memory-host.ts';
+import type { KubeApi, KubeRequest } from '../../../src/host/kubernetes/kube-api.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { exportOf } from '../export/sample-view.ts';
+
+/** Worker whose API server answers each request with `status()`. */
+function worldOf(status: () => number) {
+  const clock = new VirtualClock();
+  const requests: KubeRequest[] = [];
+  let isClosed = false;
+  const api: KubeApi = {
+    request: async (request) => {
+      requests.push(request);
+      return { status: status(), headers: {}, body: { kind: 'Status', message: 'refused' } };
+    },
+    watch: () => Promise.reject(new Error('a worker watches nothing')),
+    close: async () => {
+      isClosed = true;
+    },
+  };
+  const resource: SearchExport = exportOf({});
+  const host = new MemoryHost({ resources: [resource], secrets: { get: async () => undefined } });
+  const worker = { index: 1, job: 'audit-1', exportUid: 'u1' };
+  const progress = new WorkerProgress({ host, resource, worker, api, clock, log: silentLogger });
+  const show = (rowsWritten: number) => {
+    const none = { intervalsPlanned: 1, intervalsDone: 0, bytesWritten: 0, duplicatesDropped: 0 };
+    return host.writeStatus('SearchExport', {
+      ...resource,
+      status: { progress: { ...none, coveredPercent: 0, rowsWritten } },
+    });
+  };
+  return { clock, requests, progress, show, closed: () => isClosed };
+}
+
+test('applies its item of the list of workers, at most every ten seconds and only if it has changed', async () => {
+  const { clock, requests, show } = worldOf(() => 200);
+  await show(1);
+  await show(2);
+  await clock.advance(9_000);
+  expect(requests).toEqual([]);
+  await clock.advance(1_000);
+  await show(2);
+  await clock.advance(60_000);
+  await show(3);
+  await clock.advance(60_000);
+  expect(requests).toMatchObject(
+    [2, 3].map((rowsWritten) => ({
+      method: 'PATCH',
+      path: '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexports/audit/status',
+      query: { fieldManager: 'logfleet-worker-1', force: 'true' },
+      contentType: 'application/apply-patch+yaml',
+      body: {
+        metadata: { name: 'audit', namespace: 'logging', uid: 'u1' },
+        status: { workers: [{ index: 1, job: 'audit-1', progress: { rowsWritten } }] },
+      },
+    })),
+  );
+});
+
+test.each([
+  [403, 1],
+  [404, 1],
+  [409, 1],
+  [500, 2],
+])('after status %i, two changes cause %i requests', async (status, count) => {
+  const { clock, requests, show } = worldOf(() => status);
+  await show(1);
+  await clock.advance(20_000);
+  await show(2);
+  await clock.advance(20_000);
+  expect(requests).toHaveLength(count);
+});
+
+test('applies nothing after its end, and closes its connection', async () => {
+  const { clock, requests, show, progress, closed } = worldOf(() => 200);
+  await show(1);
+  await progress.close();
+  await clock.advance(20_000);
+  expect([requests.length, closed()]).toEqual([0, true]);
+});
