@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { JobController, jobsPath } from '../../support/job-controller.ts';
-import { exportsPath } from '../../support/world.ts';
+import { busiest, exportsPath } from '../../support/world.ts';
 import { ExportWorld, type ExportWorldOptions, evenly, minuteMs } from './export-world.ts';
 
 const claim = { persistentVolumeClaim: { claimName: 'audit', path: 'logs' } };
@@ -58,6 +58,33 @@ describe('an export in a Kubernetes Job', () => {
         .map(({ raw }) => raw)
         .sort(),
     );
+  });
+
+  test('B8, E16: four workers that are killed again and again export every row once, within the limits of the user', async () => {
+    const search = { messageLimit: 200, duration: '3s' } as const;
+    const { world, controller } = jobWorld({ messages: evenly(6_000), scenario: { search } });
+    const job = { workers: 4, backoffLimitPerIndex: 100 };
+    world.add({ ...inJob, parallelism: 8, execution: { mode: 'Job', job } });
+    world.start();
+    for (let kill = 0; kill < 12; kill++) {
+      await world.world.until(() => controller.running.length === 4 || world.reason === 'Exported', 30 * minuteMs);
+      await world.world.until(() => false, 5_000 + 1_700 * kill);
+      const pod = controller.running[kill % 4];
+      if (pod !== undefined) controller.kill(pod);
+    }
+    expect(await world.untilReason('Exported', 300 * minuteMs)).toBe(true);
+    expect(world.rows()).toEqual(
+      evenly(6_000)
+        .map(({ raw }) => raw)
+        .sort(),
+    );
+    const { perSecond, atOnce } = busiest(world.world.journal);
+    expect(perSecond).toBeLessThanOrEqual(4);
+    expect(atOnce).toBeLessThanOrEqual(10);
+    const names = world.manifest().intervals.flatMap(({ files }) => files.map(({ name }) => name));
+    // The name of a file contains the pid of its writer.
+    const writers = new Set(names.map((name) => /w[0-9a-f]{8}-(\d+)-/.exec(name)?.[1]));
+    expect(writers.size).toBeGreaterThanOrEqual(4);
   });
 
   test('shows the progress of its workers, and nothing of a former Job', async () => {
