@@ -1,6 +1,6 @@
 /**
- * Slot of one request: its permission to be sent, from the grant of the slot to its end. `Slot` in `request-slot.ts` describes
- * the states.
+ * Permission (slot) to send one request, from its grant by the request budget until the service has finished the
+ * request. `Slot` in `request-slot.ts` shows the states.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { KeyQueue, Occupant } from './key-queue.ts';
@@ -16,9 +16,8 @@ export type Answered = Extract<SlotOutcome, { kind: 'answered' }>;
  */
 const abandonedHoldMs = 10_000;
 /**
- * Time in ms for which a status request of a search job keeps its slot after it reached the service and was cancelled. The time
- * is shorter than for other requests, because a status costs the service little work, and keep-alives may need the slot (B2,
- * B4).
+ * Time in ms for which a cancelled status request of a search job still counts as a concurrent request. A short time
+ * is enough, because the service answers status requests quickly (B2, B4).
  */
 const abandonedPollHoldMs = 2_000;
 
@@ -28,12 +27,11 @@ export interface GrantedSlotOptions {
   readonly isPoll: boolean;
   readonly clock: Clock;
   readonly right: SendRight;
-  /** Term (period of leadership of this process) in which the slot was granted. */
   readonly term: Term;
   readonly limiter: RateLimiter;
   readonly queue: KeyQueue;
   readonly onAnswer: (answer: Answered, sentAtMs: number) => void;
-  /** Called when this slot has changed in a way that may allow other requests to start. */
+  /** Called when the state of this request changes, because other requests may then be allowed to start. */
   readonly onChange: () => void;
 }
 
@@ -90,8 +88,8 @@ export class GrantedSlot implements Slot, Occupant {
   }
 
   finished(outcome: SlotOutcome): void {
-    // If the start of the request was not recorded, the current time counts as its start, because
-    // the request cannot have started later.
+    // If the start of the request was not recorded, the request counts as started now, which is the latest possible
+    // time.
     this.#stamp(this.#nowMs());
     if (this.#state === 'ended' || (this.#state === 'held' && outcome.kind === 'abandoned')) return;
     if (outcome.kind === 'abandoned') {
@@ -133,7 +131,7 @@ export class GrantedSlot implements Slot, Occupant {
     }
   }
 
-  /** Updates the estimated delay of the network path with the round-trip time of this request. */
+  /** Updates the estimated network delay with the round-trip time of this request. */
   #learn(headAtMs: number): void {
     if (this.#isHeard) return;
     this.#isHeard = true;

@@ -1,20 +1,16 @@
 /**
- * Limits the number of active search jobs of one user (B4, B5). The limit is the number of jobs that the user's request rate
- * can keep alive, because each job needs regular status requests. When the service rejects a job because the user's
- * organisation has too many, logfleet lowers the limit, because the service does not tell the limit of the organisation (8).
+ * Limits the number of active search jobs of one user to the number that the user's request rate can keep alive,
+ * because each job needs regular status requests (B4, B5). When the service rejects a job because too many jobs are
+ * active, logfleet lowers the limit.
  *
- * Invariant: no job is admitted while `limit` jobs are active. Running jobs are never cancelled. Jobs are admitted in order of
- * arrival. `refusals.ts` decides what a rejection means.
+ * Invariant: no job is admitted while `limit` jobs are active. Waiting jobs are admitted in order of arrival.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { stepsSince } from './rate-pace.ts';
 
 /** Time in ms without a rejected search job after which the limit for active jobs grows by one. */
 const jobGrowthMs = 60_000;
-/**
- * Interval in ms at which waiting search jobs check the job limit again, because the limit can
- * change at any time.
- */
+/** Interval in ms at which waiting search jobs check again whether another job may start. */
 const recheckMs = 10_000;
 
 /** Permit to run one search job, held from before its creation until its end. */
@@ -33,7 +29,6 @@ export class JobAdmission {
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
-  /** `sustainable` returns the number of search jobs that the current request rate can keep alive. */
   constructor(clock: Clock, sustainable: () => number) {
     this.#clock = clock;
     this.#sustainable = sustainable;
@@ -50,8 +45,7 @@ export class JobAdmission {
   }
 
   /**
-   * Waits for a permit to run a search job. Rejects with the signal's reason if the signal is
-   * aborted first.
+   * Waits for a permit to run a search job. Rejects with the signal's reason if the signal is aborted first.
    */
   admit(signal?: AbortSignal): Promise<JobPermit> {
     return new Promise((resolve, reject) => {
@@ -75,8 +69,8 @@ export class JobAdmission {
   }
 
   /**
-   * Records that the service rejected a search job because too many jobs are active. Halves the job
-   * limit, but only once for all creations that were sent before the limit was halved.
+   * Halves the limit for active search jobs, because the service rejected a job that was created at `sentAtMs`. No
+   * effect for a job that was created before the last halving.
    */
   refused(sentAtMs: number): void {
     if (sentAtMs <= this.#refusedAtMs) return;
@@ -100,7 +94,6 @@ export class JobAdmission {
     };
   }
 
-  /** Admits waiting search jobs up to the limit, and sets a timer if some must keep waiting. */
   #admitWaiting(): void {
     for (const admit of this.#waiting) {
       if (this.#active >= this.limit) break;

@@ -1,45 +1,46 @@
 /**
- * Queue of one access key in the request budget: its waiting requests by class, and its requests in flight (B1, B2, B3, B6).
- * `request-budget.ts` decides which request gets a slot, and when.
+ * Waiting requests of one access key by class, and its requests in flight (B1, B2, B3, B6). `request-budget.ts`
+ * decides which waiting request is sent next.
  *
- * Invariant: a request occupies a slot from its grant until the service has certainly finished the request. At the time of a grant,
- * the number of occupied slots is below the limit.
+ * Invariant: when another request is permitted, fewer than `maxConcurrent` requests are in flight. A request is in
+ * flight from its permission until the service has certainly finished it.
  */
 import type { Path, RequestClass } from './request-slot.ts';
 import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
 
 /**
- * Ratio of an access key's concurrent requests that page reads may use: 8 of 10 (B3). While search
- * jobs are kept alive, the ratio limits all requests except keep-alives, because slow list requests
- * would block keep-alives as well.
+ * Ratio of an access key's concurrent requests that page reads may use (8 of 10), so that slow page reads never block
+ * the keep-alives of search jobs (B3). While jobs are kept alive, the limit holds for all requests other than
+ * keep-alives together.
  */
 const workShare = 0.8;
-/** Time in ms after the last request for a search job during which the job is expected to need another keep-alive. */
+/** Time in ms after the last request about a search job during which further keep-alives are expected. */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
 
-/** Request that waits in the queue of its access key. */
 export interface Waiter {
   readonly class: RequestClass;
   readonly path: Path | undefined;
   readonly queue: KeyQueue;
   readonly sinceMs: number;
   readonly dueMs: number;
-  /** Ends the wait and gives the request a slot (the right to be sent) in this term of leadership. */
+  /** Permits the request to be sent, in this term of leadership. */
   readonly grant: (term: Term) => void;
-  /** Ends the wait of the request and rejects the request with an error. */
   readonly refuse: (error: Error) => void;
 }
 
-/** Request that occupies one of the access key's concurrent slots, from the grant of the slot to its end. */
+/** Request that counts as one of the access key's concurrent requests until the service has finished it. */
 export interface Occupant {
   readonly class: RequestClass;
-  /** Time at which the service has certainly finished a cancelled request; undefined for other requests. */
+  /**
+   * Time at which the service has certainly finished this cancelled request; undefined if the request was not
+   * cancelled.
+   */
   readonly heldUntilMs: number | undefined;
-  /** Whether the request is being cancelled, so that its slot becomes free soon. */
+  /** Whether the request is cancelled and ends soon, so that another request can take its place. */
   readonly endsSoon: boolean;
-  /** Cancels the request in favour of a keep-alive; undefined if the request may not be cancelled. */
+  /** Cancels the request so that a keep-alive can be sent instead; undefined if the request must not be cancelled. */
   readonly giveUp: (() => void) | undefined;
 }
 
@@ -52,13 +53,13 @@ export class KeyQueue {
   ) as unknown as Readonly<Record<RequestClass, Waiter[]>>;
   readonly #occupants = new Set<Occupant>();
   /**
-   * Turn (value of a growing counter) in which each class of requests was last served. The lowest turn shows which
-   * access key of a user has waited longest.
+   * For each class of requests: value of a growing counter when the access key last sent such a request. The access
+   * key with the lowest value has waited longest.
    */
   readonly #turns = new Map<RequestClass, number>();
   /**
-   * Returns the time until which only half of the concurrent requests may be used. After a takeover by force, the other half is
-   * left for requests that the former leader may still have in flight (B6).
+   * Returns the time until which the access key may use only half of its concurrent requests. The other half is left
+   * for requests of a former leader that ended without handing over (B6).
    */
   readonly #halfUntilMs: () => number;
   #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;
@@ -97,7 +98,6 @@ export class KeyQueue {
     queue.splice(queue.indexOf(waiter), 1);
   }
 
-  /** Whether one more request of this class may be in flight with the access key. */
   hasSlot(requestClass: RequestClass, nowMs: number): boolean {
     const isHalved = nowMs < this.#halfUntilMs();
     const most = isHalved ? Math.max(1, Math.floor(this.maxConcurrent / 2)) : this.maxConcurrent;
@@ -119,8 +119,8 @@ export class KeyQueue {
   }
 
   /**
-   * Frees slots for waiting keep-alives by cancelling other requests, the longest running ones first. No request is cancelled
-   * if a slot becomes free soon anyway.
+   * Cancels requests, the longest running first, so that waiting keep-alives can be sent. Nothing is cancelled if
+   * enough requests end soon anyway.
    */
   freeSlots(nowMs: number): void {
     if (this.hasSlot('keepAlive', nowMs)) return;
@@ -130,20 +130,19 @@ export class KeyQueue {
     for (const { giveUp } of yielding.slice(0, Math.max(0, needed))) giveUp?.();
   }
 
-  /** Frees the slots of cancelled requests that the service has certainly finished. */
+  /** Forgets cancelled requests that the service has certainly finished. */
   expire(nowMs: number): void {
     for (const occupant of this.#occupants) {
       if (occupant.heldUntilMs !== undefined && occupant.heldUntilMs <= nowMs) this.leave(occupant);
     }
   }
 
-  /** Times at which a slot may become free without an answer from the service. */
+  /** Times at which the access key may send more requests even if no answer arrives. */
   changesMs(): readonly number[] {
     const heldMs = [...this.#occupants].map(({ heldUntilMs = Number.POSITIVE_INFINITY }) => heldUntilMs);
     return [this.#halfUntilMs(), this.#pollExpectedUntilMs, ...heldMs];
   }
 
-  /** Turn number at which the class of requests was last served; 0 if the class was never served. */
   turnOf(requestClass: RequestClass): number {
     return this.#turns.get(requestClass) ?? 0;
   }

@@ -16,44 +16,45 @@ import type { RequestClass } from './request-slot.ts';
 
 export const marginBounds = {
   /**
-   * Minimum margin in ms, for delays that round trips do not show: clock drift and rounding to
-   * milliseconds.
+   * Minimum time in ms allowed for network delays. Round trips do not show clock drift and rounding to milliseconds.
    */
   floorMs: 5,
-  /** Margin in ms before the first measurement. */
+  /** Time in ms allowed for network delays before the first measurement. */
   initialMs: 20,
-  /** Maximum margin in ms. For larger delays the limiter tracks the arrival of each request (`rate-limiter.ts`). */
+  /**
+   * Maximum time in ms allowed for network delays. If delays are longer, `rate-limiter.ts` waits until each request
+   * has certainly arrived.
+   */
   mostMs: 250,
   /**
-   * Time in ms that the first answer with 429 adds to the margin. Each further 429 doubles the
-   * added time.
+   * Time in ms by which the first answer with 429 raises the time allowed for network delays. Each further 429
+   * doubles the raise.
    */
   cautionStepMs: 25,
   /**
-   * Number of answers of a class of requests that are needed before the fastest of them counts as not delayed. With
-   * fewer answers, a path with 5 to 400 ms of latency would let a fifth request arrive within a second.
+   * Number of answers of a class of requests from which on the fastest one counts as not delayed by the network.
+   * Among fewer answers, even the fastest may have been delayed.
    */
   youngAnswers: 32,
 } as const;
 
 /**
- * Weight of one slow answer in the measured spread of delays, four times the weight of a fast
- * answer.
+ * Weight of a slow answer in the average network delay, four times the weight of a fast answer. The average therefore
+ * rises quickly and falls slowly.
  */
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
 /**
- * Factor by which each answer other than 429 reduces the time that answers with 429 have added to
- * the margin. Half of this time remains after 35 answers.
+ * Factor by which each answer other than 429 reduces the time that earlier answers with 429 have added. 35 answers
+ * halve the added time.
  */
 const cautionDecay = 0.98;
 /**
- * Period in ms after which the fastest recent answer is replaced, because network paths change. An
- * answer is remembered for one to two periods.
+ * Time in ms after which the fastest round trip is forgotten, at most twice as late, because network paths change.
  */
 const baselineWindowMs = 60_000;
 
-/** Group of round trips that are compared with each other: requests of one class, or handshakes. */
+/** Round trips that are compared with each other: those of one class of requests, or of connection handshakes. */
 type Kind = RequestClass | 'handshake';
 
 interface Baseline {
@@ -68,18 +69,18 @@ export class PathMargin {
   #cautionMs = 0;
   readonly #baselines = new Map<Kind, Baseline>();
 
-  /** Current estimate of the maximum delay of a request in ms. */
+  /** Time in ms allowed for the network delay of a request. */
   get currentMs(): number {
     return Math.min(marginBounds.mostMs, this.measuredMs + this.#cautionMs);
   }
 
-  /** Part of the margin (allowance for network delay) in ms that comes from measured round trips. */
+  /** Part of the time allowed for network delays, in ms, that follows from measured round trips. */
   get measuredMs(): number {
     return marginBounds.floorMs + this.#spreadMs;
   }
 
   /**
-   * Part of the margin in ms that was added because of answers with 429, for delays that cannot be
+   * Part of the time allowed for network delays, in ms, that answers with 429 have added for delays that cannot be
    * measured.
    */
   get cautionMs(): number {
@@ -87,14 +88,13 @@ export class PathMargin {
   }
 
   /**
-   * Updates the margin with the round trip of one request. Returns the possible delay of the
-   * request in ms, compared with the fastest request of its class, or of all classes if its class
-   * has few answers.
+   * Learns from the round trip of one request. Returns by how many ms the request may have been delayed on its way,
+   * compared with the fastest request of its class, or of all classes while its class has few answers.
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
-    // The measured spread of delays is updated from the first answer on. Each answer is compared with the fastest answer of its class,
-    // because the service's processing time is not a delay of the path.
+    // An answer is compared with the fastest one of its own class, because the classes differ in the time that the
+    // service needs for an answer, which is not a network delay.
     const spreadMs = roundTripMs - (this.quickestMs(requestClass) ?? 0);
     const difference = Math.min(marginBounds.mostMs, spreadMs) - this.#spreadMs;
     this.#spreadMs += difference * (difference > 0 ? riseWeight : fallWeight);
@@ -103,8 +103,8 @@ export class PathMargin {
   }
 
   /**
-   * Stores a round trip, and returns by how many ms it exceeds the fastest recent round trip of its kind (a class of requests,
-   * or handshakes).
+   * Stores a round trip. Returns by how many ms the round trip was slower than the fastest recent one of its class of
+   * requests, or of all handshakes.
    */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
@@ -112,8 +112,8 @@ export class PathMargin {
   }
 
   /**
-   * Time in ms by which an earlier round trip exceeds the fastest one known now. The time grows
-   * when the path becomes faster.
+   * Time in ms by which a round trip was slower than the fastest round trip of its class that is known now. The result
+   * grows when a faster round trip is measured later.
    */
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);
@@ -123,26 +123,26 @@ export class PathMargin {
     );
   }
 
-  /** Fastest recent round trip of a kind of requests in ms; undefined before the first answer. */
+  /** Fastest recent round trip of a class of requests, or of handshakes, in ms; undefined if none was measured. */
   quickestMs(kind: Kind): number | undefined {
     const baseline = this.#baselines.get(kind);
     return baseline && quickestMs(baseline);
   }
 
-  /** Records an answer with 429, which shows that the service has counted more requests in one second than this process expected. */
+  /**
+   * Records an answer with 429, which shows that the service has counted more requests in one second than this process
+   * expected.
+   */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.mostMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
   }
 
-  /**
-   * Records an answer other than 429, which reduces the margin that answers with 429 have added.
-   */
+  /** Records an answer other than 429, which reduces the time that earlier answers with 429 have added. */
   passed(): void {
     this.#cautionMs *= cautionDecay;
     if (this.#cautionMs < 0.5) this.#cautionMs = 0;
   }
 
-  /** Compares a round trip with the fastest recent round trip of its kind, and keeps the faster of the two. */
   #renew(kind: Kind, roundTripMs: number, answeredAtMs: number): void {
     const baseline = this.#baselines.get(kind) ?? {
       answers: 0,

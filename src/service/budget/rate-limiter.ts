@@ -18,28 +18,25 @@ import { marginBounds, type PathMargin } from './path-margin.ts';
 import type { RatePace, RequestPace } from './rate-pace.ts';
 import type { Path, RequestClass } from './request-slot.ts';
 
-/**
- * Request that was reserved or sent, as the rate limiter counts it. Only `RateLimiter` reads and
- * changes this record.
- */
+/** Request that the rate limiter counts, reserved or already sent. Only `RateLimiter` uses the fields. */
 export interface Reservation {
   readonly class: RequestClass;
-  /** Network path of the request; undefined for requests of a former leader, whose destination is unknown. */
+  /** Network path of the request; undefined for a request of a former leader, whose address is unknown. */
   readonly path: Path | undefined;
   sentAtMs: number | undefined;
-  /**
-   * Time in ms from the start of the request to the first bytes of its answer; undefined until
-   * then.
-   */
+  /** Time in ms from sending the request to the first bytes of its answer; undefined until they arrive. */
   roundTripMs: number | undefined;
-  /** Time in ms by which the answer took longer than the fastest answer known when it arrived. */
+  /**
+   * Possible network delay of the request in ms: the time by which its answer was slower than the fastest known
+   * answer.
+   */
   lateMs: number;
   /**
-   * Latest time at which the request can have reached the service, derived from other requests;
-   * undefined if no other request shows the time.
+   * Latest time at which the request can have reached the service, as shown by later requests or by the end of its
+   * connection; undefined if nothing has shown such a time.
    */
   arrivedByMs: number | undefined;
-  /** Estimated maximum delay in ms of a request on this path when it was sent. */
+  /** Time in ms that was allowed for the network delay of this request when it was sent. */
   marginMs: number;
 }
 
@@ -49,7 +46,7 @@ export const longestRequestMs = 60_000;
 export class RateLimiter {
   readonly #pace: RatePace;
   readonly #margin: PathMargin;
-  /** Requests that still count against the request rate, in order of reservation. */
+  /** Requests that still count against the request rate. */
   #live: Reservation[] = [];
 
   constructor(pace: RatePace, margin: PathMargin) {
@@ -83,8 +80,8 @@ export class RateLimiter {
   }
 
   /**
-   * Counts the requests that a former leader may have in flight at the beginning of this term of
-   * leadership (B6): as many as the rate allows in one period. Their network path is unknown.
+   * Counts as many requests as the rate allows in one period, because a former leader may have sent them right before
+   * this term of leadership (B6).
    */
   inherit(sinceMs: number): void {
     for (let count = 0; count < this.#pace.whole.starts; count++) {
@@ -94,68 +91,61 @@ export class RateLimiter {
     }
   }
 
-  /**
-   * Records that the first bytes of an answer arrived `roundTripMs` after the start of the request.
-   */
+  /** Records that the first bytes of an answer arrived `roundTripMs` after the start of the request. */
   answered(reservation: Reservation, roundTripMs: number, sentAtMs: number): void {
     reservation.lateMs = this.#margin.learn(reservation.class, roundTripMs, sentAtMs);
     reservation.roundTripMs = roundTripMs;
     this.#witness(reservation.path?.origin, sentAtMs, this.arrivedByMs(reservation));
   }
 
-  /**
-   * Records that the connection of a request ended. From then on, the request can no longer reach
-   * the service.
-   */
+  /** Records that the connection of a request has ended, so that the request can no longer reach the service. */
   broken(reservation: Reservation, nowMs: number): void {
     boundArrival(reservation, nowMs);
   }
 
   /**
-   * Records a complete connection handshake with the service. A handshake that started later than a
-   * request shows that the service has received this request.
+   * Records a complete connection handshake with the service. A handshake that started later than a request shows
+   * that the service has received this request.
    */
   connected(origin: string, startedAtMs: number, nowMs: number): void {
     const tookMs = nowMs - startedAtMs;
     const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
-    // The service reads the last handshake message when about half of the handshake's duration has
-    // passed. After a stall it reads requests and handshakes at the same time, in any order.
+    // The service has usually read the last handshake message after half of the handshake's duration. After a stall the
+    // service may read waiting requests and handshakes in any order, so the whole duration counts.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
     const likelyMs = lateMs > marginBounds.mostMs ? tookMs : halfMs + marginBounds.floorMs + lateMs;
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));
   }
 
-  /**
-   * Latest time at which a sent request can have reached the service, as far as this process knows.
-   */
+  /** Latest time at which a sent request can have reached the service, as far as this process knows. */
   arrivedByMs(reservation: Reservation): number {
     const { class: kind, sentAtMs = Number.POSITIVE_INFINITY, roundTripMs, marginMs } = reservation;
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + longestRequestMs;
     if (roundTripMs === undefined) return byOthersMs;
     const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
-    // After a stall, the fastest answer says nothing about the delay. So the whole round trip is
-    // the maximum delay.
+    // After a stall the fastest answer says nothing about this request's delay, so its whole round trip counts as
+    // delay.
     const likelyMs = lateMs > marginBounds.mostMs ? roundTripMs : Math.max(marginMs, marginBounds.floorMs + lateMs);
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
 
-  /**
-   * Returns the requests whose arrival at the service is unknown, if they may delay other requests
-   * and a connection probe could show their arrival.
-   */
+  /** Returns the sent requests for which a test connection could show now that they have reached the service. */
   doubtful(nowMs: number): readonly Reservation[] {
     return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);
   }
 
-  /** Next time at which a connection probe could show that one of the sent requests has arrived; Infinity if there is none. */
+  /**
+   * Next time at which a test connection could show that a sent request has reached the service; Infinity if there is
+   * none.
+   */
   nextDoubtMs(nowMs: number): number {
     const timesMs = this.#live.map((reservation) => this.#doubtAtMs(reservation));
     return Math.min(...timesMs.filter((atMs) => atMs > nowMs), Number.POSITIVE_INFINITY);
   }
 
   /**
-   * Earliest time at which one more request of the class may be reserved; Infinity if an answer or
-   * a release must come first.
+   * Earliest time at which one more request of this class may be sent; Infinity while requests that were permitted
+   * earlier are not sent yet.
    */
   freeAtMs(requestClass: RequestClass, nowMs: number): number {
     const pace = this.#pace.current(nowMs);
@@ -167,8 +157,8 @@ export class RateLimiter {
   }
 
   /**
-   * Uses the arrival of one request as evidence for other requests: requests to the same origin that were sent long
-   * enough before it have arrived as well.
+   * Concludes from the arrival of one request that all requests to the same origin that were sent at least
+   * `marginBounds.mostMs` earlier have arrived, too.
    */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
@@ -178,8 +168,8 @@ export class RateLimiter {
   }
 
   /**
-   * Time from which a connection probe could show that the request has arrived; Infinity if its arrival is known. The probe
-   * waits for the answer if answers usually take less than a period. A later answer would come too late to be useful.
+   * Time from which a test connection could show that the request has reached the service; Infinity if the arrival is
+   * already known. If answers usually arrive within one period, the answer is awaited first.
    */
   #doubtAtMs(reservation: Reservation): number {
     const { sentAtMs, roundTripMs, arrivedByMs } = reservation;
@@ -189,7 +179,7 @@ export class RateLimiter {
     return Math.max(latestMs(reservation), usualMs < this.#pace.whole.periodMs ? sentAtMs + usualMs : 0);
   }
 
-  /** Earliest time at which one more request may start, because few enough of the earlier ones still count against the rate. */
+  /** Earliest time at which fewer than `starts` of these requests still count against the request rate. */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
     const excess = times.length - starts;
@@ -198,23 +188,23 @@ export class RateLimiter {
     return times[excess] as number;
   }
 
-  /** Time at which a request no longer counts against the request rate. */
+  /**
+   * Time from which a request no longer counts against the request rate: one period after its latest possible arrival.
+   */
   #clearAtMs(reservation: Reservation, periodMs: number): number {
     return this.arrivedByMs(reservation) + this.#margin.cautionMs + periodMs;
   }
 }
 
 /**
- * Latest time at which a request reaches the service if nothing stalls; Infinity until the request
- * is sent.
+ * Latest time at which a request reaches the service if neither network nor service stalls; Infinity before it is sent.
  */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.mostMs;
 }
 
 /**
- * Sets the latest time at which a request can have arrived, unless an earlier time is already
- * known.
+ * Sets the latest time at which a request can have arrived, unless an earlier time is already known.
  */
 function boundArrival(reservation: Reservation, arrivedByMs: number): void {
   reservation.arrivedByMs = Math.min(reservation.arrivedByMs ?? Number.POSITIVE_INFINITY, arrivedByMs);

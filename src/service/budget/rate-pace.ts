@@ -1,14 +1,13 @@
 /**
- * Request rate of this process: its share of the user's rate. An answer with 429 halves the rate,
- * which is then restored in steps (B5, B7).
+ * Request rate of this process: its share of the user's request rate, halved after an answer with 429 and then
+ * restored in steps (B5, B7).
  *
- * Invariant: the rate is between a quarter of the share and the whole share. Callers pass the
- * current time.
+ * Invariant: the rate is between a quarter of the share and the whole share.
  */
 
-/** Minimum request rate, as a fraction of the process's share. */
+/** Minimum request rate after answers with 429, as a fraction of this process's share of the user's request rate. */
 const slowestFactor = 0.25;
-/** Fraction of the process's share by which each step raises the rate again after a 429. */
+/** Amount by which each step raises the request rate again after a 429, as a fraction of this process's share. */
 const stepFactor = 0.25;
 /** Interval in ms between two steps that raise the request rate again after a 429. */
 const paceStepMs = 10_000;
@@ -20,9 +19,8 @@ export interface RequestPace {
 }
 
 /**
- * Converts a rate to whole requests per period. Rates of 1 per second and more are rounded down,
- * because 2.5 would otherwise allow a second with 3 requests. A lower rate is one request in a
- * longer period.
+ * Converts a rate to a whole number of requests per period. A rate of at least 1 per second is rounded down, because
+ * 2.5 would allow 3 requests in some seconds. A lower rate becomes one request in a longer period.
  */
 export function paceOf(requestsPerSecond: number): RequestPace {
   if (requestsPerSecond >= 1) return { starts: Math.floor(requestsPerSecond), periodMs: 1000 };
@@ -39,19 +37,18 @@ export class RatePace {
     this.requestsPerSecond = requestsPerSecond;
   }
 
-  /** Request rate of the process's whole share, without reductions after answers with 429. */
+  /** Full request rate of this process, without the reductions after answers with 429. */
   get whole(): RequestPace {
     return paceOf(this.requestsPerSecond);
   }
 
-  /** Request rate at this time, after reductions by answers with 429. */
   current(nowMs: number): RequestPace {
     return paceOf(this.requestsPerSecond * this.#factorAt(nowMs));
   }
 
   /**
-   * Halves the request rate after an answer with 429. Has no effect if the answered request was
-   * sent before the last reduction.
+   * Halves the request rate after an answer with 429. Has no effect if the answered request was sent before the last
+   * reduction.
    */
   slowDown(sentAtMs: number, nowMs: number): boolean {
     if (sentAtMs <= this.#slowedAtMs) return false;
@@ -76,9 +73,8 @@ export class RatePace {
 }
 
 /**
- * Number of completed steps of the request rate since `sinceMs`. The result is exactly n at
- * `sinceMs + n * stepMs`, where timers fire. A rounding error there would make the timer fire again
- * immediately, forever.
+ * Number of whole steps of `stepMs` since `sinceMs`. The result is exactly n at `sinceMs + n * stepMs`, because a
+ * timer fires then, and a rounding error would make the timer fire again and again.
  */
 export function stepsSince(sinceMs: number, stepMs: number, nowMs: number): number {
   const steps = Math.floor((nowMs - sinceMs) / stepMs);

@@ -1,21 +1,20 @@
 /**
- * Decides what an answer with 429 means, and how `Retry-After` delays requests (B4, B5).
- *
- * The service gives the same answer for too many requests and for too many active search jobs. For the creation of a job the answer means
- * too many jobs, provided that other calls succeed. Otherwise it means too many requests.
+ * Decides whether an answer with 429 means too many requests or too many active search jobs, and how `Retry-After`
+ * delays requests (B4, B5). A 429 for the creation of a job means too many jobs if other requests succeed at the same
+ * time. Any other 429 means too many requests.
  */
 import type { RequestClass } from './request-slot.ts';
 
 /**
- * Time in ms for which a successful call shows that the request rate is not too high. The time is
- * slightly longer than the interval between two keep-alives of a search job.
+ * Maximum age in ms of a successful request that shows that the request rate is not too high. Slightly longer than
+ * the time between two keep-alives of a search job, so one kept job is enough to show it.
  */
 const evidenceMs = 15_000;
-/** Maximum wait in ms after an answer with `Retry-After`, even if the header asks for more. */
+/** Maximum wait in ms after an answer with `Retry-After`, even if the header demands a longer wait. */
 const longestRetryAfterMs = 300_000;
 /**
- * Maximum delay in ms of a keep-alive by `Retry-After`. A keep-alive is due 12 s after the last
- * one, so it is sent after 18 s at most (B4).
+ * Maximum time in ms by which `Retry-After` delays a keep-alive. A search job then gets a keep-alive at least every
+ * 18 s, and the service cancels the job after 20 s at the earliest (B4).
  */
 const keepAliveHoldMs = 6_000;
 
@@ -25,8 +24,8 @@ export class Refusals {
   #allUntilMs = Number.NEGATIVE_INFINITY;
   #jobsUntilMs = Number.NEGATIVE_INFINITY;
   /**
-   * Send time of the newest successful call, and of the newest call rejected with 429. Creations of
-   * search jobs are not counted.
+   * Send times of the newest successful request and of the newest one answered with 429, without creations of search
+   * jobs.
    */
   #passedSentMs = Number.NEGATIVE_INFINITY;
   #refusedSentMs = Number.NEGATIVE_INFINITY;
@@ -44,7 +43,7 @@ export class Refusals {
     return cause;
   }
 
-  /** Time until which `Retry-After` delays a request of this class that is due at `dueMs`. */
+  /** Time until which a `Retry-After` header delays a request of this class that is due at `dueMs`. */
   heldUntilMs(requestClass: RequestClass, dueMs: number): number {
     switch (requestClass) {
       case 'keepAlive':

@@ -35,21 +35,19 @@ const maxWaiting = 20_000;
 
 export interface RequestBudgetOptions {
   readonly clock: Clock;
-  /** Interface that tells whether this process may send requests (L1). */
   readonly right: SendRight;
   readonly metrics?: Metrics;
 }
 
 /**
- * Ratio of the request rate that is reserved for keep-alives of search jobs. The rest is for other
- * requests. A keep-alive is due after 12 s and may be sent up to 3 s late (B3, B4).
+ * Ratio of the request rate that is reserved for keep-alives of search jobs (B3), and the maximum time between two
+ * keep-alives of one job: each is due after 12 s and sent at most 3 s late (B4).
  */
 const pollShare = 0.5;
 const pollCycleMs = 15_000;
-/** Wait in ms after a failed connection probe before the next one. */
+/** Minimum wait in ms after a failed test connection before the next one. */
 const probeRestMs = 1_000;
 
-/** Error for a request that was rejected because too many requests wait in the budget. */
 export class BudgetFullError extends LogfleetError {
   override readonly name = 'BudgetFullError';
 
@@ -59,7 +57,7 @@ export class BudgetFullError extends LogfleetError {
   }
 }
 
-/** First waiting request of a class, with its access key and the time by which it is late. */
+/** Request that is sent next when its class gets its turn. */
 interface NextRequest extends ClassHead {
   readonly waiter: Waiter;
 }
@@ -78,17 +76,13 @@ export class RequestBudget {
   /** Queue of each access key that the user has used. Queues are never removed, because a user has few keys. */
   readonly #queues = new Map<string, KeyQueue>();
   #turn = 0;
-  /** Term of leadership in which a request slot was last granted. */
   #term: Term | undefined;
   /**
-   * Time until which each access key may use only half of its concurrent requests, after a takeover
-   * by force (B6).
+   * Time until which each access key may use only half of its concurrent requests, because a former leader ended
+   * without handing over, and its requests may still be in flight (B6).
    */
   #halfUntilMs = Number.NEGATIVE_INFINITY;
-  /**
-   * Origins with a running or failed connection probe, each with the time from which the origin may
-   * be probed again.
-   */
+  /** Origins with a running or failed test connection, each with the earliest time of the next test connection. */
   readonly #probed = new Map<string, number>();
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 
@@ -106,7 +100,7 @@ export class RequestBudget {
     );
   }
 
-  /** Time in ms by which a request may arrive late without exceeding the service's rate limit. */
+  /** Time in ms allowed for the network delay of a request. */
   get marginMs(): number {
     return this.#margin.currentMs;
   }
@@ -117,10 +111,7 @@ export class RequestBudget {
     return { jobs: this.jobs, acquire: (request) => this.#acquire(queue, request) };
   }
 
-  /**
-   * Changes this process's share of the request rate (B7). Requests that were sent before the
-   * change still count.
-   */
+  /** Sets this process's share of the request rate (B7). Requests that were already sent still count. */
   setRequestsPerSecond(requestsPerSecond: number): void {
     assert(
       requestsPerSecond > 0 && Number.isFinite(requestsPerSecond),
@@ -130,10 +121,7 @@ export class RequestBudget {
     this.#pump();
   }
 
-  /**
-   * Changes this process's share of a key's concurrent requests (B7). Requests in flight are not
-   * cancelled.
-   */
+  /** Sets this process's share of an access key's concurrent requests (B7). Requests in flight are not cancelled. */
   setMaxConcurrent(accessKeyId: string, maxConcurrent: number): void {
     assert(
       Number.isInteger(maxConcurrent) && maxConcurrent >= 1,
@@ -143,7 +131,10 @@ export class RequestBudget {
     this.#pump();
   }
 
-  /** True if no access key has more requests in flight than it may have now. False for a while after a limit was lowered. */
+  /**
+   * True if no access key has more requests in flight than its current limit. False for a while after a limit was
+   * lowered.
+   */
   isWithinLimits(): boolean {
     const nowMs = this.#clock.monotonic();
     for (const queue of this.#queues.values()) queue.expire(nowMs);
@@ -159,8 +150,8 @@ export class RequestBudget {
   }
 
   /**
-   * Current term of leadership; undefined while this process may not send requests. At the start of
-   * a new term, requests of the former term count as possibly in flight (B6).
+   * Current term of leadership; undefined while this process may not send requests. At the start of a new term,
+   * requests of the former term count as possibly in flight (B6).
    */
   #currentTerm(): Term | undefined {
     const term = this.#right.current();
@@ -212,7 +203,7 @@ export class RequestBudget {
     return [...this.#queues.values()].flatMap((queue) => queue.all());
   }
 
-  /** Grants slots to all requests that may be sent now, and sets a timer if some must keep waiting. */
+  /** Permits all requests that may be sent now, and sets a timer for the others. */
   #pump(): void {
     const nowMs = this.#clock.monotonic();
     for (const queue of this.#queues.values()) queue.expire(nowMs);
@@ -243,8 +234,8 @@ export class RequestBudget {
   }
 
   /**
-   * Opens a test connection (probe) to learn whether unanswered requests have reached the service,
-   * if they delay other requests. Only one probe for each origin runs at a time.
+   * Opens a test connection if requests must wait because it is unknown whether earlier requests have reached the
+   * service. A completed handshake shows that they have. Each origin has at most one test connection at a time.
    */
   #probeDoubtful(nowMs: number): void {
     if (this.#waiting === 0) return;
@@ -260,7 +251,7 @@ export class RequestBudget {
       this.#probed.delete(path.origin);
       this.#limiter.connected(path.origin, startedAtMs, this.#clock.monotonic());
     } catch {
-      // A failed handshake does not show whether earlier requests have reached the service.
+      // A failed handshake does not show whether the service has received the earlier requests.
       this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
     }
     this.#pump();
@@ -276,8 +267,8 @@ export class RequestBudget {
   }
 
   /**
-   * First waiting request of a class among all keys with a free slot. For keep-alives, it is the
-   * one that is due first; for other classes, the one whose key was served longest ago.
+   * First waiting request of a class among all access keys that may send another request. Keep-alives are sent in order
+   * of their due time. In other classes, the access key that was served longest ago comes first.
    */
   #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;
@@ -306,10 +297,7 @@ export class RequestBudget {
     this.#timer = { atMs, timer };
   }
 
-  /**
-   * Next time at which a request may be granted even if no answer arrives; Infinity if every waiting request needs an
-   * answer first.
-   */
+  /** Next time at which a waiting request may be sent even if no answer arrives; Infinity if there is no such time. */
   #nextChangeMs(nowMs: number): number {
     const changesMs: number[] = [
       this.#pace.nextStepMs(nowMs),
@@ -346,10 +334,7 @@ export class RequestBudget {
     return slot;
   }
 
-  /**
-   * Evaluates an answer of the service: a 429 shows that the service has received too many requests
-   * or has too many search jobs.
-   */
+  /** Adapts the limits after an answer of the service: 429 means too many requests, or too many search jobs. */
   #answered(requestClass: RequestClass, sentAtMs: number, { status, retryAfterMs }: Answered): void {
     const nowMs = this.#clock.monotonic();
     if (status !== 429) {
@@ -372,8 +357,8 @@ export class RequestBudget {
 }
 
 /**
- * Whether one waiting request is served before another one: keep-alives by due time over all keys,
- * others by the key that was served longest ago in their class.
+ * Whether `left` is sent before `right`. Of two keep-alives, the earlier due one is sent first; of two requests of
+ * another class, the one whose access key was served longest ago.
  */
 function goesBefore(left: Waiter, right: Waiter): boolean {
   if (left.class === 'keepAlive') return left.dueMs < right.dueMs;

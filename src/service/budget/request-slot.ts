@@ -1,6 +1,6 @@
 /**
- * Interface between the request budget (which keeps the service's limits) and the senders of
- * requests: a request asks for a slot, and reports its outcome when it ends.
+ * Interface between the request budget, which keeps the service's limits, and the code that sends requests. A sender
+ * waits for permission (a slot) to send one request, and reports how the request ended.
  */
 import type { JobAdmission } from './job-admission.ts';
 import type { Departure } from './send-right.ts';
@@ -18,12 +18,12 @@ export type RequestClass =
   | 'jobCreation'
   | 'jobCare';
 
-/** Network path to one origin of the service, as the request budget sees it. */
+/** Network path to one origin of the service. */
 export interface Path {
   readonly origin: string;
   /**
-   * Opens a new connection to the origin without a request. The completed handshake shows that the server reads what has arrived
-   * (B1). Rejects if no connection is possible.
+   * Opens a test connection to the origin. A completed handshake shows that the service has also received the
+   * requests that were sent earlier (B1). Rejects if the connection fails.
    */
   probe(): Promise<void>;
 }
@@ -31,30 +31,33 @@ export interface Path {
 export interface SlotRequest {
   readonly class: RequestClass;
   /**
-   * Network path of the request. Without a path, only the request's own answer can show that the
-   * request has arrived.
+   * Network path on which a test connection can show that the request has arrived. Without a path, only its answer
+   * can.
    */
   readonly path?: Path | undefined;
   /**
-   * Monotonic time in ms at which the request is due; now by default. Among requests of a class,
-   * the earliest is sent first.
+   * Monotonic time in ms at which the request is due; now by default. Requests of a class are sent in order of due
+   * time.
    */
   readonly dueMs?: number | undefined;
-  /** Whether the request asks for the status of a search job. A status request keeps its slot for a shorter time after it was cancelled (B2). */
+  /**
+   * Whether the request asks for the status of a search job. A cancelled status request counts as a concurrent
+   * request for a shorter time than others (B2).
+   */
   readonly isPoll?: boolean | undefined;
   /**
-   * Signal that removes the waiting request from the queue: when aborted, `acquire` rejects with
-   * the signal's reason. The signal has no effect after the slot was granted.
+   * Signal that cancels the wait: `acquire` rejects with the signal's reason. No effect once the request may be sent.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * End of a started request.
- * - `answered`: the answer was read completely, whatever its status. `headAtMs` is the monotonic arrival time of its head; default:
- *   now. `retryAfterMs` is the value of `Retry-After`.
- * - `abandoned`: cancelled by deadline or abort. The server may still work on it, so its slot is kept for a while (B2).
- * - `broken`: the server closed the connection.
+ * How a request ended that may have been sent.
+ * - `answered`: the answer was read completely, whatever its status. `headAtMs` is the monotonic time at which the
+ *   answer began to arrive, now by default. `retryAfterMs` is the value of its `Retry-After` header.
+ * - `abandoned`: cancelled by a deadline or by the caller. The service may still work on the request, so the request
+ *   counts as concurrent for a while (B2).
+ * - `broken`: the service closed the connection.
  */
 export type SlotOutcome =
   | {
@@ -67,7 +70,7 @@ export type SlotOutcome =
   | { readonly kind: 'broken' };
 
 /**
- * Right to send one request now.
+ * Permission (slot) to send one request now.
  *
  * ```text
  * granted ── started ──▶ in flight ── answered, broken ──────────────▶ ended
@@ -75,35 +78,33 @@ export type SlotOutcome =
  *    └── release ──▶ ended
  * ```
  *
- * Calls after the end have no effect, so a `finally` block can always call `release`. A granted slot counts as starting at any
- * time, and delays other requests. So acquire it only with an established connection (B1).
+ * Calls after the end have no effect, so a `finally` block can always call `release`. An unused permission delays
+ * other requests, so a caller first opens a connection and then asks for permission (B1).
  */
 export interface Slot {
   /**
-   * Starts the request, right before its write: asks for the right to send (L1), calls `lastCheck`, and records the start. Each
-   * slot needs exactly one call of `started` or `release`. If `started` throws a `NotLeadingError` or an error of `lastCheck`,
-   * nothing may be written, and `release` must follow.
+   * Records the start of the request, right before it is written, after checking that this process may send (L1) and
+   * calling `lastCheck`. If this function throws, nothing may be written, and the caller must call `release`.
    */
   started(lastCheck?: () => void): Departure;
   /**
-   * Returns a slot that was not used. After `started`, when the request may have been sent, this call has the effect of
-   * the outcome `abandoned`.
+   * Returns the permission if the request was not sent. After `started`, the request may have been sent, and ends as
+   * `abandoned`.
    */
   release(): void;
   /**
-   * Reports that the first bytes of the answer arrived at `headAtMs` (monotonic ms), so that the delay of the network path is
-   * known before a long body ends. The call is optional.
+   * Reports the monotonic time in ms at which the answer began to arrive, so that the network delay is known before a
+   * long answer ends. The call is optional.
    */
   heard(headAtMs: number): void;
   /**
-   * Allows the request's slot to be taken for a keep-alive (B4). `giveUp` is called at most once,
-   * when a keep-alive with the same access key finds no free slot. The longest running request is
-   * cancelled first.
+   * Allows the budget to cancel this request when a keep-alive with the same access key could not be sent otherwise
+   * (B4). `giveUp` cancels the request, and is called at most once.
    */
   yieldTo(giveUp: () => void): void;
   /**
-   * Ends the request and reports its outcome. After `abandoned`, a late `answered` or `broken`
-   * frees the slot early.
+   * Reports how the request ended. After `abandoned`, a late `answered` or `broken` lets another request start
+   * earlier.
    */
   finished(outcome: SlotOutcome): void;
 }
@@ -113,9 +114,8 @@ export interface KeyBudget {
   /** Limit for the number of active search jobs of the user (B4, B5). */
   readonly jobs: JobAdmission;
   /**
-   * Waits for the right to send one request. Rejects with the signal's reason, with a
-   * `BudgetFullError` if too many requests wait, or with a `NotLeadingError` when this process may
-   * not send.
+   * Waits for the right to send one request. Rejects with the signal's reason, with a `BudgetFullError` if too many
+   * requests wait, or with a `NotLeadingError` when this process may not send.
    */
   acquire(request: SlotRequest): Promise<Slot>;
 }

@@ -1,9 +1,7 @@
 /**
- * Right to send requests to the log service (L1): the interface through which the request budget learns whether this process is
- * the leader.
+ * Right to send requests to the service (L1), which only the leading process has.
  *
- * Invariant: only `depart` creates a `Departure`, after asking this interface. A transport writes no request without a
- * `Departure`, so nothing can be sent without the right.
+ * Invariant: no request is written without a `Departure`, the proof that `depart` has checked this right.
  */
 import { LogfleetError } from '../../base/errors.ts';
 
@@ -11,12 +9,8 @@ import { LogfleetError } from '../../base/errors.ts';
 export interface Term {
   /** Unique number of the term within the process. */
   readonly number: number;
-  /** Monotonic time in ms at which the term of leadership began. */
   readonly sinceMs: number;
-  /**
-   * Whether the former leader ended without handing over. Its requests may then still be in flight
-   * (B6).
-   */
+  /** Whether the former leader ended without handing over, so that its requests may still be in flight (B6). */
   readonly tookOverByForce: boolean;
 }
 
@@ -26,15 +20,15 @@ export interface Term {
  */
 export interface SendRight {
   /**
-   * Current term of leadership; undefined while this process may not send. The budget calls this
-   * function before each write, so it must not block.
+   * Current term of leadership; undefined while this process may not send. The budget calls this function before each
+   * write, so it must not block.
    */
   current(): Term | undefined;
 }
 
 /**
- * Error for a request that was not sent because this process does not have the lease or the lock, or lost it while the request
- * waited.
+ * Error for a request that was not sent because this process does not have the lease or the lock, or lost it while
+ * the request waited.
  */
 export class NotLeadingError extends LogfleetError {
   override readonly name = 'NotLeadingError';
@@ -46,15 +40,15 @@ export class NotLeadingError extends LogfleetError {
 }
 
 /**
- * Proof that the right to send was checked in the same turn of the event loop in which the request
- * is written. The class is private to this file.
+ * Proof that the right to send was checked in the same turn of the event loop in which the request is written. Only
+ * this file can create the proof.
  */
 class GrantedDeparture {
   /** Monotonic time in ms at which the request is written. */
   readonly atMs: number;
   /**
-   * Field that is never set. It prevents the compiler from accepting other objects of this shape as
-   * a proof.
+   * Field that is never set. Because of this field, the compiler rejects other objects with the same fields as a
+   * proof.
    */
   declare protected readonly brand: never;
 
@@ -66,8 +60,8 @@ class GrantedDeparture {
 export type Departure = GrantedDeparture;
 
 /**
- * Creates the proof that a request may be written now. Throws a `NotLeadingError` unless `term` is
- * still the current term of leadership.
+ * Creates the proof that a request may be written now. Throws a `NotLeadingError` unless `term` is still the current
+ * term of leadership.
  */
 export function depart(right: SendRight, term: Term, nowMs: number): Departure {
   if (right.current()?.number !== term.number) throw new NotLeadingError();

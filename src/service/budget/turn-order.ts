@@ -14,7 +14,7 @@
  */
 import type { RequestClass } from './request-slot.ts';
 
-/** Rank of each class of requests; requests of the lowest rank are sent first. */
+/** Rank of each class of requests. Requests with the lowest rank are sent first. */
 const ranks: Readonly<Record<RequestClass, number>> = {
   keepAlive: 0,
   pageRead: 1,
@@ -26,20 +26,17 @@ const ranks: Readonly<Record<RequestClass, number>> = {
 };
 export const requestClasses = Object.keys(ranks) as readonly RequestClass[];
 
-/** Delay in ms after which a class of waiting requests is served even if requests of more important classes wait. */
+/** Time in ms after which a waiting request is sent even if requests of more important classes wait. */
 export const patienceMs = 2_000;
 /**
- * Delay in ms after which a keep-alive of a search job precedes all other requests. A keep-alive is
- * due 12 s after the previous one. Sent 3.5 s later, it leaves time for a second attempt before the
- * service's limit of 20 s (3.1).
+ * Time in ms after which an overdue keep-alive of a search job precedes all other requests. It is due 12 s after the
+ * previous one, so time for a second attempt remains until the service cancels the job after 20 s (3.1).
  */
 const keepAliveSlackMs = 3_500;
 
-/** Number of keep-alives per page request while both kinds wait, so that 48 of 100 requests are keep-alives. */
+/** Number of keep-alives for each page request while both wait: 12 of 25 requests are then keep-alives. */
 const pollsForPage = 12 / 13;
-/**
- * Maximum number of consecutive keep-alives before a waiting page request, if few keep-alives wait.
- */
+/** Maximum number of consecutive keep-alives while a page request waits, unless a search job is in danger. */
 const mostPollsAhead = 3;
 
 /** First waiting request of a class of requests. */
@@ -53,16 +50,15 @@ export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
   /**
-   * Number of requests chosen by the rank of their class since the last request that was chosen because its class had waited
-   * too long.
+   * Number of requests that were chosen by rank since a request was last preferred because it had waited too long.
    */
   #inRank = 0;
-  /** Number of keep-alives that may precede the waiting page requests. */
+  /** Number of keep-alives that may be sent before the next waiting page request. */
   #pollsAhead = mostPollsAhead;
 
   /**
-   * Chooses one of the classes' first waiting requests, and counts it as started. Returns undefined
-   * if no request waits.
+   * Chooses the next request among the first waiting requests of all classes, and records that its class was served.
+   * Returns undefined if no request waits.
    */
   next<H extends ClassHead>(heads: readonly H[]): H | undefined {
     const poll = heads.find((head) => head.class === 'keepAlive');
@@ -85,8 +81,7 @@ export class TurnOrder {
   }
 
   /**
-   * Returns the request with the lowest weight. Among equal weights, it is the request whose class was served longest
-   * ago.
+   * Returns the request with the lowest result of `weigh`; of several, the one whose class was served longest ago.
    */
   #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let least: H | undefined;
