@@ -1,6 +1,6 @@
 /**
- * Runs an aggregation and reads all its records. Aggregations have no message limit (8). If the search job has errors, or may
- * have lost errors (E5), its records are not returned.
+ * Runs an aggregation and reads all its records. Returns no records if the search job has errors, or may have lost
+ * errors (E5). Aggregations have no message limit (8).
  */
 import { crossing } from '../../base/boundary.ts';
 import type { SearchJob } from './search-job.ts';
@@ -13,7 +13,7 @@ export type Aggregated =
       /** Number of messages that were aggregated. */
       readonly messageCount: number;
     }
-  /** Errors that the aggregation's search job reported, so that its result is not reliable. */
+  /** Errors that the search job reported, so that the aggregation has no reliable result. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
 /** Part of a search job that an aggregation uses. */
@@ -30,9 +30,8 @@ export interface AggregationJobs<J extends AggregationJob = SearchJob> {
 }
 
 /**
- * Runs an aggregation once. Returns undefined if its search job gave no reliable result: the search did not end normally,
- * stopped at the message limit, or the answer to a status request was lost. Rejects with the signal's reason, or with the error
- * of the service.
+ * Runs an aggregation once. Returns undefined if the search job gave no reliable result, and reported no error: the
+ * search stopped at the message limit or did not end normally, or the answer to a status request was lost.
  */
 export async function aggregateOnce<J extends AggregationJob>(
   order: JobOrder,
@@ -48,7 +47,8 @@ export async function aggregateOnce<J extends AggregationJob>(
     const pages: RecordPage[] = [];
     const take = (page: RecordPage) => void pages.push(page);
     await crossing('aggregation.readRecords', () => job.readRecords({ offset: 0, take, signal }));
-    // Status requests that kept the job alive while the records were read may have returned errors, too (E5).
+    // Status requests keep the job alive while its records are read. Their answers may contain errors of the search
+    // (E5).
     if (mayHaveErrors(job)) return errorsIn(job);
     return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
   } finally {
@@ -61,15 +61,14 @@ function mayHaveErrors({ progress }: AggregationJob): boolean {
   return progress.isTainted || progress.errors.texts.length > 0;
 }
 
-/** Errors that the search job has reported; undefined if it has reported none. */
 function errorsIn({ progress }: AggregationJob): Aggregated | undefined {
   const { texts } = progress.errors;
   return texts.length === 0 ? undefined : { kind: 'errors', errors: texts };
 }
 
 /**
- * Value of a record's field as a whole number. Upper and lower case in the field's name are equal. Undefined if the value is
- * not a whole number.
+ * Value of a record's field as a whole number. Upper and lower case in the field's name are equal. Undefined if the
+ * value is not a whole number.
  */
 export function figureOf(record: ReadonlyMap<string, string>, name: string): number | undefined {
   const value = textOf(record, name);

@@ -1,7 +1,7 @@
 /**
- * Decodes answers about search jobs (4.1, 4.2, 4.4). Unknown members are ignored, `null` counts as missing, and an unknown state is
- * kept as text. A wrong type is a `DecodeError` with the JSON path. Pages of messages are decoded while they arrive, see
- * `page-scanner.ts`.
+ * Decodes answers about search jobs (4.1, 4.2, 4.4); `page-scanner.ts` decodes pages of messages. Unknown members are
+ * ignored, `null` counts as missing, and an unknown job state is kept as text. A wrong type is a `DecodeError` with the
+ * JSON path.
  */
 import {
   arrayIn,
@@ -52,20 +52,20 @@ const maxStateLength = 100;
 
 function decodeState(members: Members): JobState {
   const state = text(members, 'state', '').trim();
-  // An answer without a state is an error, because the client would request the status of such a job until the job expires.
+  // A status without a state is an error, because logfleet would treat the job as running until the job expires.
   if (state === '') throw mismatch('state', 'a state', undefined);
   return states.get(state) ?? { unknown: state.slice(0, maxStateLength) };
 }
 
 /**
- * Job states in which the service reports no number of messages: the search has not started, or its
- * results can no longer be read.
+ * Job states in which a status may lack the number of messages, because the search has not started or its results can
+ * no longer be read.
  */
 const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
 
 /**
- * The number of messages is required in every state in which results can be read, because a missing number could be
- * mistaken for zero.
+ * Decodes the number of messages in a status. In a state in which results can be read, the number is required, because
+ * a missing number could be mistaken for zero.
  */
 function decodeMessageCount(members: Members, state: JobState): number {
   return uncounted.has(state) ? (optionalCount(members, 'messageCount', '') ?? 0) : count(members, 'messageCount', '');
@@ -130,8 +130,8 @@ function decodeRecord(value: unknown, path: string): ReadonlyMap<string, string>
 }
 
 /**
- * Decodes the value of a record's field. Values are strings by the specification (2.6); numbers and
- * booleans are accepted as well.
+ * Decodes the value of a record's field. Values are strings by the specification (2.6); numbers and booleans are
+ * accepted as well.
  */
 function fieldText(value: unknown, path: string): string {
   if (typeof value === 'string') return value;

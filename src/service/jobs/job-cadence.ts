@@ -21,36 +21,24 @@ export const keepAliveMs = 12_000;
 
 const soonestPollMs = 2_000;
 /**
- * Default time in ms from a job's creation to its first status request, if the duration of searches
- * is unknown.
+ * Default time in ms from a job's creation to its first status request, if the duration of searches is unknown.
  */
 const usualPollMs = 2_500;
-/**
- * Safety margin added to the estimated duration of a search, as a ratio of the whole time. A fixed
- * margin is added as well.
- */
+/** Safety margin that is added to the estimated duration of a search: this ratio of the duration, and `overshootMs`. */
 const overshootShare = 0.1;
 const overshootMs = 250;
-/**
- * Minimum wait before the next status request that checks progress, as a ratio of the elapsed time.
- */
+/** Minimum wait before the next progress check: this ratio of the job's age, but at least `leastWaitMs`. */
 const leastWaitShare = 0.1;
 const leastWaitMs = 500;
-/**
- * Time in ms after a job's creation at which a search of 10 s has ended, including its start and
- * network delays.
- */
+/** Age in ms of a search job at which a search of up to 10 s has ended, including its start and network delays. */
 const shortSearchMs = 10_500;
 
-/** Progress of a search job at the time of a status request. */
+/** Progress of a search job, from which the time of the next status request is computed. */
 export interface SearchProgress {
-  /**
-   * Time in ms from the send time of the job's creation to the send time of this status request.
-   */
+  /** Time in ms from the send time of the job's creation to the send time of this status request. */
   readonly elapsedMs: number;
   /**
-   * Maximum time in ms for which the search can have been running: the time since the last status
-   * showing that the search had not started.
+   * Maximum time in ms for which the search can have been running: since a status last showed that it had not started.
    */
   readonly searchingMs: number;
   /** Completed ratio of the search's time range, 0 to 1; undefined if unknown. */
@@ -60,8 +48,8 @@ export interface SearchProgress {
 }
 
 /**
- * Time in ms from the creation of a search job to its first status request. `expectedMs` is the
- * expected duration of the search.
+ * Time in ms from the creation of a search job to its first status request, if the search is expected to take
+ * `expectedMs`.
  */
 export function firstPollMs(expectedMs = usualPollMs): number {
   return Math.min(keepAliveMs, Math.max(soonestPollMs, expectedMs));
@@ -83,13 +71,13 @@ function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
 }
 
 /**
- * Time in ms from the last answered request of a job to a second keep-alive, if the first
- * keep-alive has no answer yet.
+ * Time in ms from the last answered request of a search job to a second keep-alive, sent if the first has no answer
+ * yet.
  */
 export const secondTryMs = 16_000;
 
 /**
- * Time in ms after which an unanswered status request is repeated in parallel. `tries` is the number of status requests that
+ * Time in ms after which a status request without an answer is repeated. `tries` is the number of status requests that
  * were sent since the last answer.
  */
 export function patienceMs(tries: number): number {

@@ -1,5 +1,6 @@
 /**
- * Requests of one search job (4.2 to 4.5). This class sends nothing on its own; `search-job.ts` keeps the job alive.
+ * Sends the requests of one search job (4.2 to 4.5), each only when a caller asks for it. `search-job.ts` keeps the job
+ * alive.
  */
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';
@@ -81,7 +82,7 @@ export class JobClient implements OpenJob {
     }
   }
 
-  /** Performs a call, and removes the service's notice about cookies from the warning in its answer. */
+  /** Sends a request, and removes the service's notice about cookies from the warning in the answer. */
   async #read<T extends { readonly warning: string | undefined }>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
     const answer = await this.#exchange.perform({ ...call, session: this.#session }, reading);
     const warning = newsOf(answer.value.warning, this.#notice);
@@ -96,8 +97,8 @@ function parametersOf({ offset, limit }: PageQuery): URLSearchParams {
 }
 
 /**
- * Creates a receiver that scans a page of messages while the page arrives. Errors of the row
- * receiver reach the caller unchanged.
+ * Creates a receiver that scans a page of messages while the page arrives. Errors of the row receiver reach the caller
+ * unchanged.
  */
 function takeRows(receiver: RowReceiver): BodySink<MessagePage> {
   const scanner = new PageScanner(receiver);
@@ -110,13 +111,6 @@ function takeRows(receiver: RowReceiver): BodySink<MessagePage> {
   };
 }
 
-/**
- * Removes the notice about cookies that the service adds to every warning (2.2, 10.2), so that only new warnings remain.
- *
- * The notice is known from the answer to the job's creation: the same text in a later answer is removed in any language. In
- * addition, a sentence counts as notice if it mentions a cookie and a missing request or a 404. A warning about a field named
- * `cookie` is kept.
- */
 
 /** Matches the end of a sentence in a warning, including the whitespace after it. */
 const sentenceEnd = /(?<=[.!?;])\s+|\n+/;
@@ -124,8 +118,8 @@ const aboutCookies = /\bcookies?\b/i;
 const aboutMissing = /\b404\b|\bnot[ -]?found\b/i;
 
 /**
- * Removes the sentences of the service's notice about cookies from a warning. Returns undefined if
- * nothing is left.
+ * Removes the notice about cookies that the service adds to every warning (2.2, 10.2): each sentence that mentions a
+ * cookie and a missing request or a 404. Returns undefined if nothing is left.
  */
 export function withoutCookieNotice(warning: string | undefined): string | undefined {
   if (warning === undefined) return undefined;
@@ -136,12 +130,15 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
 }
 
 /**
- * Minimum number of characters of a cookie notice that is removed from later warnings. A shorter
- * text could occur in other warnings by chance.
+ * Minimum number of characters of a notice that is removed from later warnings. A shorter text could be part of another
+ * warning by chance.
  */
 const shortestNotice = 16;
 
-/** Returns the part of a later warning that is new. `known` is the warning in the answer that created the job. */
+/**
+ * Returns the new part of a later warning. `known` is the warning in the answer that created the job: its text is
+ * removed in any language.
+ */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();
   return withoutCookieNotice(said.length < shortestNotice ? warning : warning?.replaceAll(said, ' '));

@@ -1,11 +1,11 @@
-/** Errors that end a search job, including errors without a failed request. */
+/** Errors that end a search job. */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { jobMissings, type Outcome } from '../requests/outcome.ts';
 import { endedIn, ServiceError } from '../requests/service-error.ts';
 
 /**
- * Outcomes after which the search job may still exist, because a replica may not know the job yet, or a cookie was
- * missing.
+ * Outcomes of a request that do not prove the end of the search job: a replica may not know the job yet, or the request
+ * lacked the job's cookie.
  */
 const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing']);
 const missing = jobMissings.filter((outcome) => !mayLive.has(outcome));
@@ -30,8 +30,7 @@ export function cancelledError(id: string): LogfleetError {
 }
 
 /**
- * Error for a search job that got no answer for longer than the service keeps a job without
- * requests (3.1).
+ * Error for a search job that got no answer for longer than the service keeps a job without requests (3.1).
  */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
@@ -51,8 +50,8 @@ export function closedError(id: string): LogfleetError {
 }
 
 /**
- * Error for a search job whose records cannot be read completely, because the service does not
- * report their number.
+ * Error for an aggregation whose number of records the service does not report, so its records cannot be read
+ * completely.
  */
 export function uncountedError(id: string): LogfleetError {
   const message = `The service does not say how many records the search job ${id} has.`;

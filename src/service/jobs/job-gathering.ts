@@ -1,16 +1,12 @@
 /**
- * Collects the contents of a search job's statuses: errors, warnings and histogram buckets, in limited numbers. The service
- * returns each error, warning and bucket only once (2.3). Also records whether the answer to a status request was lost, because
- * an error may have been lost with the answer (E5).
+ * Collects the errors, warnings and histogram buckets from the statuses of a search job. The service returns each of
+ * them only once (2.3), so a lost answer to a status request may have contained an error (E5).
  */
 
 import type { Answer } from '../requests/call.ts';
 import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
 
-/**
- * Maximum number of different errors or warnings of a search job that are stored. The first ones
- * are stored.
- */
+/** Maximum number of different errors or warnings of a search job that are stored. Later ones are dropped. */
 const maxTexts = 100;
 const maxTextLength = 1_000;
 /** Matches a warning that the search stopped at the maximum number of messages (10.2). */
@@ -19,7 +15,7 @@ const limitReached = /max(?:imum)?\s+results\s+reached/i;
 /** Different errors or warnings of a search job, in order of arrival. */
 export interface GatheredTexts {
   readonly texts: readonly string[];
-  /** Whether the search job had more different texts than are stored. */
+  /** Whether texts were dropped because there were too many. */
   readonly isCut: boolean;
 }
 
@@ -34,17 +30,20 @@ export interface JobProgress {
   /** Warnings of the search job, including warnings in the answers to its creation and to page requests. */
   readonly warnings: GatheredTexts;
   /**
-   * True if the service has reported that its message limit cut the search, by the state FORCE PAUSED or by a warning. False does not prove
-   * that the search is complete, because the service may not report the cut (10.2, E4).
+   * True if the service has reported that its message limit cut the search, by the state FORCE PAUSED or by a warning.
+   * False does not prove that the search is complete, because the service may not report the cut (10.2, E4).
    */
   readonly isLimitReached: boolean;
-  /** True if the answer to a status request was lost, possibly with an error. The job then proves nothing about its rows (E5). */
+  /**
+   * True if the answer to a status request was lost. The answer may have contained an error, so the job proves nothing
+   * about its rows (E5).
+   */
   readonly isTainted: boolean;
   /** Number of answered status requests. */
   readonly statuses: number;
   /**
-   * Service time of the newest answer or of the creation. Undefined if the answer has no date or arrived late, since a late date
-   * does not show how far the service's clock is behind. See `Answer.dateMs`.
+   * Time of the newest answer by the service's clock, which shows how far this clock is behind; undefined if the answer
+   * has no date or arrived after the answer to a later request.
    */
   readonly dateMs: number | undefined;
 }
@@ -76,24 +75,24 @@ export class JobGathering {
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #idleAtMs: number | undefined;
 
-  /** `dateMs` is the time by the service's clock at which the job was created. */
+  /** `dateMs` is the time of the job's creation by the service's clock. */
   constructor(dateMs?: number) {
     const counts = { messageCount: 0, recordCount: undefined, scannedBytes: undefined, statuses: 0 };
     this.#progress = { state: 'notStarted', ...counts, isTainted: false, dateMs };
   }
 
   /**
-   * Send time of the newest status request whose answer showed that the search had not started;
-   * undefined if there is none.
+   * Send time of the newest status request whose answer showed that the search had not started; undefined if there is
+   * none.
    */
   get idleAtMs(): number | undefined {
     return this.#idleAtMs;
   }
 
   /**
-   * Ratio of [fromMs, toMs) that the search has covered, 0 to 1; undefined if unknown. A job works from the end of its
-   * range to the beginning. Its histogram can run ahead of its results (`doneGatheringHistogram`, 3.1), so the ratio is
-   * multiplied by the ratio of counted messages that are found.
+   * Ratio of the time range [fromMs, toMs) that the search has covered, 0 to 1; undefined if unknown. The histogram
+   * shows the ratio, because it grows from the end of the range to the beginning. It can run ahead of the results
+   * (3.1), so the ratio is multiplied by the ratio of counted messages that the search has found.
    */
   doneShare({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
     const { reachedMs } = this.#histogram;
@@ -106,8 +105,8 @@ export class JobGathering {
   }
 
   /**
-   * Adds an answered status of the job, and returns whether it is the newest. Of an older status only the errors, warnings and
-   * histogram buckets are added, because the rest is out of date.
+   * Adds an answered status of the job, and returns whether it is the newest. Of an older status only the errors,
+   * warnings and histogram buckets are added, because the rest is out of date.
    */
   take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
     const isNewest = sentAtMs >= this.#askedAtMs;
@@ -133,9 +132,7 @@ export class JobGathering {
     this.#isLimitWarned ||= limitReached.test(text);
   }
 
-  /**
-   * Records that the answer to a status request of the job was lost, possibly with an error in it.
-   */
+  /** Records that the answer to a status request was lost, which may have contained an error. */
   lost(): void {
     this.#progress = { ...this.#progress, isTainted: true };
   }
@@ -154,22 +151,13 @@ export class JobGathering {
   }
 }
 
-/** Returns whether the search of the job has not started yet. */
 function isIdle(state: JobState): boolean {
   return state === 'notStarted' || state === 'gatheringSubqueries';
 }
 
 /**
- * Histogram of a job, accumulated from its statuses (2.3). By the specification a status contains only new counts, so repeated
- * buckets must be added. By one report it contains the totals (10.2), so repeated buckets must be replaced.
- *
- * For each bucket both the sum and the maximum of its counts are kept. The job's own message count decides: the interpretation
- * whose total equals it is correct. If each bucket occurred only once, both are the same. Neither is ever below its true value, so
- * equal totals mean equal buckets.
- */
-/**
- * Maximum number of histogram buckets that are stored. Further buckets are dropped, so the total of
- * the histogram then differs from the job's number of messages.
+ * Maximum number of histogram buckets that are stored. Further buckets are dropped, so the histogram then does not add
+ * up.
  */
 const maxBuckets = 20_000;
 
@@ -178,8 +166,8 @@ export interface MessageHistogram {
   readonly buckets: readonly HistogramBucket[];
   readonly total: number;
   /**
-   * Whether the total of all buckets equals the job's number of messages. Otherwise buckets are
-   * missing or were counted twice.
+   * Whether the buckets contain as many messages as the job has found. If not, buckets are missing or were counted
+   * twice.
    */
   readonly addsUp: boolean;
 }
@@ -191,15 +179,20 @@ interface BucketTally {
   largest: number;
 }
 
+/**
+ * Histogram of a search job, collected from its statuses. By the specification, a bucket of a status contains only new
+ * messages, so repeated buckets are added (2.3). According to one report, a bucket contains its total so far (10.2), so
+ * the largest count is used. `read` decides by the number of messages that the job has found.
+ */
 export class JobHistogram {
-  /**
-   * Message counts of the histogram by start and length of the bucket, because the service may
-   * change the length at any time.
-   */
+  /** Counts of each bucket by its start and length, because the service may change the length of later buckets. */
   readonly #tallies = new Map<string, BucketTally>();
   #reachedMs: number | undefined;
 
-  /** Start of the oldest bucket so far, which shows how far the job has searched: it works backwards from the end of its range (2.3). */
+  /**
+   * Start of the oldest bucket so far, which shows how far the search has come: it runs from the end of its time range
+   * to the beginning (2.3).
+   */
   get reachedMs(): number | undefined {
     return this.#reachedMs;
   }
@@ -208,9 +201,7 @@ export class JobHistogram {
     for (const bucket of buckets) this.#add(bucket);
   }
 
-  /**
-   * Returns the histogram by sums or by maxima of repeated buckets: the one whose total equals `messageCount`, otherwise the closer one.
-   */
+  /** Returns the sums of repeated buckets or their maxima: the ones whose total is closer to `messageCount`. */
   read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);
     const largest = this.#sum(({ largest }) => largest);

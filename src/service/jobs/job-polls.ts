@@ -1,13 +1,10 @@
 /**
- * Status requests of one search job: decides when the next one is sent, and passes on the answers (B4). `job-cadence.ts`
- * defines the times.
+ * Sends the status requests of one search job, and passes on their answers (B4). `job-cadence.ts` defines the times.
  *
- * A request without a timely answer is repeated. The first answer is still awaited, because it may contain errors that no other
- * answer contains (E5). So answers can arrive in another order than their requests, and each answer has the send time of its
- * request.
+ * A status request without a timely answer is repeated. The first answer is still awaited, because it may contain
+ * errors that no other answer contains (E5). Answers can therefore arrive in another order than their requests.
  *
- * Invariant: at most one request waits for a request slot. Another request is sent only after the previous one has had enough
- * time for an answer. No request is sent after `stop`.
+ * Invariant: at most one request waits in the request budget, and no request is sent after `stop`.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
@@ -17,25 +14,24 @@ import { delayAfterFailure, firstPollMs, keepAliveMs, patienceMs, secondTryMs } 
 import type { JobStatus, OpenJob } from './search-service.ts';
 
 /**
- * Delay in ms before a status request is repeated after a replica of the service did not know the
- * job, or the service was unreachable.
+ * Delay in ms before a status request is repeated after a replica of the service did not know the job, or the service
+ * was unreachable.
  */
 const againDelayMs = 1_000;
 
 export interface JobPollsOptions {
   readonly job: OpenJob;
   readonly clock: Clock;
-  /** Expected time in ms from the creation of the job to the end of its search, see `firstPollMs`. */
   readonly expectedMs?: number | undefined;
   readonly onAnswer: (answer: Answer<JobStatus>) => void;
   readonly onFailure: (error: LogfleetError) => void;
 }
 
-/** Status request of a search job, from the moment when it enters the queue of requests. */
+/** Status request of a search job, waiting to be sent or in flight. */
 interface Poll {
   readonly isProgressCheck: boolean;
   readonly withdrawal: AbortController;
-  /** Send time of the status request; undefined while the request waits for a slot. */
+  /** Send time of the status request; undefined while the request waits to be sent. */
   sentAtMs: number | undefined;
 }
 
@@ -43,16 +39,13 @@ export class JobPolls {
   readonly #options: JobPollsOptions;
   readonly #inFlight = new Set<Poll>();
   #queued: Poll | undefined;
-  /** Status request of the job that was sent last; undefined once that request has ended. */
+  /** Status request that was sent last; undefined once it has ended. */
   #newest: Poll | undefined;
   /** Number of status requests that were sent since the last answer. */
   #tries = 0;
-  /** Time of the next status request after a failed one. */
+  /** Time at which a failed status request is repeated; undefined if the last one did not fail. */
   #againAtMs: number | undefined;
-  /**
-   * Time of the next status request that checks the progress of the search; Infinity if none is
-   * needed.
-   */
+  /** Time of the next status request that checks the progress of the search; Infinity if none is needed. */
   #progressAtMs: number;
   #timer: Timer | undefined;
   #isStopped = false;
@@ -63,19 +56,13 @@ export class JobPolls {
     this.#plan();
   }
 
-  /**
-   * Send time of the oldest status request whose answer may still arrive; Infinity if there is
-   * none.
-   */
+  /** Send time of the oldest status request in flight; Infinity if none is in flight. */
   get oldestSentMs(): number {
     const times = [...this.#inFlight].map(({ sentAtMs }) => sentAtMs ?? Number.POSITIVE_INFINITY);
     return Math.min(Number.POSITIVE_INFINITY, ...times);
   }
 
-  /**
-   * Sets the time of the next status request that checks progress. When the time is infinite, only
-   * keep-alives are sent.
-   */
+  /** Sets the time of the next status request that checks progress. With Infinity, only keep-alives are sent. */
   checkProgressAt(atMs: number): void {
     this.#progressAtMs = atMs;
     this.#plan();
@@ -93,8 +80,8 @@ export class JobPolls {
   }
 
   /**
-   * Sends the next status request if it is due, or sets the timer for it. An answered request for a page of results postpones
-   * the next keep-alive.
+   * Sends the next status request if it is due, or sets the timer for it. An answered request for a page of results
+   * postpones the next keep-alive.
    */
   #plan(): void {
     this.#timer?.cancel();
@@ -108,8 +95,7 @@ export class JobPolls {
   }
 
   #nextMs(): number {
-    // A progress check that waits in the queue is replaced by a keep-alive as soon as the job needs
-    // one.
+    // A progress check that waits to be sent is replaced by a keep-alive as soon as the job needs one.
     if (this.#queued) return this.#queued.isProgressCheck ? this.#dueMs : Number.POSITIVE_INFINITY;
     if (this.#newest?.sentAtMs !== undefined) {
       const { sentAtMs, isProgressCheck } = this.#newest;
@@ -148,8 +134,8 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // After a spurious 401, an older status request may be sent again while a newer one waits in the queue. The newer one must then stay in
-    // the queue.
+    // After a spurious 401 the client repeats an older status request, while a newer one may wait to be sent. The newer
+    // request must keep waiting.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

@@ -1,11 +1,9 @@
 /**
  * Reads the results of a search job page by page.
  *
- * Each page continues after the rows received so far, even if the previous page had fewer rows than requested (10.3). A page that breaks
- * off is continued after its last complete row. A page whose receiver pauses it for too long is cancelled, and continued when the receiver
- * is ready (B3). An empty page before the end, or a failure before the first row, is retried a limited number of times.
- *
- * The caller handles the rows, keeps the job alive and compares the number of rows with the job's count.
+ * Each page begins after the last received row, even if the previous page broke off or had fewer rows than requested
+ * (10.3). A page that its receiver pauses for too long is cancelled, and continued when the receiver is ready (B3). An
+ * attempt that returns no row is repeated a limited number of times.
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -23,20 +21,14 @@ const longestDelayMs = 30_000;
 
 /** Source of the pages of a search job's results, for messages or for records. */
 export interface PageSource {
-  /**
-   * Requests one page of the results. Resolves to the number of rows on the page, when the receiver has taken them or accepts more
-   * data.
-   */
+  /** Requests one page of results. Resolves to its number of rows, once the receiver can take more. */
   readonly fetch: (query: PageQuery, signal: AbortSignal) => Promise<number>;
   /**
    * Number of rows of the current page that the receiver has taken. After a failure, reading continues after these
    * rows.
    */
   readonly given?: () => number;
-  /**
-   * Returns a promise while the receiver of the rows accepts no more data. The promise is fulfilled
-   * when the receiver is ready.
-   */
+  /** Undefined while the receiver accepts rows, else a promise that is fulfilled when the receiver accepts more. */
   readonly drained?: () => Promise<void> | undefined;
 }
 
@@ -44,10 +36,7 @@ export interface PageSource {
 export interface PageRange {
   /** Index of the first row to read, from 0. */
   readonly offset: number;
-  /**
-   * Number of rows up to which to read, including the rows before `offset`; by default, the number
-   * in the latest status.
-   */
+  /** Index after the last row to read; by default, the number of rows in the latest status of the job. */
   readonly total?: number | undefined;
   /** Maximum number of rows on a page; a full page by default. */
   readonly limit?: number | undefined;
@@ -61,9 +50,8 @@ export interface PageReadingOptions extends PageRange {
 }
 
 /**
- * Reads all rows of a search job's results. Resolves to the offset after the last row, which is at least `total`. Rejects with
- * an error of the sink, with the signal's reason, or with the `ServiceError` of a page that cannot be read. Rows that were
- * passed to the sink before the error stay valid.
+ * Reads the results of a search job from row `offset` to row `total`. Resolves to the index after the last row. Rejects
+ * with an error of the receiver, with the signal's reason, or with the `ServiceError` of a page that cannot be read.
  */
 export async function readPages(source: PageSource, options: PageReadingOptions): Promise<number> {
   const { clock, signal, total, limit = maxPageRows } = options;

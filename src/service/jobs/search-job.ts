@@ -1,7 +1,6 @@
 /**
- * One search job from its creation to its end. Status requests keep the job alive and show the end of its search
- * (`job-polls.ts`). Their answers are collected (`job-gathering.ts`), and the results of the job are read page by page
- * (`page-reading.ts`).
+ * One search job from its creation to its end: sends status requests that keep the job alive (`job-polls.ts`), collects
+ * their answers (`job-gathering.ts`), and reads the results (`page-reading.ts`).
  *
  * ```text
  * created ── running ── done, or paused at the limit ─▶ finished ── closed
@@ -9,9 +8,8 @@
  *               └── cancelled, lost, rejected ──────────────┴─────▶ ended, with its error
  * ```
  *
- * Invariant: no status is requested after the job is closed or ended. Its permit is kept as long as the service may
- * count the job. The caller that opened a job must close it in any case. A job that ends because of a bug is deleted
- * immediately.
+ * The caller that opened a job must close it. After the job is closed or has ended, its status is not requested any
+ * more. The job counts against the limit of active jobs as long as the service may count it.
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -30,20 +28,17 @@ import { type PageRange, type PageSource, readPages } from './page-reading.ts';
 import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
 
 /**
- * Time in ms without requests after which the service has certainly cancelled a search job (3.1). Until then the service may count the job
- * as active.
+ * Time in ms without requests after which the service has certainly cancelled a search job (3.1), and no longer counts
+ * it as active.
  */
 export const orphanLifeMs = 30_000;
 /** Time in ms without any valid answer of the service after which a search job counts as lost. */
 const longestSilenceMs = 60_000;
-/**
- * Maximum number of attempts to delete a search job. After the last one, the job expires because no
- * requests arrive for it.
- */
+/** Maximum number of attempts to delete a search job. A job that is not deleted expires for lack of requests. */
 const deletionTries = 3;
 /**
- * Maximum number of attempts to delete a search job while some replicas of the service may not know the job yet (10.2).
- * Because of the delays between attempts, all replicas know the job at the last attempt.
+ * Maximum number of attempts to delete a new search job that some replicas of the service do not know yet (10.2). All
+ * replicas know the job by the time of the last attempt.
  */
 const earlyDeletionTries = 6;
 const deletionDelayMs = 500;
@@ -53,13 +48,12 @@ export interface SearchJobOptions {
   readonly order: JobOrder;
   readonly permit: JobPermit;
   readonly clock: Clock;
-  /** Service time of the answer that created the job, see `Answer.dateMs`. */
+  /** Time of the job's creation by the service's clock, see `Answer.dateMs`. */
   readonly createdDateMs?: number | undefined;
-  /** Expected duration of the search in ms, see `OpenOptions`. */
   readonly expectedMs?: number | undefined;
   /**
-   * Called after each answered status request of the job. An error that the function throws ends
-   * the job and rejects all its pending calls.
+   * Called after each answered status request of the job. An error that the function throws ends the job and rejects
+   * all its pending calls.
    */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }
@@ -72,17 +66,14 @@ export interface MessageReading extends PageRange {
 }
 
 export interface RecordReading extends Omit<PageRange, 'limit'> {
-  /**
-   * Receives the records of one page. If a promise is returned, the next page is requested after it
-   * is fulfilled.
-   */
+  /** Receives the records of one page. The next page is requested when the returned promise, if any, is fulfilled. */
   readonly take: (page: RecordPage, offset: number) => Promise<void> | undefined;
 }
 
 export class SearchJob {
   /**
-   * Monotonic time in ms at which the request to create the job was sent. The service ends the job
-   * eight hours later (3.1, E13).
+   * Monotonic time in ms at which the request to create the job was sent. The service ends the job eight hours later
+   * (3.1, E13).
    */
   readonly createdAtMs: number;
   /** Query and time range with which the search job was created. */
@@ -93,13 +84,12 @@ export class SearchJob {
   readonly #onProgress: (progress: JobProgress) => void;
   readonly #gathering: JobGathering;
   readonly #finished = Promise.withResolvers<JobProgress>();
-  /** Signal that is aborted when the job is closed or has ended. Its reason is the error of all further calls. */
+  /** Aborted when the job is closed or has ended. The reason of the signal is the error of all further calls. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
-  /** Time at which a status of the job first showed that the search had ended. */
+  /** Time of the first status that showed the end of the search; undefined before. */
   #doneAtMs: number | undefined;
   #end: LogfleetError | undefined;
-  /** Deletion of the job; a resolved promise until the deletion begins. */
   #deletion: Promise<void> = Promise.resolve();
 
   constructor(options: SearchJobOptions) {
@@ -118,7 +108,7 @@ export class SearchJob {
       onAnswer: (answer) => this.#take(answer),
       onFailure: (error) => this.#failed(error),
     });
-    // Later calls also reject with the error that ends the job, so the error is not lost if no caller waits for it.
+    // If no caller waits for the end of the search, its error is not lost, because all later calls reject with it.
     this.#finished.promise.catch(() => {});
   }
 
@@ -136,14 +126,13 @@ export class SearchJob {
     return this.#end;
   }
 
-  /** Histogram over time of the messages that the search job has found so far. */
   histogram(): MessageHistogram {
     return this.#gathering.histogram();
   }
 
   /**
-   * Resolves when the service has finished the search (DONE GATHERING RESULTS or FORCE PAUSED) and every earlier status request
-   * is answered or lost. Rejects with the signal's reason, or with the error that ended the search job.
+   * Resolves when the service has finished the search (DONE GATHERING RESULTS or FORCE PAUSED) and every earlier status
+   * request is answered or lost. Rejects with the signal's reason, or with the error that ended the search job.
    */
   whenFinished(signal?: AbortSignal): Promise<JobProgress> {
     const { promise } = this.#finished;
@@ -151,17 +140,14 @@ export class SearchJob {
   }
 
   /**
-   * Moves the first status request to the expected end of the search (see `OpenOptions`). No effect after the first answered
-   * status.
+   * Moves the first status request to the expected end of the search, `expectedMs` after the creation of the job. No
+   * effect after the first answered status.
    */
   expect(expectedMs: number | undefined): void {
     if (this.progress.statuses === 0) this.#polls.checkProgressAt(this.createdAtMs + firstPollMs(expectedMs));
   }
 
-  /**
-   * Reads messages of the search job (4.3). Resolves to the index after the last row, see
-   * `readPages`.
-   */
+  /** Reads messages of the search job (4.3). Resolves to the index after the last row. */
   async readMessages({ receiver, onPage, ...range }: MessageReading): Promise<number> {
     let given = 0;
     const counting: RowReceiver = {
@@ -184,7 +170,7 @@ export class SearchJob {
     });
   }
 
-  /** Reads the service's description of the message fields (2.4) from a page with one message. Empty if there is no message. */
+  /** Reads the service's descriptions of the message fields (2.4). Empty if the search found no messages. */
   async describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
     let fields: readonly PageField[] = [];
     await this.readMessages({
@@ -200,7 +186,9 @@ export class SearchJob {
     return fields;
   }
 
-  /** Rejects if the query has no aggregation (7.4), even if there are no records. */
+  /**
+   * Requests one record, so that the service rejects a query without aggregation (7.4) even if the job has no records.
+   */
   async checkAggregation(signal?: AbortSignal): Promise<void> {
     await this.#read({ offset: 0, limit: 1, signal }, 1, {
       fetch: async (query, either) => {
@@ -211,8 +199,8 @@ export class SearchJob {
   }
 
   /**
-   * Reads records (4.4) of a finished job. Records of an unfinished job may be wrong (10.3). Resolves to the offset after the last
-   * record.
+   * Reads records (4.4) of a finished job. Records of an unfinished job may be wrong (10.3). Resolves to the offset
+   * after the last record.
    */
   async readRecords({ take, ...range }: RecordReading): Promise<number> {
     const total = range.total ?? this.progress.recordCount;
@@ -229,8 +217,8 @@ export class SearchJob {
   }
 
   /**
-   * Closes the job and deletes it at the service (4.5). Never rejects, because a job that cannot be
-   * deleted expires after 30 s without requests.
+   * Closes the job and deletes it at the service (4.5). Never rejects, because a job that cannot be deleted expires
+   * after 30 s without requests.
    */
   close(): Promise<void> {
     if (!this.#end) {
@@ -291,8 +279,8 @@ export class SearchJob {
   #failed(error: LogfleetError): void {
     if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
     const silentMs = this.#clock.monotonic() - this.#job.heardAtMs;
-    // An answer that rejects the job's cookie may be temporary. So the job counts as ended only
-    // after a time without any accepted request, in which the service must have cancelled it.
+    // An answer that rejects the job's cookie may be temporary. The job counts as ended only after it was silent for so
+    // long that the service must have cancelled it.
     const isCookieOver = endedIn(error, 'jobCookieMissing') && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#endedWith(error);
     else if (silentMs >= longestSilenceMs) {
@@ -301,7 +289,10 @@ export class SearchJob {
     this.#finish();
   }
 
-  /** Finishes the search after all earlier status requests are answered, because their answers may contain errors (E5). */
+  /**
+   * Finishes the search once all earlier status requests are answered or lost, because their answers may contain errors
+   * (E5).
+   */
   #finish(): void {
     if (this.#doneAtMs !== undefined && this.#polls.oldestSentMs > this.#doneAtMs)
       this.#finished.resolve(this.progress);
@@ -318,18 +309,17 @@ export class SearchJob {
     return sentAtMs + nextPollMs(progress);
   }
 
-  /** Ends the job because of a failed request or a status. */
   #endedWith(error: LogfleetError): void {
     if (this.#end) return;
     this.#stopWith(error);
-    // The permit for the job ends immediately if the service does not know the job. In all other
-    // cases, the service may still count the job as active.
+    // If the service does not know the job, another job may start immediately. In all other cases the service may still
+    // count this job as active.
     if (isMissing(error)) this.#permit.end();
     else if (error.handling.kind === 'bug') this.#deletion = this.#delete();
     else this.#endPermitLater();
   }
 
-  /** Stops all requests for the job. Pending calls reject with `reason`, which is the error itself by default. */
+  /** Stops all requests for the job. Pending calls reject with `reason`. */
   #stopWith(error: LogfleetError, reason: unknown = error): void {
     this.#end = error;
     this.#stop.abort(reason);

@@ -1,10 +1,8 @@
 /**
- * Opens search jobs: at most as many as can be kept alive and as the service allows (B4, B5). Each
- * job needs a permit, which is taken before its creation.
+ * Opens search jobs: at most as many as can be kept alive and as the service allows (B4, B5).
  *
- * When the answer to a creation is lost, the creation is not repeated here, because the service may
- * have created a job that cannot be found. The permit of that job is kept until the job must have
- * expired. The error's `effect` tells the caller that a job may exist.
+ * When the answer to a creation is lost, the service may have created a job that logfleet cannot find. The creation is
+ * not repeated here, and the job counts against the limit of active jobs until it must have expired.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';
@@ -23,23 +21,19 @@ export interface SearchJobsOptions {
 }
 
 export interface OpenOptions {
-  /**
-   * Signal that cancels the wait for a permit and for the creation's request slot. The signal has
-   * no effect after the job is open.
-   */
+  /** Signal that cancels the opening of the job. No effect once the job is open. */
   readonly signal?: AbortSignal;
   /** Called after each answered status request of the job. */
   readonly onProgress?: (progress: JobProgress) => void;
   /**
-   * Expected time in ms from the creation to the end of the search, judged by other searches. A good estimate saves status
-   * requests.
+   * Expected time in ms from the creation of the job to the end of its search. A good estimate saves status requests.
    */
   readonly expectedMs?: number | undefined;
 }
 
 /**
- * Time in ms without open or requested search jobs after which no further job is expected. An export may open another
- * job soon after the last one, for example to count rows or after a failure.
+ * Time in ms without open or waiting search jobs after which no further job is expected. An export often opens another
+ * job soon after the last one, for example to count rows.
  */
 const lingerMs = 10_000;
 
@@ -56,8 +50,8 @@ export class SearchJobs {
   }
 
   /**
-   * Opens a job, which is kept alive until it is closed. Rejects with the signal's reason or a `ServiceError`. If the signal is
-   * aborted during the creation, the creation is awaited and the job closed, since it could not be deleted otherwise.
+   * Opens a job and keeps it alive until it is closed. Rejects with a `ServiceError`, or with the signal's reason. If
+   * the signal is aborted after the creation was sent, the job is first awaited and closed.
    */
   async open(order: JobOrder, options: OpenOptions = {}): Promise<SearchJob> {
     const { clock } = this.#options;
@@ -72,15 +66,11 @@ export class SearchJobs {
       throw error;
     }
     if (!signal?.aborted) return job;
-    // From here on, closing the job releases the permit. A job that cannot be deleted still counts as active for a while.
     await job.close();
     throw signal.reason;
   }
 
-  /**
-   * Resolves when no search job has been open or wanted for `lingerMs`, or when the signal is aborted. Resolves
-   * immediately if there never was a job.
-   */
+  /** Resolves when no search job was open or waiting for `lingerMs`, or when the signal is aborted. */
   async whenUnused(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {

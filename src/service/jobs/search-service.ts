@@ -1,34 +1,24 @@
 /**
- * Interface of the service's search operations (4.1 to 4.5), with decoded answers. Implemented by `client.ts`; tests use other
- * implementations. To keep a job alive and read it completely, use `search-job.ts` instead.
+ * Interface of the service's search operations (4.1 to 4.5), with decoded answers, implemented by `client.ts`. To keep
+ * a job alive and read it completely, use `search-job.ts` instead.
  *
- * Times are milliseconds since the epoch. Every call has a deadline and uses the request budget. Failures are `ServiceError`s
- * (`service-error.ts`).
+ * Times are milliseconds since the epoch. Every call has a deadline and uses the request budget. Failures are
+ * `ServiceError`s (`service-error.ts`).
  */
 import type { PageField } from '../pages/page-field.ts';
 import type { RowSink } from '../pages/page-row.ts';
 import type { Answer, CallOptions } from '../requests/call.ts';
 
-/**
- * Order for a search job: the query and its time range (4.1). Times are sent only in milliseconds
- * (E12).
- */
+/** Query and time range for which a search job is created (4.1). Times are sent in milliseconds (E12). */
 export interface JobOrder {
   readonly query: string;
-  /**
-   * Start of the time range [from, to) in ms. The service may include or exclude the end of the
-   * range (10.2).
-   */
+  /** Start of the time range [from, to) in ms. The service may include or exclude its end (10.2). */
   readonly fromMs: number;
   readonly toMs: number;
-  /**
-   * Time zone for functions of the query that use days and hours; `UTC` by default. The time zone
-   * is always sent.
-   */
+  /** Time zone for functions of the query that use days and hours; always sent, `UTC` by default. */
   readonly timeZone?: string;
   /**
-   * Whether the time range selects messages by the time of receipt (`_receipttime`) instead of the
-   * message time (`_messagetime`).
+   * Whether the time range refers to the time of receipt (`_receipttime`) instead of the message time (`_messagetime`).
    */
   readonly byReceiptTime?: boolean;
   /** `AutoParse` extracts the fields of JSON messages during the search. Default: `Manual`. */
@@ -66,8 +56,8 @@ export interface JobStatus {
    */
   readonly recordCount: number | undefined;
   /**
-   * Buckets (message counts of short periods) of the job's histogram. By the specification, a status contains only new
-   * buckets; according to one report, it contains all buckets (10.2).
+   * Message counts of short periods (buckets of the job's histogram). By the specification, a status contains only new
+   * counts; according to one report, it contains all counts so far (10.2).
    */
   readonly buckets: readonly HistogramBucket[];
   /** Errors of the search that no earlier status contained. */
@@ -80,11 +70,11 @@ export interface JobStatus {
 }
 
 export interface StatusOptions extends CallOptions {
-  /** Monotonic time in ms at which the job's keep-alive is due (B4); now by default. */
+  /** Monotonic time in ms at which the status request is due, so that the job stays alive (B4); now by default. */
   readonly dueMs?: number;
   /**
-   * Whether the status request only checks progress. A progress check is not needed to keep the job alive, so other requests
-   * may precede it.
+   * Whether the status request only checks progress. The job stays alive without a progress check, so other requests
+   * may be sent first.
    */
   readonly isProgressCheck?: boolean;
   /**
@@ -104,19 +94,19 @@ export interface PageQuery {
 export const maxPageRows = 10_000;
 
 /**
- * Receives the rows of a page while the page arrives. An error that the receiver throws cancels the page, and the call that reads the page
- * rejects with it.
+ * Receives the rows of a page while the page arrives. An error that the receiver throws cancels the page, and the call
+ * that reads the page rejects with it.
  */
 export interface RowReceiver extends RowSink {
   /**
-   * Returns a promise while the receiver accepts no more data; the promise is fulfilled when the
-   * receiver is ready. Rows that were already read from the network may still follow. A page that
-   * is paused for 5 s is cancelled (B3) and continued later, after its last row.
+   * Returns a promise while the receiver accepts no more rows, fulfilled when the receiver is ready; rows that have
+   * already arrived may still follow. A page that is paused for 5 s is cancelled (B3) and continued later, after its
+   * last row.
    */
   drained?(): Promise<void> | undefined;
 }
 
-/** Complete page of messages (2.5). The receiver has already got the rows of the page. */
+/** Page of messages whose rows were already passed to the receiver (2.5). */
 export interface MessagePage {
   readonly rows: number;
   readonly bytes: number;
@@ -141,26 +131,28 @@ export interface OpenJob {
    */
   readonly warning: string | undefined;
   /**
-   * Time at which the newest request was sent whose answer showed that the service knows the job. This request certainly kept the job
-   * alive.
+   * Send time of the newest request whose answer showed that the service knows the job. The service has kept the job
+   * alive since then.
    */
   readonly heardAtMs: number;
   /**
-   * Reads the status of the job and keeps it alive (4.2). When the answer is lost, errors may be
+   * Reads the status of the job and keeps the job alive (4.2). If the answer is lost, an error of the search may be
    * lost with it, so the `effect` of the failure is `unknown` (E5).
    */
   getStatus(options?: StatusOptions): Promise<Answer<JobStatus>>;
   /**
-   * Reads a page of messages and keeps the job alive (4.3). A page may have fewer rows than requested, even none, without being
-   * the last (10.3). After a failure the rows that were already passed on stay valid, and the next read continues after them.
+   * Reads a page of messages and keeps the job alive (4.3). A page may have fewer rows than requested, even none,
+   * without being the last (10.3). After a failure, rows that were already passed to the receiver stay valid.
    */
   listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>>;
   /**
-   * Reads a page of records and keeps the job alive (4.4). Records of an unfinished job may be
-   * wrong (10.3).
+   * Reads a page of records and keeps the job alive (4.4). Records of an unfinished job may be wrong (10.3).
    */
   listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>>;
-  /** Deletes the job (4.5). An unknown job counts as deleted, unless a replica may not know it yet. */
+  /**
+   * Deletes the job (4.5). A job that the service does not know counts as deleted, unless the job is so new that a
+   * replica may not know it yet.
+   */
   delete(options?: CallOptions): Promise<Answer<undefined>>;
 }
 
@@ -171,8 +163,8 @@ export interface CreateJobOptions extends CallOptions {
 
 export interface SearchService {
   /**
-   * Creates a search job (4.1). The client never repeats a creation that may have had an effect,
-   * because the created job cannot be found. Such a job expires after 30 s without requests.
+   * Creates a search job (4.1). The client never repeats a creation that may have had an effect, because the created
+   * job cannot be found. Such a job expires after 30 s without requests.
    */
   createJob(order: JobOrder, options?: CreateJobOptions): Promise<Answer<OpenJob>>;
 }
