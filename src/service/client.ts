@@ -1,8 +1,7 @@
 /**
- * Client of the service: its nine operations on a transport and a request budget. Reads are repeated if the outcome of
- * the failed request allows that (`outcome.ts`). The creation of an upgrade task is never repeated. The creation of a
- * search job is repeated only after a 401, because the service then has created no job (5.4). Further requests of a
- * search job are in `job-client.ts`.
+ * Client of the service with its nine operations. Reads are repeated if the outcome of the failed request allows that
+ * (`outcome.ts`). The creation of an upgrade task is never repeated, and the creation of a search job only after a 401,
+ * which shows that no job exists (5.4). `job-client.ts` sends the later requests of a search job.
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -43,8 +42,8 @@ export class ServiceClient implements UpgradeService, SearchService {
   }
 
   /**
-   * Ends all calls about collectors, builds and upgrade tasks (4.6 to 4.9), including calls that
-   * wait. Search jobs continue.
+   * Ends all calls about collectors, builds and upgrade tasks (4.6 to 4.9): no further request of theirs is sent.
+   * Search jobs continue.
    */
   endUpgrades(): void {
     this.#areUpgradesOver = true;
@@ -103,8 +102,8 @@ function renderTask(collectorId: string, toVersion: string): string {
 }
 
 /**
- * Renders the order of a search job as JSON. Times are strings of milliseconds (4.1, E12), and
- * fields with a default value are always sent.
+ * Renders the JSON that creates a search job. Times are strings of milliseconds (4.1, E12), and default values are
+ * written as well.
  */
 function renderOrder(order: JobOrder): string {
   const { query, fromMs, toMs, timeZone = 'UTC', byReceiptTime = false } = order;

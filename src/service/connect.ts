@@ -1,4 +1,4 @@
-/** Creates a client of the service from the settings in a Secret, so that the code for accounts needs no network code. */
+/** Creates a client of the service from the settings in a Secret. */
 
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -12,9 +12,7 @@ import type { Transport } from './transport/transport.ts';
 import { UndiciTransport } from './transport/undici-transport.ts';
 
 export interface ConnectionSettings extends ServiceSettings {
-  /**
-   * Certificate authorities in PEM form, which replace the certificate authorities of the machine.
-   */
+  /** Certificate authorities in PEM form, which replace the certificate authorities of the machine. */
   readonly caCertificates: string | undefined;
 }
 
@@ -22,9 +20,8 @@ export interface ServiceConnection {
   readonly service: UpgradeService;
   readonly searches: SearchJobs;
   /**
-   * Ends the client gently: it starts no upgrade requests and no search jobs any more. Running
-   * search jobs continue, because they would lose their results. Resolves when they have ended, all
-   * answers have arrived and every socket is closed.
+   * Ends the client gently. Running search jobs continue, because their results would be lost, but no upgrade request
+   * and no further search job is started. Resolves when everything has ended and every socket is closed.
    */
   drain(): Promise<void>;
   /** Closes every socket of the client. Calls in flight fail with a broken connection. */
@@ -37,7 +34,6 @@ export interface ConnectOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log?: Logger;
-  /** Value of the `User-Agent` header, `logfleet/<version>`. */
   readonly userAgent: string;
   /** Creates the transport of one set of credentials, with its own connection pool. */
   readonly transport: (settings: ConnectionSettings) => Transport;

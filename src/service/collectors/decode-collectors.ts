@@ -1,9 +1,9 @@
 /**
- * Decodes answers about collectors (4.6 to 4.9). Unknown members are ignored. Members that the specification does not guarantee may
- * be missing, and `null` counts as missing. A wrong type is a `DecodeError` with the JSON path.
+ * Decodes answers about collectors (4.6 to 4.9). Unknown members of the JSON are ignored, and `null` counts as missing.
+ * A wrong type is a `DecodeError` with the JSON path.
  *
- * Invariant: ids are decimal strings without loss of digits (`exact-json.ts`). All objects of a type have the same shape, so large
- * numbers of them use little memory.
+ * Invariant: ids are decimal strings without loss of digits. All objects of a type have the same shape, so many of them
+ * use little memory.
  */
 import {
   arrayIn,
@@ -66,8 +66,8 @@ const taskStatusByCode: ReadonlyMap<number, TaskStatus> = new Map<number, TaskSt
 ]);
 
 /**
- * Boundary between times in seconds and in milliseconds: a smaller number is a time in seconds. As
- * seconds the boundary is the year 5138, as milliseconds the year 1973.
+ * Numbers below this boundary are times in seconds, the others in milliseconds. The boundary is the year 5138 in
+ * seconds, and the year 1973 in milliseconds.
  */
 const secondsLimit = 100_000_000_000;
 
@@ -77,8 +77,8 @@ function instantMs(timestamp: number | undefined): number | undefined {
 }
 
 /**
- * Decodes an upgrade task (4.8): `{upgrade: {…}}`. The time of the request is `requestTime` or `requestedTime`, in seconds or in
- * milliseconds.
+ * Decodes an upgrade task (4.8): `{upgrade: {…}}`. The time of the request is `requestTime` or `requestedTime`, in
+ * seconds or in milliseconds.
  */
 export function decodeTask(body: Uint8Array): UpgradeTask {
   const path = 'upgrade';
@@ -103,9 +103,8 @@ export function decodeCreatedTask(body: Uint8Array): { readonly taskId: string }
 }
 
 /**
- * Maximum number of texts in the pool that stores equal strings once. The pool saves memory,
- * because the versions, operating systems and time zones of 100,000 collectors have only a few
- * dozen values. A full pool is cleared.
+ * Maximum number of texts in the pool, which stores equal strings once to save memory: the versions, operating systems
+ * and time zones of 100,000 collectors have only a few dozen values. A full pool is cleared.
  */
 const maxEntries = 4096;
 

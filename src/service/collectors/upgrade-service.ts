@@ -1,15 +1,14 @@
 /**
- * Interface of the service's collector operations (4.6 to 4.9), with decoded answers. Implemented by `client.ts`; tests use other
- * implementations.
+ * Interface of the service's collector operations (4.6 to 4.9), with decoded answers, implemented by `client.ts`.
  *
- * Ids are decimal strings, and times are milliseconds. Every call has a deadline and uses the request budget. Failures are
- * `ServiceError`s (`service-error.ts`).
+ * Ids are decimal strings, and times are milliseconds. Every call has a deadline and uses the request budget. Failures
+ * are `ServiceError`s (`service-error.ts`).
  */
 import type { Answer, CallOptions } from '../requests/call.ts';
 
 /**
- * Installed or hosted collector as the service lists it (2.7). Fields that the service omits are
- * undefined, and `links` is dropped.
+ * Installed or hosted collector as the service lists it (2.7), without `links`. Undefined fields were missing in the
+ * answer.
  */
 export interface Collector {
   readonly id: string;
@@ -56,8 +55,8 @@ export interface UpgradeTask {
 
 export interface CreateTaskOptions extends CallOptions {
   /**
-   * Called right before the request is written to its socket, when a connection is established and the request slot
-   * granted (U2). If the function throws an error, the request is not sent, and the slot is released.
+   * Called right before the request is written to its socket (U2). If the function throws an error, the request is not
+   * sent.
    */
   readonly beforeSend?: () => void;
 }
@@ -71,8 +70,8 @@ export interface ListCollectorsQuery {
 
 export interface UpgradeService {
   /**
-   * Reads one page of the collector list (4.6). The page may be shorter than `limit`, because the
-   * service may reduce the limit. An empty page ends the list.
+   * Reads one page of the collector list (4.6). A page may have fewer than `limit` collectors before the end of the
+   * list, because the service may reduce the limit. Only an empty page ends the list.
    */
   listCollectors(query: ListCollectorsQuery, options?: CallOptions): Promise<Answer<readonly Collector[]>>;
   /** Lists the builds that the service offers (4.7). */
@@ -80,8 +79,8 @@ export interface UpgradeService {
   /** Reads the status of an upgrade task (4.8). */
   getTask(taskId: string, options?: CallOptions): Promise<Answer<UpgradeTask>>;
   /**
-   * Creates an upgrade task for a collector and resolves to the task's id (4.9). The client never
-   * repeats the request, because a repetition could start a second upgrade.
+   * Creates an upgrade task for a collector and resolves to the task's id (4.9). The client never repeats the request,
+   * because a repetition could start a second upgrade.
    */
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },

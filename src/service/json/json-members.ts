@@ -1,6 +1,6 @@
 /**
- * Typed access to members of JSON documents of the service. `null` counts as missing. A wrong type is a `DecodeError` that contains
- * the JSON path, never the value.
+ * Typed access to the members of a JSON document from the service. `null` counts as missing. A value of a wrong type is
+ * a `DecodeError` that contains the value's JSON path, but never the value.
  */
 
 import { LogfleetError } from '../../base/errors.ts';
@@ -54,7 +54,6 @@ export function arrayIn(members: Members, name: string): readonly unknown[] {
   return value;
 }
 
-/** Reads an array member of a JSON object that may be absent. */
 export function optionalArray(members: Members, name: string): readonly unknown[] {
   const value = members[name];
   return value === undefined || value === null ? [] : arrayIn(members, name);
@@ -63,7 +62,9 @@ export function optionalArray(members: Members, name: string): readonly unknown[
 /** Reads a member of a JSON object. Throws a `DecodeError` if its value is invalid. */
 type Read<T> = (members: Members, name: string, path: string) => T;
 
-/** Reader of a member that must be present. `convert` returns undefined for an invalid value. */
+/**
+ * Returns a function that reads a required member of a JSON object. `convert` returns undefined for an invalid value.
+ */
 function required<T>(expected: string, convert: (value: unknown) => T | undefined): Read<T> {
   return (members, name, path) => {
     const value = convert(members[name]);
@@ -72,7 +73,7 @@ function required<T>(expected: string, convert: (value: unknown) => T | undefine
   };
 }
 
-/** Converts the reader of a required member of a JSON object to a reader of a member that may be absent. */
+/** Returns a function that reads a member of a JSON object like `read`, but accepts a missing member. */
 function optional<T>(read: Read<T>): Read<T | undefined> {
   return (members, name, path) =>
     members[name] === undefined || members[name] === null ? undefined : read(members, name, path);

@@ -1,16 +1,15 @@
 /**
- * Tokenizer for JSON (RFC 8259) in chunks. It can pause at any byte, even inside an escape or a number. It rejects
- * every text that JSON.parse rejects, at the first invalid byte.
+ * Tokenizer for JSON (RFC 8259) that arrives in chunks. It can pause at any byte, even inside an escape or a number,
+ * and rejects every text that JSON.parse rejects, at the first invalid byte.
  *
- * Invariant: each byte is read once. No token is stored: callers that need the text of a token across chunks keep its
- * bytes and prepend them to the next chunk. There is no recursion: each nesting level takes one byte, up to a limit.
+ * Invariant: each byte is read once, and no token is stored. A caller that needs the text of a token across chunks
+ * keeps its bytes and prepends them to the next chunk. Nesting is limited, and needs no recursion.
  *
- * Bytes from 0x80 on occur only inside strings, so UTF-8 needs no decoding. Invalid UTF-8 passes through unchanged, as
- * with a lenient decoder before JSON.parse.
+ * Bytes from 0x80 on occur only inside strings, so UTF-8 needs no decoding. Invalid UTF-8 passes through unchanged.
  */
 import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, whitespace } from '../../base/json-bytes.ts';
 
-/** Result of `next`: the kind of the token. `more` means that the chunk has no further complete token. */
+/** Kind of a token. `more` means that the chunk contains no further complete token. */
 export const token = {
   more: 0,
   name: 1,
@@ -27,12 +26,11 @@ export const token = {
 export type Token = (typeof token)[keyof typeof token];
 
 /**
- * Creates the error for an invalid byte of a JSON document. `offset` counts from the first byte of
- * the document.
+ * Creates the error for an invalid byte of a JSON document. `offset` counts from the first byte of the document.
  */
 export type Complain = (offset: number, problem: string) => Error;
 
-/** Sets of tokens that may come next in the JSON document. */
+/** Names for the sets of tokens that may come next in the JSON document. */
 const expecting = {
   value: 0,
   itemOrEnd: 1,
@@ -44,15 +42,18 @@ const expecting = {
 } as const;
 
 /**
- * Kinds of an unfinished token at the end of a chunk. `digits + n` means that `n` hexadecimal digits of an escape are missing. Values from
- * `number` on are states of a number.
+ * Kinds of the unfinished token at the end of a chunk. `digits + n`: an escape lacks `n` hexadecimal digits. `number`
+ * and above: states of a number.
  */
 const within = { nothing: 0, literal: 1, escape: 2, string: 3, digits: 3, number: 8 } as const;
 
 const noBytes = Buffer.alloc(0);
 
 export class JsonReader {
-  /** Index of the first byte of the current or last token in the current chunk; `tokenEnd` is the index after its last byte. */
+  /**
+   * Index of the first byte of the current or last token in the current chunk; `tokenEnd` is the index after its last
+   * byte.
+   */
   tokenStart = 0;
   tokenEnd = 0;
   /** Whether the last member name or string contains a backslash. */
@@ -64,7 +65,6 @@ export class JsonReader {
 
   readonly #maxDepth: number;
   readonly #complain: Complain;
-  /** Kind of each open structure, outermost first: 1 for an object, 0 for an array. */
   readonly #isObject: Uint8Array;
   #bytes: Uint8Array = noBytes;
   #view: DataView = new DataView(noBytes.buffer);
@@ -82,8 +82,8 @@ export class JsonReader {
   }
 
   /**
-   * Continues with another buffer, from index `at` to `end`. `bytes[0]` has the offset `base` in the document. No byte of the document may
-   * be missing or repeated. Returns the number to add to old indexes so that they refer to the new buffer.
+   * Continues with another buffer, from index `at` to `end`. `bytes[0]` is at the offset `base` in the document.
+   * Returns the number to add to an index of the old buffer to get the index in the new buffer.
    */
   take(bytes: Uint8Array, at: number, end: number, base: number): number {
     if (bytes !== this.#bytes) {
@@ -113,16 +113,13 @@ export class JsonReader {
     return this.#base + index;
   }
 
-  /** Continues at index `at`, behind the opening brace of another object at the same depth. */
+  /** Continues at index `at`, right after the opening brace of another object at the same depth of the document. */
   skipInto(at: number): void {
     this.at = at;
     this.#expecting = expecting.nameOrEnd;
   }
 
-  /**
-   * Reads the next token of the document; returns `more` at the end of the chunk. Throws the error
-   * of `complain` for an invalid byte.
-   */
+  /** Reads the next token of the document. Returns `more` at the end of the chunk; throws for an invalid byte. */
   next(): Token {
     if (this.#within !== within.nothing) return this.#goOn();
     const bytes = this.#bytes;
@@ -206,8 +203,7 @@ export class JsonReader {
   }
 
   /**
-   * Closes an object or array of the document. `ifEmpty` is the set of tokens that may come next if the object or array is
-   * still empty.
+   * Closes an object or array. `ifEmpty` is the set of tokens that may come right after the opening brace or bracket.
    */
   #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
     const fits =
@@ -285,10 +281,7 @@ export class JsonReader {
     return token.name;
   }
 
-  /**
-   * Reads a number, which ends before the first byte that does not belong to it. The next call
-   * reads that byte.
-   */
+  /** Reads a number up to the first byte that does not belong to the number. */
   #readNumber(): Token {
     for (; this.at < this.#end; this.at++) {
       const byte = this.#bytes[this.at] as number;

@@ -1,10 +1,10 @@
 /**
- * Interprets the tokens of a page of messages (2.5). A page contains rows, which are passed on as their original bytes,
- * a warning, and descriptions of fields.
+ * Interprets the tokens of a page of messages (2.5): its rows, which are passed on as their original bytes, a warning,
+ * and descriptions of fields.
  *
- * Members may be in any order, and unknown members may have any content. `messages`, and `map` in each of its elements,
- * must occur once: a second one could not replace rows that are already passed on. Of other repeated members the last
- * one counts, as with JSON.parse.
+ * Members of an object may be in any order, and unknown members are skipped. `messages`, and `map` in each message,
+ * must occur once, because rows that are already passed on cannot be replaced. Of other repeated members, the last one
+ * counts, as with JSON.parse.
  *
  * ```text
  * start ──► page ──"messages"──► messages ──► rows ──► element ──"map"──► map ──► row      and back with each end
@@ -28,7 +28,7 @@ export interface PageLimits {
   readonly maxDepth: number;
 }
 
-/** Position of the next token in the page: inside a structure, or as the value of a member. */
+/** Position in the page: the object or array being read, or the member whose value comes next. */
 type PagePosition =
   | 'start'
   | 'page'
@@ -43,7 +43,7 @@ type PagePosition =
   | 'skipped'
   | 'end';
 
-/** Depth of each structure: the number of open objects and arrays directly inside it. */
+/** Number of open objects and arrays at a position directly inside the page, an element of `messages`, or a row. */
 const depthOf = { page: 1, element: 3, row: 4 } as const;
 
 const mapName = Buffer.from('"map"');
@@ -54,15 +54,14 @@ export class PageContent {
   readonly #reader: JsonReader;
   readonly #fieldsOfRow = new RowFields();
   readonly #finder = new RowFinder(this.#fieldsOfRow);
-  /** Known field to which the next value of the row belongs; undefined if the value is not needed. */
+  /** Known field whose value comes next in the row; undefined if the value is not needed. */
   #named: FieldValue | undefined;
   #place: PagePosition = 'start';
   #bytes: Buffer = Buffer.alloc(0);
   /** Index in `#bytes` at which the current row, or the value of `fields`, starts. */
   #start = 0;
   /**
-   * Part of the page in which reading continues after the value of an unknown member was skipped: `page` is the page
-   * itself, `element` is an element of `messages`.
+   * Where reading continues after the value of an unknown member: in the page itself, or in an element of `messages`.
    */
   #afterSkipped: 'page' | 'element' = 'page';
   #rows = 0;
@@ -89,7 +88,6 @@ export class PageContent {
     return { warning: this.#warning, fields: this.#fields };
   }
 
-  /** Index of the next byte in the current chunk of the page. */
   get at(): number {
     return this.#reader.at;
   }
@@ -101,7 +99,8 @@ export class PageContent {
   }
 
   /**
-   * Reads to the end of the chunk. If `whileHeld` is true, reading stops when no incomplete row or text needs contiguous bytes any more.
+   * Reads to the end of the chunk. With `whileHeld`, reading stops as soon as no incomplete row or text must stay in
+   * memory.
    */
   read(whileHeld: boolean): void {
     for (;;) {
@@ -116,8 +115,8 @@ export class PageContent {
   }
 
   /**
-   * Index of the first byte that must stay contiguous in memory, because a row or a text is
-   * incomplete; -1 if there is none.
+   * Index of the first byte of an incomplete row or text, whose bytes must stay together in memory; -1 if there is
+   * none.
    */
   heldFrom(): number {
     switch (this.#place) {
@@ -149,9 +148,7 @@ export class PageContent {
     throw this.error(length, `expected ${this.#reader.expected()}, found the end of the page`);
   }
 
-  /**
-   * Creates the error for an invalid byte, with the current position in the page as a JSON path.
-   */
+  /** Creates the error for an invalid byte, with the current position in the page as a JSON path. */
   error(offset: number, problem: string): PageError {
     return new PageError(offset, this.#where(), problem);
   }
@@ -314,7 +311,7 @@ export class PageContent {
   }
 
   /**
-   * Passes on all rows that have the form known to `row-finder.ts`. A row of another form is then read token by token.
+   * Passes on all following rows that have the usual form (`row-finder.ts`). The next row is then read token by token.
    */
   #findRows(): void {
     for (let end = this.#find(); end > 0; end = this.#find()) {
@@ -379,7 +376,7 @@ export class PageContent {
     }
   }
 
-  /** JSON path of the current element of `messages`. Its row may have been passed on already. */
+  /** JSON path of the current element of `messages`, whose row may already be counted. */
   #element(): string {
     return `messages[${this.#hasMap ? this.#rows - 1 : this.#rows}]`;
   }
@@ -390,8 +387,8 @@ export class PageError extends DecodeError {
   readonly offset: number;
 
   /**
-   * Creates the error for an invalid page. `place` is a JSON path. `problem` says what was expected
-   * and found, without values of the page.
+   * Creates the error for an invalid page. `place` is a JSON path. `problem` says what was expected and found, without
+   * values of the page.
    */
   constructor(offset: number, place: string, problem: string) {
     super(`${place}: ${problem}, at byte ${offset}`);

@@ -10,8 +10,7 @@ export interface PageField {
 }
 
 /**
- * Decodes the descriptions of the fields on a page. When `fields` is `null` or absent, there are no
- * descriptions.
+ * Decodes the descriptions of the fields on a page. When `fields` is `null` or absent, there are no descriptions.
  */
 export function decodePageFields(value: unknown): readonly PageField[] {
   if (value === undefined || value === null) return [];

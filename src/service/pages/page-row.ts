@@ -1,28 +1,28 @@
 /**
- * One row of a page of messages (2.5). Its id and times are found in the bytes of the row, which otherwise stay unchanged.
+ * One row of a page of messages (2.5). The id and times of the message are found in the bytes of the row, which stay
+ * unchanged.
  *
- * The service writes field names with different upper and lower case, depending on the deployment, and writes all values as strings, even
- * numbers. If a field occurs twice in a row, the last one counts, as with JSON.parse. A row without a valid time or id is an error (E9).
+ * Depending on the deployment, the service writes field names with different upper and lower case. All values are
+ * strings, even numbers. If a field occurs twice in a row, the last one counts, as with JSON.parse. A row without a
+ * valid time or id is an error (E9).
  */
 import { char } from '../../base/json-bytes.ts';
 import { type Token, token } from '../json/json-reader.ts';
 
 export interface PageRow {
   /**
-   * Bytes of the row's object `map` from `{` to `}`, as the service sent them. They are valid only
-   * during the call, because the memory is reused.
+   * Bytes of the row from `{` to `}`, as the service sent them. Valid only during the call, because the memory is
+   * reused.
    */
   readonly bytes: Uint8Array;
   /** Message time (`_messagetime`) of the row in ms since the epoch. */
   readonly messageTimeMs: number;
   /**
-   * Id of the message (`_messageid`), a signed 64-bit decimal. The text is valid only during the
-   * call.
+   * Id of the message (`_messageid`), a signed 64-bit decimal. The text is valid only during the call.
    */
   readonly messageId: string;
   /**
-   * Receipt time (`_receipttime`) of the message in ms since the epoch; undefined if absent, `null`
-   * or `""`.
+   * Receipt time (`_receipttime`) of the message in ms since the epoch; undefined if absent, `null` or `""`.
    */
   readonly receiptTimeMs: number | undefined;
   /** Number of bytes of the message (`_size`); undefined if absent or not an integer. */
@@ -30,8 +30,7 @@ export interface PageRow {
 }
 
 /**
- * Receives the rows of a page in order. An error that the receiver throws reaches the caller of
- * `write`.
+ * Receives the rows of a page in order. An error that the receiver throws reaches the caller of `write`.
  */
 export interface RowSink {
   row(row: PageRow): void;
@@ -40,11 +39,11 @@ export interface RowSink {
 /** Creates the error for an invalid row. `at` is the index of the invalid byte. */
 export type ComplainOfRow = (at: number, problem: string) => Error;
 
-/** Position of a field's value in a row, counted from the row's first byte and including quotes. */
+/** Position of a field's value in a row: indexes from the start of the row, including quotes. */
 export class FieldValue {
   readonly name: string;
   readonly expected: string;
-  /** Kind of the value's token; `more` until the field is found. */
+  /** Kind of the value; `more` if the field was not found in the row. */
   kind: Token = token.more;
   start = 0;
   end = 0;
@@ -54,7 +53,7 @@ export class FieldValue {
     this.expected = expected;
   }
 
-  /** Sets the kind and range of the value. For an object or an array, the range contains only its first byte. */
+  /** Sets the kind and position of the value. Of an object or array, the position covers only the first byte. */
   set(kind: Token, start: number, end: number): void {
     this.kind = kind;
     this.start = start;
@@ -68,8 +67,8 @@ export class FieldValue {
   }
 
   /**
-   * Returns the content of a string or the digits of a number; undefined for other values. Only ASCII is decoded correctly, which is enough
-   * for ids, times and sizes.
+   * Returns the text of a string or the digits of a number; undefined for other values. Only ASCII is decoded
+   * correctly, because ids, times and sizes contain nothing else.
    */
   text(bytes: Buffer, row: number): string | undefined {
     const value = bytes.toString('latin1', row + this.start, row + this.end);
@@ -84,7 +83,10 @@ export class FieldValue {
   }
 }
 
-/** Row that was read field by field. The id is decoded only on request, since that takes as long as reading the rest of the row. */
+/**
+ * Row that was read field by field. The message id is decoded only on request, because decoding takes as long as
+ * reading the rest of the row.
+ */
 class ReadRow implements PageRow {
   readonly bytes: Uint8Array;
   readonly messageTimeMs: number;
@@ -94,7 +96,7 @@ class ReadRow implements PageRow {
   readonly #idStart: number;
   readonly #idEnd: number;
 
-  /** `id` is the memory that contains the message id from `idStart` to `idEnd`, usually the bytes of the row itself. */
+  /** `id` contains the message id from `idStart` to `idEnd`, and is usually the memory of the row itself. */
   constructor(bytes: Uint8Array, messageTimeMs: number, id: Buffer, idStart: number, idEnd: number) {
     this.bytes = bytes;
     this.messageTimeMs = messageTimeMs;
@@ -108,7 +110,7 @@ class ReadRow implements PageRow {
   }
 }
 
-/** The known fields of a row: their positions are collected, then decoded. */
+/** Positions of the known fields (id, times and size) in a row, from which `read` decodes their values. */
 export class RowFields {
   readonly #messageTime = new FieldValue('_messagetime', 'milliseconds since the epoch');
   readonly #messageId = new FieldValue('_messageid', 'an integer of 64 bits');
@@ -152,7 +154,7 @@ export class RowFields {
   }
 }
 
-/** Matches a number of the row. A number that the query computed can have the form `1.788E12`. */
+/** Matches a number in a row. A number that the query has computed can look like `1.788E12`. */
 const numberForm = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 function readInstant(field: FieldValue, bytes: Buffer, row: number): number | undefined {
@@ -169,12 +171,12 @@ function readAmount(field: FieldValue, bytes: Buffer, row: number): number | und
   return amount !== undefined && amount >= 0 ? amount : undefined;
 }
 
-/** Maximum number of digits that are read as a double, which is exact for up to 15 digits. */
+/** Maximum number of digits that are read into a double, because doubles are exact up to 15 digits. */
 const maxDigits = 15;
 
 /**
- * Returns the number if the bytes are only digits, otherwise -1. Creates no string, because every
- * row has two such fields and strings would slow down the reading.
+ * Returns the number that the bytes contain, or -1 if they are not only digits. No string is created, because strings
+ * would slow down the reading of every row.
  */
 function readDigits(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > maxDigits || end === start) return -1;

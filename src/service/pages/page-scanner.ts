@@ -1,15 +1,15 @@
 /**
- * Reads a page of messages (2.5) while it arrives, and passes on each row as its original bytes. A page is never completely in
- * memory: between chunks only the incomplete part at the end of a chunk is kept, usually a row, up to a limit.
+ * Reads a page of messages (2.5) while it arrives, and passes on each row as its original bytes. Between two chunks,
+ * only an incomplete row or text is kept in memory, up to a maximum size. `page-content.ts` interprets the page.
  *
- * Invariant: rows, values and the offset of an error do not depend on the division into chunks, except when a limit is exceeded.
- * Rows before the error are valid. `page-content.ts` interprets the page.
+ * Invariant: the result does not depend on the division into chunks, unless the maximum size is exceeded. Rows before
+ * an error are valid.
  */
 import { PageContent, type PageLimits } from './page-content.ts';
 import type { PageField } from './page-field.ts';
 import type { RowSink } from './page-row.ts';
 
-/** Content of a page of messages other than its rows. */
+/** Content of a page of messages except for the rows themselves. */
 export interface PageEnd {
   readonly rows: number;
   readonly warning: string | undefined;
@@ -23,38 +23,29 @@ const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
 /** Byte order mark, which may precede the page and is ignored. */
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
-/**
- * Number of bytes of the next chunk that are first appended to an incomplete row. These bytes usually complete the row,
- * and copying them takes little time.
- */
+/** Number of bytes of the next chunk that are first copied to complete an incomplete row, which is usually enough. */
 const leastPieceBytes = 4096;
 
 export class PageScanner {
   readonly #content: PageContent;
-  /** Memory for the incomplete part at the end of a chunk, and the length of this part. */
+  /** Incomplete row or text at the end of the last chunk: its memory, and its length. */
   #carry: Buffer = Buffer.alloc(0);
   #carried = 0;
   /** Number of bytes of the page in all chunks before the current one. */
   #received = 0;
-  /**
-   * Number of bytes of a byte order mark that have arrived; the full number if the page has no such
-   * mark.
-   */
+  /** Number of bytes of the byte order mark that have arrived; all of them if the page has no such mark. */
   #marked = 0;
   #failure: { readonly error: unknown } | undefined;
 
   /**
-   * Creates the scanner of one page. `write` calls `sink` for each row and throws the errors of
-   * `sink`; afterwards the scanner cannot be used any more.
+   * Creates the scanner of one page, which passes each row to `sink`. An error of `sink` is thrown by `write`, and ends
+   * the scanner.
    */
   constructor(sink: RowSink, limits: Partial<PageLimits> = {}) {
     this.#content = new PageContent(sink, { ...usualLimits, ...limits });
   }
 
-  /**
-   * Number of rows of the page that were passed to the sink. After a failure, reading continues after these rows.
-   * During a call of the sink, the current row is not counted yet.
-   */
+  /** Number of rows that `sink` has taken. After a failure, the next page can begin after these rows. */
   get rows(): number {
     return this.#content.rows;
   }
@@ -105,8 +96,8 @@ export class PageScanner {
   }
 
   /**
-   * Appends bytes of the chunk to the incomplete part, doubling their number until the part is complete. Returns the number of
-   * bytes of the chunk that were processed.
+   * Copies bytes of the chunk to the incomplete row or text, each time twice as many, until it is complete. Returns the
+   * number of bytes of the chunk that were processed.
    */
   #scanCarry(chunk: Buffer, at: number): number {
     const carried = this.#carried;

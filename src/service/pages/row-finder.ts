@@ -1,16 +1,17 @@
 /**
- * Finds rows in the form that the service writes: `{"map":{"name":"value",…}}`, with strings only and without whitespace. Nearly all
- * rows have this form. `json-reader.ts` reads all others, and reports errors.
+ * Finds rows in the form in which the service writes nearly all of them: `{"map":{"name":"value",…}}`, with strings
+ * only and without whitespace. `json-reader.ts` reads other rows, and reports errors.
  *
- * A member's name is compared with the name at the same position of an earlier row, which is faster than searching for its end.
+ * Each name in a row is compared with the name at the same position of an earlier row, which is faster than searching
+ * for its end.
  */
 import { char, plainEnd, standsAt, stringEnd } from '../../base/json-bytes.ts';
 import { token } from '../json/json-reader.ts';
 import type { FieldValue, RowFields } from './page-row.ts';
 
-/** Text from the last value of a row to the first name of the next row. */
+/** Text between the last value of a row and the first name of the next row. */
 const betweenRows = Buffer.from('}},{"map":{');
-/** Number of bytes between the end of a row and the beginning of the next row. */
+/** Number of bytes between the end of a row and the start of the next row. */
 export const rowGap: number = betweenRows.length - 2;
 
 const maxMembers = 128;
@@ -20,12 +21,12 @@ export class RowFinder {
   readonly #fields: RowFields;
   #bytes: Buffer = Buffer.alloc(0);
   #view = new DataView(this.#bytes.buffer);
-  /** Text before the value of each member in an earlier row, such as `,"name":"`. */
+  /** Text before each value of an earlier row, such as `,"name":"`. */
   readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
   readonly #nameView = new DataView(this.#names.buffer);
   /** Length in bytes of each text in `#names`; 0 if the earlier row had no such member. */
   readonly #nameLengths = new Uint8Array(maxMembers);
-  /** Known field to which each member of the earlier row belongs; undefined for other members. */
+  /** Known field that each member of the earlier row contains; undefined for other members. */
   readonly #named: (FieldValue | undefined)[] = [];
 
   constructor(fields: RowFields) {
@@ -33,8 +34,8 @@ export class RowFinder {
   }
 
   /**
-   * Returns the index after the row that begins at `row`, and sets its fields. Returns -1 if the row is incomplete, has another
-   * form, or is not followed by another row.
+   * Finds the row that begins at `row`, and sets the positions of its fields. Returns the index after the row, or -1 if
+   * the row is incomplete, has another form, or is not followed by another row.
    */
   find(bytes: Buffer, row: number): number {
     if (bytes !== this.#bytes) this.#take(bytes);
@@ -63,7 +64,10 @@ export class RowFinder {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** Returns the index after the opening quote of the member's value, or -1 if no string member begins at `at`. */
+  /**
+   * Stores the name of the member that begins at `at`. Returns the index of the text of its value, or -1 if the value
+   * is not a string.
+   */
   #learnName(member: number, at: number): number {
     const bytes = this.#bytes;
     const name = member === 0 ? at : at + 1;
@@ -80,7 +84,10 @@ export class RowFinder {
   }
 }
 
-/** Returns whether `length` bytes of `view` at `at` equal those of `names` at `nameAt`. `length` is at least 4. */
+/**
+ * Whether `length` bytes of `view` at `at` equal those of `names` at `nameAt`. Four bytes are compared at a time, so
+ * `length` is at least 4.
+ */
 function isRepeated(names: DataView, nameAt: number, view: DataView, at: number, length: number): boolean {
   const last = length - 4;
   for (let place = 0; place < last; place += 4) {

@@ -1,9 +1,9 @@
 /**
- * Body of one answer on its way from the transport to its sink, with the time limits for the head, for silence between two chunks,
- * and for a sink that accepts no more data (B3). The deadline of the whole request is in `exchange.ts`.
+ * Passes the body of one answer to its receiver (sink) while the answer arrives. Limits the time until the answer
+ * begins, the time between two chunks, and the time for which the receiver may pause the answer (B3).
  *
- * Invariant: at most one timer is set. A chunk creates neither a timer nor a promise, since tens of thousands of chunks arrive per
- * second.
+ * Invariant: at most one timer is set. A chunk creates neither a timer nor a promise, because tens of thousands of
+ * chunks arrive per second.
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -19,8 +19,8 @@ const silenceMs = 10_000;
 const heldUpMs = 5_000;
 
 /**
- * Reads the body of a successful answer as a stream. The sink throws a `DecodeError` for invalid data. All other errors of the sink reach
- * the caller unchanged.
+ * Creates the receiver of a successful answer's body. The receiver throws a `DecodeError` for invalid data. Its other
+ * errors reach the caller of the request unchanged.
  */
 export interface Streaming<T> {
   begin(): BodySink<T>;
@@ -29,15 +29,15 @@ export interface Streaming<T> {
 /** Receiver of the body of a successful answer. An error that the receiver throws ends the call. */
 export interface BodySink<T> {
   /**
-   * Receives a chunk of the body, whose memory is reused after the call. A returned promise pauses
-   * the answer until the promise is fulfilled.
+   * Receives a chunk of the body, whose memory is reused after the call. A returned promise pauses the answer until the
+   * promise is fulfilled.
    */
   write(chunk: Uint8Array): Promise<void> | undefined;
   /** Ends the body and returns the value that the receiver made from it. */
   end(): T;
 }
 
-/** Abort reason for an answer whose receiver accepted no data for too long. */
+/** Abort reason for a request whose receiver paused the answer for too long. */
 export class HeldUpError extends LogfleetError {
   override readonly name = 'HeldUpError';
 
@@ -58,16 +58,13 @@ export class AnswerStream<T> implements BodyReceiver {
   #timer: Timer | undefined;
   /** Time of the last chunk of the body, or the later time at which the receiver became ready. */
   #movedAtMs = 0;
-  /**
-   * Number of promises of the receiver that are not fulfilled yet. The answer is paused until there
-   * are none.
-   */
+  /** Number of pending promises of the receiver. The answer is paused while there are any. */
   #waits = 0;
   #ended = false;
 
   /**
-   * Creates the stream of one answer. `giveUp` cancels the request when a time limit is exceeded. `onHead` is called with the
-   * head of a successful answer (2xx), before `reading` takes the body. The bodies of other answers stay in the response.
+   * Creates the stream of one answer. `giveUp` cancels the request when a time limit is exceeded. `onHead` receives the
+   * head of a successful answer (2xx) before its body is read. The bodies of other answers are not streamed.
    */
   constructor(clock: Clock, giveUp: AbortController, reading: Streaming<T>, onHead: (head: ResponseHead) => void) {
     this.#clock = clock;
@@ -99,7 +96,6 @@ export class AnswerStream<T> implements BodyReceiver {
     return drained && this.#holdUp(drained);
   }
 
-  /** Value that the receiver made from the body of a successful answer. */
   end(): T {
     assert(this.#sink, 'only a successful answer has a value');
     return this.#sink.end();

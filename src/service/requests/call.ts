@@ -1,6 +1,6 @@
 /**
- * Types shared by the operations of the service and `exchange.ts`, which performs them: the request, how to read the
- * answer, and the result.
+ * Types shared by the operations of the service and `exchange.ts`, which performs them: the request, the way to read
+ * its answer, and the result.
  */
 import type { RequestClass } from '../budget/request-slot.ts';
 import type { Streaming } from './answer-stream.ts';
@@ -14,11 +14,13 @@ export interface Call {
   /** Body of the request as JSON text. */
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Called each time right before a request of the call is written to a socket; see `CreateTaskOptions.beforeSend`. */
+  /** Called right before each write of a request to a socket; see `CreateTaskOptions.beforeSend`. */
   readonly beforeSend?: (() => void) | undefined;
-  /** Called when a request of the call has failed, and the service may still have acted on it. */
+  /** Called after a failed request on which the service may still have acted. */
   readonly mayHaveActed?: (() => void) | undefined;
-  /** Class of the request, if it differs from the operation's class, and the monotonic time at which it is due. */
+  /**
+   * Class of the request, if it differs from the operation's class, and the monotonic time in ms at which it is due.
+   */
   readonly requestClass?: RequestClass | undefined;
   readonly dueMs?: number | undefined;
   /** Search job that the call uses or creates. */
@@ -31,15 +33,15 @@ export type Decode<T> = (body: Uint8Array) => T;
 export type Reading<T> = Decode<T> | Streaming<T>;
 
 /**
- * Successful answer, with the monotonic send time of its request in ms. The answer shows the state
- * of the service at `sentAtMs` or later.
+ * Successful answer, with the monotonic send time of its request in ms. The answer shows the state of the service at
+ * `sentAtMs` or later.
  */
 export interface Answer<T> {
   readonly value: T;
   readonly sentAtMs: number;
   /**
-   * Time of the answer by the service's clock, in ms since the epoch and in whole seconds (E11);
-   * undefined if the answer has no `Date` header.
+   * Time of the answer by the service's clock, in ms since the epoch, rounded to seconds (E11); undefined if the answer
+   * has no `Date` header.
    */
   readonly dateMs?: number | undefined;
 }

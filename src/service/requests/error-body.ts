@@ -1,6 +1,6 @@
 /**
- * Reads the body of an error answer. The specification does not define its format (7). Known formats: an object with `code`, an
- * object with an array `errors`, the HTML page of a proxy, and an empty body. Reading never fails.
+ * Reads the body of an error answer. The specification does not define its format (7), so four formats are known: an
+ * object with `code`, an object with an array `errors`, the HTML page of a proxy, and an empty body.
  */
 import { isRecord } from '../../base/record.ts';
 import { parseJson } from '../json/exact-json.ts';
@@ -27,8 +27,8 @@ function textIn(document: unknown, name: string): string | undefined {
 }
 
 /**
- * Turns a message into one line: replaces line breaks and control characters, and shortens the text
- * to its maximum length.
+ * Turns a message into one line: replaces line breaks and control characters, and shortens the text to its maximum
+ * length.
  */
 function oneLine(text: string | undefined): string | undefined {
   const line = text?.replace(/[\s\p{Cc}]+/gu, ' ').trim();

@@ -1,11 +1,10 @@
 /**
- * Performs calls of the service. A call is one operation: a request and its answer, repeated if `outcome.ts` allows it.
- * This class handles its connection, request slot, deadline, credentials, cookies and redirects. The result is a
- * complete successful answer, or a `ServiceError`. A body can be read as a stream (`answer-stream.ts`); the request
- * then keeps its slot until the end of the body.
+ * Performs calls of the service. A call sends the request of one operation, and sends it again if `outcome.ts` allows
+ * that. This class handles connection, request budget, deadline, credentials, cookies and redirects. The result is a
+ * complete successful answer, or a `ServiceError`.
  *
- * Invariant: each request that is written has its own slot. The slot starts in the same turn of the event loop as the
- * write (B1, L1), and each slot ends.
+ * Invariant: each request that is written has its own permission (slot) of the request budget. The permission starts in
+ * the same turn of the event loop as the write, and always ends (B1, L1).
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -34,14 +33,13 @@ import { ServiceError } from './service-error.ts';
 import { type Failure, type SettingNames, toServiceError } from './service-failure.ts';
 
 /**
- * Time in ms from the grant of its slot after which a status request is cancelled as soon as a keep-alive needs the slot (B4).
- * A status request may wait long for its answer, but must not block others.
+ * Time in ms after which an unanswered status request is cancelled if a keep-alive could not be sent otherwise (B4).
  */
 const pollPatienceMs = 2_000;
-/** Outcomes of requests that logfleet itself did not send, so they do not show whether the service is reachable. */
+/** Outcomes of requests that logfleet did not send, and that therefore do not show whether the service is reachable. */
 const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
 
-/** Settings of the service for one set of credentials. */
+/** Address, credentials and request budget with which requests to the service are sent. */
 export interface ServiceSettings {
   readonly address: ServiceAddress;
   readonly accessId: string;
@@ -57,7 +55,6 @@ export interface ExchangeOptions extends ServiceSettings {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Value of the `User-Agent` header: `logfleet/<version>`. */
   readonly userAgent: string;
 }
 
@@ -77,7 +74,7 @@ export class Exchange {
   readonly #authorization: string;
   readonly #requests: Counter;
   readonly #duration: Histogram;
-  /** Address of the service, from the Secret or from a permanent redirect. */
+  /** Address of the service: the one in the Secret, or the target of a permanent redirect. */
   #address: ServiceAddress;
   #calls = 0;
 
@@ -102,8 +99,8 @@ export class Exchange {
   }
 
   /**
-   * Performs a call: sends a request, and repeats it if `outcome.ts` allows it. Throws a `ServiceError`, or an error of
-   * `beforeSend` or the body's sink. Never sleeps: the handling of the error tells the caller how long to wait.
+   * Performs a call. Throws a `ServiceError`, or an error of `beforeSend` or of the body's receiver. This function
+   * never waits before a retry; the `handling` of the error tells the caller how long to wait.
    */
   async perform<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
     const timesSeen = new Map<Outcome, number>();
@@ -129,7 +126,7 @@ export class Exchange {
 
   /** Sends one request and follows the redirects of its answer. */
   async #follow<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
-    // All requests of a search job go to the address at which the job was created, even if the service has moved since.
+    // All requests of a search job go to the address at which the job was created, even if the service has moved.
     const home = call.session?.address;
     let address = home ?? this.#address;
     let url = new URL(address.origin + address.basePath + call.path);
@@ -230,7 +227,7 @@ export class Exchange {
     let sentAtMs: number | undefined;
     const onHead = (head: ResponseHead) => {
       slot.heard(head.headAtMs);
-      // The cookies are stored before the body is read, because reading the body may fail.
+      // Cookies are stored before the body is read, because reading the body may fail.
       session?.cookies.store(url, head.setCookies);
       const problem = encodingProblem(head);
       if (problem !== undefined) throw new DecodeError(problem);
@@ -300,8 +297,7 @@ export class Exchange {
   #headers(call: Call, cookie: string | undefined): Readonly<Record<string, string>> {
     return {
       accept: 'application/json',
-      // Answers must not be compressed. Without this header the service may use any encoding (RFC
-      // 9110, 12.5.3), but none is supported.
+      // Without this header the service may compress its answers (RFC 9110, 12.5.3), which logfleet cannot read.
       'accept-encoding': 'identity',
       authorization: this.#authorization,
       'user-agent': this.#options.userAgent,
@@ -311,8 +307,8 @@ export class Exchange {
   }
 
   /**
-   * Converts an error that ended a request without a complete answer to a `ServiceError`. Errors of functions that the caller has
-   * passed, such as the receiver of the body, stay unchanged.
+   * Converts an error that ended a request without a complete answer to a `ServiceError`. Errors of functions that the
+   * caller has passed, such as the receiver of the body, stay unchanged.
    */
   #unanswered(call: Call, url: URL, cause: unknown, sentAtMs?: number, status?: number): unknown {
     const isSent = sentAtMs !== undefined;
@@ -324,7 +320,7 @@ export class Exchange {
   }
 }
 
-/** Values of the cookies that are long enough to be secrets. */
+/** Values of the cookies in a `Cookie` header, except for values that are too short to be secrets. */
 function valuesOf(cookie = ''): readonly string[] {
   return cookie
     .split('; ')

@@ -1,10 +1,9 @@
 /**
- * What logfleet knows about one search job: its address, its cookies (5.3), and the times that explain why the service may
- * answer that the job does not exist. All requests of the job go to the address that answered its creation, since most cookies
- * are valid only for the host that set them.
+ * Address, cookies (5.3) and times of one search job. All its requests go to the address that answered its creation,
+ * because most cookies are valid only for the host that has set them.
  *
- * A redirect of a single request is followed for that request. Later requests go to the new address only if a permanent
- * redirect to it led to a successful answer, which shows that the service knows the job at the new address.
+ * A redirect is followed for one request. Later requests use the new address only if the redirect was permanent, and
+ * the service at the new address knows the job.
  */
 import { Cookie, CookieJar } from 'tough-cookie';
 import type { Clock } from '../../base/clock.ts';
@@ -34,8 +33,8 @@ export class JobSession {
   }
 
   /**
-   * Records a successful answer from `address`; the first one is the answer to the creation of the job. `forGood` means that the
-   * request went to this address directly or by permanent redirects only.
+   * Records a successful answer from `address`; the first one is the answer to the creation of the job. `forGood` means
+   * that the request went to this address directly, or by permanent redirects only.
    */
   answered(address: ServiceAddress, forGood: boolean, sentAtMs: number): void {
     if (this.#address) this.heard(sentAtMs);
@@ -61,10 +60,7 @@ export class JobSession {
   }
 }
 
-/**
- * Maximum number of cookies of a search job. The number is limited because all cookies are sent
- * with every request of the job.
- */
+/** Maximum number of cookies of a search job, because every request of the job contains all of them. */
 const maxCookies = 50;
 const maxCookieLength = 4096;
 /** Matches text that is valid in an HTTP header (RFC 9110, 5.5). */
@@ -110,8 +106,8 @@ export class JobCookies {
 const latestMs = 8_640_000_000_000_000;
 
 /**
- * Converts a cookie's `Max-Age`, which takes precedence over `Expires`, to a fixed time after the
- * arrival of the cookie. The cookie library would otherwise count from the last use of the cookie.
+ * Converts a cookie's `Max-Age`, which takes precedence over `Expires`, to a fixed time after the arrival of the
+ * cookie. The cookie library would count from the last use of the cookie.
  */
 function endAtFixedTime(cookie: Cookie, nowMs: number): void {
   const { maxAge } = cookie;

@@ -1,16 +1,15 @@
 /**
- * Explains an answer that a job does not exist (7.3). The answer has several possible causes: a replica does not know
- * the job yet, a cookie is missing, the job was cancelled because of silence or age, or the job was deleted. The facts
- * that logfleet has recorded about the job show which cause applies.
+ * Finds the cause of an answer that a job does not exist (7.3), from facts that logfleet has recorded about the job.
+ * Either a replica does not know the job yet, a cookie is missing, the service has cancelled the job because of silence
+ * or age, or the job was deleted.
  */
 import type { jobMissings } from './outcome.ts';
 
 /** Time in ms after a job's creation during which some replicas of the service may not know the job yet (10.2). */
 const replicaGraceMs = 10_000;
 /**
- * Time in ms after a job's creation during which some replicas of the service may not know the job, although another
- * replica has shown that it does. The time is shorter than for other jobs, because the other replicas usually learn of
- * the job soon after the first one.
+ * Time in ms after a job's creation during which a replica of the service may not know the job, even though another
+ * replica has already answered a request about the job. All replicas usually learn of the job soon after the first one.
  */
 const heardReplicaGraceMs = 4_000;
 /** Minimum time in ms without requests after which the service cancels a search job: 20 to 30 seconds (3.1). */
@@ -26,13 +25,13 @@ export interface NoSuchJob {
   readonly isDeletion: boolean;
   /** Whether the request was sent with a cookie of the job. */
   readonly hasCookie: boolean;
-  /** Whether a redirect led the request to another address than the job's. */
+  /** Whether a redirect led the request to another address than the one at which the job was created. */
   readonly isAstray: boolean;
 }
 
 /**
- * Request to which the service answered that the search job does not exist, with the facts that logfleet has recorded about the
- * job. All times are monotonic, in ms.
+ * Request to which the service answered that the search job does not exist, with the facts that logfleet has recorded
+ * about the job. All times are monotonic, in ms.
  */
 export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the search job. */
@@ -50,7 +49,6 @@ export interface JobFacts extends NoSuchJob {
 
 export interface MissingJob {
   readonly outcome: (typeof jobMissings)[number];
-  /** Detail about the missing search job, for the error message. */
   readonly detail: string;
 }
 
@@ -59,8 +57,7 @@ export function missingJob(facts: JobFacts): MissingJob {
   const isHeard = heardAtMs !== undefined;
   const ageMs = sentAtMs - createdAtMs;
   const silentMs = sentAtMs - (heardAtMs ?? createdAtMs);
-  // Redirects are checked first, because a service at another address than the job's cannot know
-  // the job.
+  // Redirects are checked first, because only the service at the job's own address can know the job.
   if (facts.isAstray && hadCookie && !hasCookie) {
     return {
       outcome: 'jobCookieMissing',

@@ -9,11 +9,11 @@ export const jobOperations = ['getJob', 'listMessages', 'listRecords', 'deleteJo
 
 export interface OperationInfo {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Class of the operation's requests (B3), unless the call sets another class. */
+  /** Priority class of the operation's requests (B3), unless the call sets another class. */
   readonly requestClass: RequestClass;
   /**
-   * Maximum time in ms from the grant of the request's slot to the last byte of the answer. Bytes
-   * that arrive slowly do not extend it.
+   * Maximum time in ms from the permission to send the request to the last byte of its answer, however slowly the bytes
+   * arrive.
    */
   readonly deadlineMs: number;
   /** Maximum size of an answer in bytes. 1,000 collectors take about 400 KB, and pages may be larger. */
@@ -24,10 +24,10 @@ const mebibyte = 1024 * 1024;
 
 export const operations = {
   createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
-  // Another status request may be sent before this one is answered (B4), but a lost answer may lose
-  // an error of the job (E5).
+  // The answer is awaited for long, because a lost answer may have contained an error of the search (E5). Meanwhile,
+  // another status request keeps the job alive (B4).
   getJob: { method: 'GET', requestClass: 'keepAlive', deadlineMs: 15_000, maxBodyBytes: 16 * mebibyte },
-  // The rows of a page of messages are read as a stream, which has no maximum size.
+  // The maximum size does not hold for the rows of a page, which are read as a stream.
   listMessages: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: mebibyte },
   listRecords: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: 128 * mebibyte },
   deleteJob: { method: 'DELETE', requestClass: 'jobCare', deadlineMs: 10_000, maxBodyBytes: mebibyte },

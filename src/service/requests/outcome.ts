@@ -1,11 +1,10 @@
 /**
- * Outcome table: each way in which a request can end, and what it means for the caller. For each operation and outcome, the table contains
- * the reason for a condition, whether the service may have acted, the handling of the error, and the number of immediate retries by the
- * client.
+ * Outcome table: all ways in which a request can end. The table says for each outcome, and for some operations
+ * separately, whether the service may have acted, how the error is handled, how often the client repeats the request
+ * immediately, and which reason the status condition gets.
  *
- * Invariant: the client never repeats a request that may have had an effect, except for a deletion, which has the same effect twice. Reads
- * have no effect, except for the status of a search job: the service returns each error of the job only once (2.3), so an error is lost
- * with its answer.
+ * Invariant: the client never repeats a request that may have had an effect, except for a deletion, which is harmless.
+ * Reads have no effect, except for the status of a search job, because the service returns each error only once (2.3).
  */
 import type { Handling } from '../../base/errors.ts';
 import { BudgetFullError } from '../budget/request-budget.ts';
@@ -40,8 +39,8 @@ export const jobMissings = [
 ] as const;
 
 /**
- * Handling of an error in the outcome table. `retryAfter` means: wait as long as `Retry-After` says, or use `backoff`
- * without that header.
+ * How a caller handles an error. `retryAfter`: wait as long as the answer's `Retry-After` header says, or as for
+ * `backoff` if the header is missing.
  */
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
 
@@ -50,23 +49,20 @@ export interface Treatment {
   readonly reason: string;
   readonly effect: Effect;
   readonly handling: TableHandling;
-  /**
-   * Number of times that the client immediately repeats the request, each with its own slot, before
-   * it returns the error.
-   */
+  /** Number of times that the client immediately repeats the request before it returns the error. */
   readonly again: number;
 }
 
-/** Treatment of an outcome, with exceptions for some operations. */
+/** Treatment of an outcome. `of` contains exceptions for some operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
-/** Treatment of a request that had no effect and may succeed later. */
+/** Treatment of an outcome in which the request had no effect and may succeed later. */
 const passing = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { ...passing, handling: 'stall' } as const;
 const mayHaveActed = { effect: 'unknown', again: 0 } as const;
 /**
- * Treatment of a lost or unreadable answer. A lost answer is harmless for most reads, but the creation of a task may
- * have had an effect (U3).
+ * Treatment of a request whose answer was lost or unreadable. The loss is harmless for most reads. A creation or
+ * deletion may have had an effect, and a status of a search job may have contained errors (U3, E5).
  */
 const unsure = {
   ...passing,
@@ -102,8 +98,8 @@ const rows = {
     ...unsure,
     again: 2,
     reason: 'ServiceUnreachable',
-    // Some rows of a page may have been passed on before the connection was lost. The reader of the page requests the
-    // missing rows.
+    // The receiver may have taken some rows of the page already. The reader of the page requests the missing rows
+    // itself.
     of: { ...unsure.of, listMessages: { again: 0 } },
   },
   timeout: { ...unsure, reason: 'ServiceUnreachable' },
@@ -145,7 +141,7 @@ const rows = {
 
 export type Outcome = keyof typeof rows;
 
-/** Returns a table that gives each of these outcomes the same treatment. */
+/** Returns a part of the outcome table with the same treatment for each of these outcomes. */
 function rowsOf<O extends string>(outcomes: readonly O[], row: TreatmentRow): Record<O, TreatmentRow> {
   return Object.fromEntries(outcomes.map((outcome) => [outcome, row])) as Record<O, TreatmentRow>;
 }
@@ -171,8 +167,8 @@ const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
 ]);
 
 /**
- * Outcome of a request without a complete answer, by the error that ended it. `isSent` tells whether the request was written
- * to a socket; otherwise it had no effect. Returns undefined for errors of functions that the caller of the client has passed.
+ * Outcome of a request without a complete answer, by the error that ended it. A request that was not sent (`isSent` is
+ * false) had no effect. Returns undefined for an error of a function that the caller has passed.
  */
 export function outcomeOfError(error: unknown, isSent: boolean, signal: AbortSignal | undefined): Outcome | undefined {
   if (signal?.aborted && error === signal.reason) return isSent ? 'abandoned' : 'withdrawn';
@@ -197,12 +193,12 @@ const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
   listRecords: pageRefusals,
 };
 
-/** HTTP statuses that have the same meaning with every error code. */
+/** HTTP statuses whose meaning does not depend on the error code in the body. */
 const plainStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
 /**
- * Outcome of an answer that is neither successful (2xx) nor a redirect. `serviceCode` is the error code in its body, if any. For an
- * unknown job it returns `jobGone`, which callers with more information can refine.
+ * Outcome of an answer that is neither successful (2xx) nor a redirect. `serviceCode` is the error code in its body. If
+ * the search job does not exist, the outcome is `jobGone`, and `missing-job.ts` finds the cause.
  */
 export function outcomeOfAnswer(operation: Operation, status: number, serviceCode: string | undefined): Outcome {
   if (status >= 400 && status < 500 && !plainStatuses.has(status)) {

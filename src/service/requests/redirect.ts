@@ -1,6 +1,6 @@
 /**
- * Handling of redirects. Method and body are kept, and credentials are sent only to the origin in the Secret or to an allowed host.
- * A wrong deployment address is answered with 301 (7.1).
+ * Redirects keep the method and body of a request. Credentials are sent only to the origin in the Secret or to an
+ * allowed host. A wrong deployment address is answered with 301 (7.1).
  */
 import type { ServiceAddress } from './service-address.ts';
 
@@ -13,8 +13,8 @@ export function isRedirect(status: number): boolean {
 
 export type Redirect =
   /**
-   * Redirect that may be followed. `address` is the new address of the service; undefined if the new URL does not end in the
-   * path of the request. `forGood` means that later requests use this address, too.
+   * Redirect to `url` that may be followed. `address` is the new base address of the service; undefined if `url` does
+   * not end in the path of the request. `forGood` is true for a permanent redirect.
    */
   | {
       readonly kind: 'follow';
@@ -26,8 +26,8 @@ export type Redirect =
       readonly kind: 'refused';
       readonly outcome: 'redirectNotAllowed' | 'redirectInCircles';
       /**
-       * Base address that a person can write into the settings if the host is not allowed; for other causes a description of
-       * the cause.
+       * If the host is not allowed: base address that a person can write into the settings. For `redirectInCircles`:
+       * why the redirect is not followed.
        */
       readonly detail: string;
     };
@@ -69,8 +69,8 @@ export function resolveRedirect(question: RedirectQuestion): Redirect {
 }
 
 /**
- * Parses `allowedHosts` of a Secret: hosts separated by commas or whitespace, as `host`, `host:port` if the port is not 443, or an
- * https address. An invalid entry becomes undefined.
+ * Parses `allowedHosts` of a Secret: hosts separated by commas or whitespace, as `host`, `host:port` if the port is not
+ * 443, or an https address. An invalid entry becomes undefined.
  */
 export function parseAllowedHosts(text: string): readonly (string | undefined)[] {
   return text

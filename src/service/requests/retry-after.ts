@@ -1,14 +1,13 @@
 /** Header `Retry-After` (RFC 9110, 10.2.3): a number of seconds, or a date. */
 
 /**
- * Maximum wait in ms that a `Retry-After` header can cause, so that a header cannot stop the
- * operator.
+ * Maximum wait in ms that a `Retry-After` header can cause, so that a header cannot stop the operator.
  */
 const longestRetryAfterMs = 3_600_000;
 
 /**
- * Parses a `Retry-After` header. Returns the wait in ms, or undefined if the header is missing or
- * invalid. `nowMs` is wall time in ms.
+ * Parses a `Retry-After` header. Returns the wait in ms, or undefined if the header is missing or invalid. `nowMs` is
+ * wall time in ms.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim();
@@ -19,8 +18,7 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
 }
 
 /**
- * Parses an HTTP date header. Returns milliseconds since the epoch, or undefined if the header is
- * missing or invalid.
+ * Parses an HTTP date header. Returns milliseconds since the epoch, or undefined if the header is missing or invalid.
  */
 export function parseHttpDate(header: string | undefined): number | undefined {
   const dateMs = header === undefined ? Number.NaN : Date.parse(header);

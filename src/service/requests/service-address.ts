@@ -18,8 +18,8 @@ export type ParsedAddress =
 const example = 'write an address like https://api.example.com/api';
 
 /**
- * Parses the address of the service. `problem` does not repeat the text, because a person may have
- * pasted a key into this field by mistake.
+ * Parses the address of the service. `problem` does not repeat the text, because a person may have pasted a key into
+ * this field by mistake.
  */
 export function parseServiceAddress(text: string): ParsedAddress {
   const problem = (what: string, remedy = example): ParsedAddress => ({ kind: 'problem', problem: what, remedy });

@@ -1,6 +1,6 @@
 /**
- * Error codes of the service, as listed in chapter 7 and section 10.1 of docs/service.md, and their normalisation.
- * Codes are matched by their last parts: `searchjob.parse.error` is `parse.error`.
+ * Error codes of the service, as listed in chapter 7 and section 10.1 of docs/service.md. Codes are compared by their
+ * last parts: `searchjob.parse.error` is `parse.error`.
  */
 
 /** Error codes with which the service rejects an upgrade task (7.5). */
@@ -22,15 +22,12 @@ export const rangeRefusals = [
   'unknown.time.type',
 ] as const;
 
-/**
- * Error codes with which the service rejects a search job: the codes listed in section 7.2, and one code that chapter 7
- * does not list.
- */
+/** Error codes with which the service rejects a search job, as listed in sections 7.2 and 10.1 of docs/service.md. */
 export const jobRefusals = ['generic', ...rangeRefusals, 'no.query', 'parse.error', 'query.creation.error'] as const;
 
 /**
- * Error codes with which the service rejects a page request: the codes listed in section 7.4, and one code that chapter
- * 7 does not list. `unknownJobCode` is separate.
+ * Error codes with which the service rejects a request for a page of results, as listed in sections 7.4 and 10.1 of
+ * docs/service.md, except for `unknownJobCode`.
  */
 export const pageRefusals = [
   'offset.missing',

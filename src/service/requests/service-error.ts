@@ -1,6 +1,6 @@
 /**
- * Errors of calls to the service. Each tells the caller how the request ended (`outcome`), whether it may have had an effect
- * (`effect`), the error code of the specification (`serviceCode`), and the handling (`handling`).
+ * Errors of calls to the service. An error says how the request ended (`outcome`), whether the service may have acted
+ * (`effect`), which error code the service returned (`serviceCode`), and what the caller should do (`handling`).
  */
 import { LogfleetError, type LogfleetErrorOptions } from '../../base/errors.ts';
 import type { Effect, Outcome } from './outcome.ts';
@@ -11,8 +11,8 @@ export interface ServiceErrorOptions extends Omit<LogfleetErrorOptions, 'code'> 
   /** HTTP status of the answer; undefined if there was no answer. */
   readonly status?: number | undefined;
   /**
-   * Error code listed in chapter 7 of docs/service.md, matched by its last parts (`collector.in.upgrading`,
-   * `rate.limit.exceeded`), or another code from the answer.
+   * Error code in the answer. A code that chapter 7 of docs/service.md lists is spelled as there, such as
+   * `collector.in.upgrading`.
    */
   readonly serviceCode?: string | undefined;
   /** Monotonic send time of the failed request in ms; undefined if the request was not sent. */

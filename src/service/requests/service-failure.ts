@@ -1,6 +1,6 @@
 /**
- * Converts an outcome to the `ServiceError` of a call: the treatment from the outcome table, and a message with the event, the
- * place and the remedy. Messages never contain credentials.
+ * Creates the `ServiceError` for a failed request, with the treatment from the outcome table, and a message that says
+ * what happened, where, and what to do. Messages never contain credentials.
  */
 import type { Handling } from '../../base/errors.ts';
 import { type Operation, operations } from './operation.ts';
@@ -22,7 +22,7 @@ const correctQuery = 'correct the query';
 
 type Advice = { readonly [O in Outcome]?: string };
 
-/** Remedies for people, by outcome and error code. Outcomes without a remedy have no entry. */
+/** What a person can do about a failed request, by outcome or error code. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
   // The service gives the same answer for too many requests and for too many search jobs (10.5).
@@ -30,7 +30,8 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
     operation === 'createJob'
       ? '; or the organisation has reached its limit of active search jobs: wait, or end other jobs'
       : '';
-  // Times are written by logfleet in a form that the service accepts, so only an intermediary can have changed them.
+  // logfleet writes times in a form that the service accepts, so only a proxy in between can have changed a rejected
+  // time.
   const altered = `check that ${address} is the address of the service itself, and that no proxy changes requests`;
   const anotherZone = 'the service does not know this time zone: write another one, as in UTC or Europe/Berlin';
   return {
@@ -140,14 +141,11 @@ export interface SettingNames {
   readonly address: string;
   /** Name of the settings that contain the access id and the access key. */
   readonly credentials: string;
-  /**
-   * Instruction in a message to trust a certificate authority, as in `put its CA certificate (PEM)
-   * into …`.
-   */
+  /** Part of a message that tells how to trust a certificate authority: `put its CA certificate (PEM) into …`. */
   readonly trustAuthority: string;
-  /** Instruction in a message to follow a redirect to another host, as in `write the new address into …`. */
+  /** Part of a message that tells how to follow a redirect to another host: `write the new address into …`. */
   readonly followRedirect: string;
-  /** Instruction in a message to leave more of the user's request rate to other clients. */
+  /** Part of a message that tells how to leave more of the user's request rate to other clients. */
   readonly shareRate: string;
 }
 

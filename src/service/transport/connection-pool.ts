@@ -1,6 +1,6 @@
 /**
- * Pool of connections to one origin. Connections are opened in advance and carry one request at a time. The most recently used
- * connection is used first, so that the others can become idle and close.
+ * Pool of open connections to one origin. A connection carries one request at a time. The most recently used connection
+ * is used first, so that the others become idle and are closed.
  *
  * Invariant: there are at most `maxConnections` connections, including those being opened.
  */
@@ -25,14 +25,14 @@ export class ConnectionPool {
   readonly #idle: Connection[] = [];
   readonly #opening = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  /** Promise that is fulfilled when a connection is opened, returned or lost, or when the pool is closed. */
+  /** Fulfilled when a connection is opened, returned or lost, or when the pool is closed. */
   #change = Promise.withResolvers<void>();
 
   constructor(options: ConnectionPoolOptions) {
     this.#options = options;
   }
 
-  /** Resolves when enough connections to the service are established, see `Transport.ready`. */
+  /** Resolves when `wanted` connections are open, see `Transport.ready`. */
   async ready(wanted: number, signal: AbortSignal): Promise<void> {
     const target = Math.min(wanted, maxConnections);
     while (this.#connections.size < target) {
@@ -48,8 +48,7 @@ export class ConnectionPool {
   }
 
   /**
-   * Takes a connection out of the pool for one request. The caller must return the connection in
-   * any case.
+   * Takes a connection out of the pool for one request. The caller must return the connection in any case.
    */
   async take(signal: AbortSignal): Promise<Connection> {
     for (;;) {
@@ -91,12 +90,11 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // Callers that wait for a connection receive this failure. Without a waiting caller, the
-    // failure is ignored.
+    // Callers that wait for a connection receive this failure. Without such a caller, the failure is ignored.
     opening.catch(() => {});
   }
 
-  /** Opens a connection independently of any caller's signal, since later requests can use it. */
+  /** Opens a connection. No caller's signal cancels the opening, because later requests can use the connection. */
   async #openNow(): Promise<void> {
     const { origin, clock, dial } = this.#options;
     const socket = await withDeadline(clock, connectDeadlineMs, this.#closing.signal, (signal) =>
@@ -115,7 +113,7 @@ export class ConnectionPool {
     this.#wake();
   }
 
-  /** Wakes all waiters. A waiter that gets no connection waits again. */
+  /** Wakes all callers that wait for a connection. A caller that gets none waits again. */
   #wake(): void {
     this.#change.resolve();
     this.#change = Promise.withResolvers();

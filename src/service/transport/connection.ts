@@ -1,9 +1,10 @@
 /**
- * TLS connection that sends one request at a time with undici's HTTP/1.1 client, and never opens a second socket. undici's own
- * Pool would open a connection only after it gets a request, whose slot is then already taken. Here the connection is opened
- * first (B1). If the connection is lost before the request is written, the request fails as unsent instead of waiting.
+ * TLS connection that sends one request at a time with undici's HTTP/1.1 client, and never opens a second socket. The
+ * connection is opened before a request gets permission to be sent (B1); undici's own Pool would open it only after
+ * that.
  *
- * Invariant: a request is written at most once. undici calls `onRequestStart` in the same turn as the write.
+ * Invariant: a request is written at most once, in the same turn as undici calls `onRequestStart`. If the connection is
+ * lost before the write, the request fails as unsent.
  */
 import { Client, type Dispatcher } from 'undici';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -12,8 +13,7 @@ import { ResponseHandler } from './response-handler.ts';
 import { TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
 /**
- * Time in ms after which an unused connection is closed, unless the service asks for a shorter
- * time.
+ * Time in ms after which an unused connection is closed, unless the service asks for a shorter time.
  */
 const idleTimeoutMs = 20_000;
 
@@ -29,7 +29,7 @@ export class Connection {
     this.#socket = socket;
     this.#clock = clock;
     this.#unused = clock.after(idleTimeoutMs, this.discard);
-    // Any event on the socket before the first request, including its end, makes the connection
+    // Before its first request a connection receives nothing. Data, an error, or the end of the connection makes it
     // unusable.
     socket.on('readable', this.discard).on('error', this.discard).once('close', onGone);
     socket.unref();
@@ -72,8 +72,8 @@ export class Connection {
   };
 
   /**
-   * Passes the socket to undici, which asks for one before its first request. If undici asks again, the function fails, because
-   * the connection has no other socket.
+   * Passes the socket to undici, which asks for a socket before its first request. A second call fails, because the
+   * connection has only one socket.
    */
   readonly #handOver: NonNullable<Client.Options['connect']> & ((...options: never[]) => void) = (
     _options: unknown,
@@ -84,8 +84,7 @@ export class Connection {
     this.#unused.cancel();
     this.#socket.off('readable', this.discard);
     this.#socket.ref();
-    // The callback comes in a later turn of the event loop, because undici must finish its own
-    // bookkeeping first.
+    // The callback comes in a later turn of the event loop, because undici must finish its own bookkeeping first.
     queueMicrotask(() => {
       if (given) callback(null, this.#socket);
       else

@@ -1,6 +1,6 @@
 /**
- * Opens TLS connections to the service, directly or through an HTTP proxy (CONNECT). The certificate is always checked against
- * `ca.crt` of the Secret, or else against the machine's certificate authorities.
+ * Opens TLS connections to the service, directly or through an HTTP proxy (CONNECT). The certificate is always checked
+ * against `ca.crt` of the Secret, or else against the machine's certificate authorities.
  */
 
 import { once } from 'node:events';
@@ -19,8 +19,8 @@ export interface DialerOptions {
 }
 
 /**
- * Established connection. Data from a proxy tunnel is not gathered into larger chunks, because Node does not support
- * that for a tunnel.
+ * Open TLS connection. A `GatheringSocket` combines small TLS records into larger chunks, which Node does not support
+ * for a connection through a proxy.
  */
 export type SecureSocket = GatheringSocket | TLSSocket;
 

@@ -17,15 +17,18 @@ import { afterArrivals } from '../../base/clock.ts';
 
 const recordBytes = 16 * 1024;
 const pieceBytes = 256 * 1024;
-/** Maximum number of bytes that can still arrive after reading was stopped. Node has already read them in encrypted form. */
+/**
+ * Maximum number of bytes that can still arrive after reading was stopped, because Node has already received them in
+ * encrypted form.
+ */
 const lateBytes = 96 * 1024;
 
 export class GatheringSocket extends Duplex {
-  /** TLS socket, whose handshake may not be complete yet. It emits `secureConnect` itself. */
+  /** TLS socket that this stream reads from and writes to. Its event `secureConnect` shows the end of the handshake. */
   readonly tls: TLSSocket;
   #filling = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
   #spare = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
-  /** Start of the gathered data in `#filling` that was not passed on yet. */
+  /** Index in `#filling` of the first gathered byte that was not passed on yet. */
   #from = 0;
   #to = 0;
   #isHandingOn = false;
@@ -68,8 +71,8 @@ export class GatheringSocket extends Duplex {
   }
 
   /**
-   * Sends head and body of a request in one write. Node completes a TLS write in a later turn, so a separate body would be sent
-   * later: a process that was stopped in between would send it long after it lost the lease (L1).
+   * Sends head and body of a request in one write. With two writes, a process that was stopped in between would send
+   * the body after it has lost the right to send (L1).
    */
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     this.tls.write(Buffer.concat(chunks.map(({ chunk }) => chunk)), done);

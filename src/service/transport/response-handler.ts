@@ -1,4 +1,4 @@
-/** Converts undici's events for one request to an answer as defined in `transport.ts`. */
+/** Converts undici's events for one request to the answer (`TransportResponse`). */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { type ResponseHead, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
@@ -90,15 +90,14 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #receive(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // undici's parser also reports an empty chunk each time it resumes. An empty chunk that paused the answer would pause it
-    // forever.
+    // undici's parser reports an empty chunk each time it resumes. If an empty chunk paused the answer, the answer
+    // would stay paused forever.
     if (chunk.length === 0) return;
     try {
       const drained = this.#request.receiver?.write(chunk);
       if (drained === undefined) return;
       controller.pause();
-      // The promise callback runs when undici's parser is not active, which is required for
-      // resuming the answer.
+      // undici allows resuming an answer only while its parser is not active, as in this callback.
       drained.then(
         () => controller.resume(),
         (error: unknown) => this.#giveUp(error),

@@ -30,8 +30,8 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * Failure for an error code that is not listed: OpenSSL codes are recognized by their prefix, and
- * all others count as a lost connection.
+ * Failure for an error code that is not in the table: OpenSSL codes are recognised by their prefix, and all others mean
+ * a lost connection.
  */
 function failureOf(code: string): TransportFailure {
   const known = failureByCode.get(code);
@@ -41,8 +41,8 @@ function failureOf(code: string): TransportFailure {
 }
 
 /**
- * Converts an error of the network to a `TransportError`. `what` names the failed action in the
- * message: `connecting to service.example.com:443`.
+ * Converts an error of the network to a `TransportError`. `what` names the failed action in the message: `connecting to
+ * service.example.com:443`.
  */
 export function asTransportError(error: unknown, what: string): TransportError {
   if (error instanceof TransportError) return error;

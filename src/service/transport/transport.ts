@@ -1,9 +1,10 @@
 /**
- * Interface to the network: sends one request and receives one answer, complete or as a stream. It handles connections,
- * proxies and certificates. It does not handle credentials or budgets, follows no redirect and repeats no request.
+ * Interface to the network: sends one request and receives one answer, complete or as a stream. A transport handles
+ * connections, proxies and certificates. It knows no credentials and no request budget, follows no redirects, and
+ * repeats no request.
  *
- * Invariant: `beforeWrite` runs right before the first byte of a request is written, in the same turn of the event loop
- * and on an established connection. If `beforeWrite` was not called, or threw, the request was not sent.
+ * Invariant: `beforeWrite` runs right before the first byte of a request is written, in the same turn of the event
+ * loop. If `beforeWrite` was not called, or threw, the request was not sent.
  */
 import { LogfleetError } from '../../base/errors.ts';
 import type { Departure } from '../budget/send-right.ts';
@@ -20,21 +21,19 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   /**
-   * Signal that cancels the request: its socket is closed, and `send` rejects with the signal's
-   * reason.
+   * Signal that cancels the request: its socket is closed, and `send` rejects with the signal's reason.
    */
   readonly signal: AbortSignal;
   /**
-   * Asks the budget for the proof that the request may be written now (L1). If `beforeWrite` throws, the request is not sent,
-   * and `send` rejects with the error. Called at most once.
+   * Returns the proof that the request may be written now (L1). If `beforeWrite` throws, the request is not sent, and
+   * `send` rejects with the error. Called at most once.
    */
   readonly beforeWrite: () => Departure;
-  /** Maximum size of an answer, beyond which it fails with `answerTooLarge`. Bodies read by a receiver are not limited. */
-  readonly maxBodyBytes: number;
   /**
-   * Receiver of the body as a stream, so that the body is never completely in memory; undefined to
-   * return the body with the response.
+   * Maximum size of an answer, beyond which it fails with `answerTooLarge`. Bodies read by a receiver are not limited.
    */
+  readonly maxBodyBytes: number;
+  /** Receiver of the body while it arrives; undefined to return the complete body with the response. */
   readonly receiver?: BodyReceiver | undefined;
 }
 
@@ -58,22 +57,21 @@ export interface TransportResponse extends ResponseHead {
 /** Receives the body of one answer in chunks. An error that the receiver throws cancels the request and rejects `send`. */
 export interface BodyReceiver {
   /**
-   * Called with the head of the answer. Returns false to leave the body in the response, for errors
-   * and redirects.
+   * Called with the head of the answer. Returns false to leave the body in the response, as for errors and redirects.
    */
   begin(head: ResponseHead): boolean;
   /**
-   * Receives a chunk of the body, whose memory is reused after the call. A returned promise stops
-   * reading from the socket until the promise is fulfilled, but data that was already read may
-   * follow. When the promise rejects, the request is cancelled.
+   * Receives a chunk of the body, whose memory is reused after the call. While a returned promise is pending, nothing
+   * more is read from the socket, but data that was already read may follow. A rejected promise cancels the request.
    */
   write(chunk: Uint8Array): Promise<void> | undefined;
 }
 
 export interface Transport {
   /**
-   * Resolves when `wanted` connections to `origin` are established, including busy ones and up to the transport's own limit. A
-   * caller that then acquires a slot can write immediately (B1). Rejects only if there is no connection at all.
+   * Resolves when `wanted` connections to `origin` are established, including busy ones and up to the transport's own
+   * limit. A caller that then acquires a slot can write immediately (B1). Rejects only if there is no connection at
+   * all.
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
   /** Opens one more connection to `origin` without a request. Resolves when the handshake is complete (`Path.probe`). */
@@ -81,8 +79,8 @@ export interface Transport {
   /** Sends a request. Rejects with a `TransportError`, with the signal's reason, or with an error of `beforeWrite`. */
   send(request: TransportRequest): Promise<TransportResponse>;
   /**
-   * Closes the transport gently: it accepts no further requests. Resolves when all requests have
-   * ended and every socket is closed.
+   * Closes the transport gently: it accepts no further requests. Resolves when all requests have ended and every socket
+   * is closed.
    */
   drain(): Promise<void>;
   /**
@@ -93,8 +91,7 @@ export interface Transport {
 }
 
 /**
- * Reason why a request got no answer. Reasons of the first group in this list occur only before the request is sent; the others can occur
- * at any time.
+ * Reason why a request got no answer. All reasons before `closed` in this list occur only before the request is sent.
  */
 export type TransportFailure =
   | 'nameNotFound'

@@ -1,13 +1,13 @@
 /**
- * Transport over real sockets: HTTPS/1.1 with undici, a connection pool for each origin, and proxies from the environment. Each set
- * of credentials has its own transport. It repeats no request and follows no redirect.
+ * Transport over real sockets: HTTPS/1.1 with undici, a connection pool for each origin, and proxies from the
+ * environment. Each set of credentials has its own transport.
  */
 import type { Clock } from '../../base/clock.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Dialer, type DialerOptions } from './dialer.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
-/** Maximum number of connections that one request may lose, one after the other, before it is written. */
+/** Maximum number of connections that a request may lose before it is written. */
 const maxDeadConnections = 3;
 
 export class UndiciTransport implements Transport {
@@ -52,8 +52,7 @@ export class UndiciTransport implements Transport {
   }
 
   /**
-   * Connection pool of one origin. The number of pools is limited, because redirects lead only to
-   * the allowed hosts in the Secret.
+   * Connection pool of one origin. There are few pools, because redirects lead only to the allowed hosts in the Secret.
    */
   #pool(origin: string): ConnectionPool {
     if (this.#closed) throw new TransportError('closed', 'the client has been closed');
@@ -69,8 +68,8 @@ export class UndiciTransport implements Transport {
   }
 
   /**
-   * Sends a request on a connection of the pool. When the connection is lost before the write, the
-   * request was not sent, and another connection is used.
+   * Sends a request on a connection of the pool. If the connection is lost before the write, another connection is
+   * used.
    */
   async #send(pool: ConnectionPool, request: TransportRequest): Promise<TransportResponse> {
     let written = false;
