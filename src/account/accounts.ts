@@ -1,10 +1,9 @@
 /**
- * Accounts of the service. An account is a client and a request budget that all resources with the same credentials share. A
- * Secret is read, decoded and turned into a client of the service. Secrets with equal content share one client. All access keys
- * of one user share one budget, across Secrets and namespaces.
+ * Accounts of the service. An account is the client and the request budget for the credentials in a Secret. Secrets with equal
+ * content share one client. All access keys of one user share one request budget, across Secrets and namespaces.
  *
- * Invariant: `resolve` returns the same `Account` while the Secret does not change. This module sends no requests to the service.
- * Callers report credentials that the service rejected to the function `unauthorized`.
+ * Invariant: `resolve` returns the same `Account` while the Secret does not change. This module sends no requests to the
+ * service, so callers report rejected credentials to `unauthorized`.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -27,13 +26,13 @@ import type { RequestLimits, WorkerShares } from './worker-shares.ts';
 
 export interface Account {
   /**
-   * Identity of the service: its normalised base URL. Ledgers (stored states of rollouts) contain it, so that a ledger of
-   * another service is recognised (U1).
+   * Identity of the service: its normalised base URL. A ledger (stored state of a policy) contains the identity, so
+   * that a ledger of another service is recognised (U1).
    */
   readonly serviceId: string;
   /**
-   * Identity of the account: `serviceId` and access id. All users of an access id see the same collectors, so they share
-   * collector listings.
+   * Identity of the account: `serviceId` and access id. All users of an access id see the same collectors, so they
+   * share collector listings.
    */
   readonly id: string;
   readonly service: UpgradeService;
@@ -43,18 +42,18 @@ export interface Account {
   readonly requestsPerSecond: number;
   /** Identity of the user of the service. The service counts all requests of a user together. */
   readonly user: string;
-  /** Digest of the credentials, which does not reveal them. */
+  /** Digest of the credentials, from which they cannot be derived. */
   readonly fingerprint: string;
 }
 
-/** Maximum age in ms of the last read of a Secret. An older Secret is read again before use. */
+/** Time in ms after which a Secret is read again before its next use. */
 const secretMaxAgeMs = 60_000;
 /**
- * Time in ms during which a rejected key (401) is not sent to the service again, unless the Secret changes. Slightly less than the
- * delay after which a stalled resource retries, so that the retry can send a request.
+ * Time in ms for which a rejected access key (401) is not sent again, unless the Secret changes. Slightly shorter than
+ * the delay before a stalled resource retries, so that each retry can send a request.
  */
 const refusalHoldMs = stallRetryMs - 1_000;
-/** Time in ms after which the client of unused credentials is closed. */
+/** Time in ms after which an unused Secret is forgotten, and its client closed if no other Secret uses the client. */
 const idleMs = 3_600_000;
 
 export interface AccountsOptions {
@@ -65,9 +64,11 @@ export interface AccountsOptions {
   readonly connect: Connect;
   /** Leadership of this process. Without leadership, no request is sent (L1). */
   readonly leadership: Leadership;
-  /** Shares of workers, which the operator does not use (B8). */
+  /**
+   * Shares of the request limits that belong to pods of Kubernetes Jobs (workers), so the operator does not use them (B8).
+   */
   readonly shares?: WorkerShares;
-  /** Limits of this process, if it is a worker with a share of its own. */
+  /** Limits of this process, if it is a worker with its own share of the request limits. */
   readonly limits?: RequestLimits;
 }
 
@@ -85,8 +86,8 @@ interface SecretEntry {
   readAtMs: number;
   usedAtMs: number;
   /**
-   * Monotonic time in ms at which the content of the Secret was found to be outdated; undefined while the content is current.
-   * Only a read that is sent later makes the content current again.
+   * Monotonic time in ms at which the content of the Secret was found to be outdated; undefined while the content is
+   * current. Only a read that starts later makes the content current again.
    */
   staleAtMs: number | undefined;
   reading: Promise<Shared> | undefined;
@@ -98,7 +99,9 @@ export class Accounts {
   readonly secrets: AwaitedSecrets;
   readonly #entries = new Map<string, SecretEntry>();
   readonly #shared = new Map<string, Shared>();
-  /** Clients of credentials that are no longer used and still finish their requests. Search jobs can take hours. */
+  /**
+   * Clients whose credentials no Secret contains any more, and that still finish their requests. Search jobs can take hours.
+   */
   readonly #retiring = new Set<Shared>();
   readonly #right: LeadershipRight;
   readonly #budgets: Budgets;
@@ -111,11 +114,9 @@ export class Accounts {
   }
 
   /**
-   * Returns the account of a Secret. Reads the Secret before the first use, when the last read is older than 60 s, and after a 401.
-   * Each read serves all callers for five seconds (`awaited-secrets.ts`), even if the Secret is unusable.
-   *
-   * Rejects with the error of the read, or with a `LogfleetError` with the reason SecretNotFound, SecretIncomplete, SecretInvalid,
-   * AddressInvalid, or Unauthorized (for a recently rejected key).
+   * Returns the account of a Secret. The Secret is read before its first use, 60 s after the last read, and after a
+   * 401. Rejects with the error of the read, or with a `LogfleetError` with the reason SecretNotFound,
+   * SecretIncomplete, SecretInvalid, AddressInvalid, or Unauthorized (for a recently rejected key).
    */
   async resolve(key: ResourceKey): Promise<Account> {
     const nowMs = this.#options.clock.monotonic();
@@ -130,8 +131,8 @@ export class Accounts {
   }
 
   /**
-   * Reports that the service rejected the credentials of this Secret (401), so that the next `resolve` reads the Secret again.
-   * The report is ignored when `account` is given and the Secret now belongs to another account.
+   * Reports that the service rejected the credentials of this Secret (401), so that the next `resolve` reads the Secret
+   * again. The report is ignored if the Secret no longer belongs to `account`.
    */
   unauthorized(key: ResourceKey, account?: Account): void {
     const entry = this.#entries.get(keyText(key));
@@ -140,7 +141,7 @@ export class Accounts {
     entry.shared.refusedAtMs = entry.staleAtMs;
   }
 
-  /** Limits of the account's user, before workers get their shares (B8). */
+  /** Limits of the account's user, including the shares of workers (B8). */
   limitsOf(account: Account): RequestLimits {
     const shared = this.#find(account);
     return shared ? this.#budgets.limitsOf(spenderOf(shared)) : serviceLimits;
@@ -152,7 +153,6 @@ export class Accounts {
     return shared === undefined || this.#budgets.isWithinLimits(spenderOf(shared));
   }
 
-  /** Applies changed shares of workers to the request budgets. */
   sharesChanged(): void {
     this.#shareBudgets();
   }
@@ -194,9 +194,7 @@ export class Accounts {
     return young && entry.staleAtMs === undefined ? entry.shared : undefined;
   }
 
-  /**
-   * Reads a Secret and creates a client from it. Concurrent callers share one read of the Secret.
-   */
+  /** Reads a Secret and creates a client from it. Concurrent callers share one read of the Secret. */
   #read(key: ResourceKey, entry: SecretEntry): Promise<Shared> {
     entry.reading ??= this.#readNow(key, entry).finally(() => {
       entry.reading = undefined;
@@ -207,7 +205,7 @@ export class Accounts {
   async #readNow(key: ResourceKey, entry: SecretEntry): Promise<Shared> {
     const readAtMs = this.#options.clock.monotonic();
     const members = await this.secrets.get(key, entry.staleAtMs);
-    // The old client is removed before the new content is decoded. Otherwise, if the new content were unusable, the old
+    // The old client is removed before the new content is decoded. If the new content were unusable, the old
     // credentials would stay in use although the Secret no longer contains them.
     entry.shared = undefined;
     const place = this.#placeOf(key);
@@ -256,7 +254,7 @@ export class Accounts {
     shared.refusedAtMs = undefined;
   }
 
-  /** Forgets Secrets that were not requested for a while, and closes clients whose credentials no Secret contains any more. */
+  /** Forgets unused Secrets, and closes clients whose credentials no Secret contains any more. */
   #closeUnused(nowMs: number): void {
     for (const [name, entry] of this.#entries) {
       if (nowMs - entry.usedAtMs >= idleMs) this.#entries.delete(name);

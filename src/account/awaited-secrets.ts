@@ -1,9 +1,9 @@
 /**
- * Shared reads of Secrets. One read serves all callers within five seconds. While resources wait for the change of a Secret, the
- * Secret is read every five seconds until it changes. Then all waiting resources are notified (C2).
+ * Reads Secrets for many resources. One read serves all callers within five seconds. A Secret for whose change
+ * resources wait is read every five seconds, and its change wakes all of them (C2).
  *
  * Invariants:
- * - Each call of `wait` notifies its resource at most once.
+ * - Each call of `wait` wakes its resource at most once.
  * - At most 20 reads per second check for changes, for any number of Secrets.
  * - No value of a Secret is kept longer than five seconds. Comparisons use a digest.
  */
@@ -18,8 +18,8 @@ import type { ResourceKey, SecretReader } from '../host/host.ts';
 export type SecretContent = ReadonlyMap<string, SecretText> | undefined;
 
 /**
- * Time in ms for which one read of a Secret serves later callers. A Secret for whose change resources wait is read at this
- * interval.
+ * Time in ms for which the result of a read serves later callers. While resources wait for the change of a Secret, the
+ * Secret is read at this interval.
  */
 const freshMs = 5_000;
 const shortestDelayMs = 50;
@@ -48,7 +48,7 @@ export interface AwaitedSecretsOptions {
 export class AwaitedSecrets {
   readonly #options: AwaitedSecretsOptions;
   readonly #reads = new Map<string, Read>();
-  /** Digest of the last read content of each Secret that resources wait for or that was read recently. */
+  /** Digest of the last content of each Secret that resources wait for, or that was read recently. */
   readonly #digests = new Map<string, string>();
   /** Secrets for whose change resources wait, ordered by the due time of their next read. */
   readonly #awaited = new Map<string, Awaited>();
@@ -68,8 +68,8 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Returns the content of a Secret, or undefined when the Secret does not exist. Rejects with the error of the read. An
-   * earlier read is reused only when it was sent after `sentAfterMs` (monotonic time).
+   * Returns the content of a Secret; undefined if the Secret does not exist. Rejects with the error of the read. The
+   * result of an earlier read is used only if that read began after `sentAfterMs` (monotonic time).
    */
   get(key: ResourceKey, sentAfterMs = Number.NEGATIVE_INFINITY): Promise<SecretContent> {
     const nowMs = this.#options.clock.monotonic();
@@ -78,18 +78,14 @@ export class AwaitedSecrets {
     return this.#read(key, nowMs);
   }
 
-  /**
-   * Counter of observed changes of Secrets for which resources wait. A caller takes the counter before it reads the Secrets and
-   * passes it to `wait`.
-   */
+  /** Number of observed changes of Secrets. A caller takes this number before it reads Secrets, and passes it to `wait`. */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Calls `wake` once when one of these Secrets differs from its last read. The call replaces an earlier wait of the same
-   * resource; an empty list ends the wait. `changes` is the value of the counter before the Secrets were read: when the counter
-   * has changed since, `wake` is called immediately.
+   * Calls `wake` once when one of these Secrets changes, or immediately if `changes`, the number of changes before the Secrets
+   * were read, is no longer current. The call replaces an earlier wait of the same resource; an empty list ends the wait.
    */
   wait(waiter: string, secrets: readonly ResourceKey[], changes: number, wake: () => void): void {
     this.leave(waiter);
@@ -101,14 +97,13 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // The result of the last read is no longer kept, and the Secret may have changed since. The next read therefore
-      // counts as a change.
+      // The last content of the Secret is no longer known, and the Secret may have changed since. The next read counts
+      // as a change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();
   }
 
-  /** Ends the wait of a resource for changes of Secrets. */
   leave(waiter: string): void {
     for (const name of this.#waiters.get(waiter)?.secrets ?? []) {
       const awaited = this.#awaited.get(name);
@@ -118,7 +113,7 @@ export class AwaitedSecrets {
     this.#waiters.delete(waiter);
   }
 
-  /** Ends all waits for changes of Secrets, for example when this process stops leading, because only the leader reads Secrets. */
+  /** Ends all waits, for example when this process stops leading, because only the leader reads Secrets. */
   leaveAll(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -135,15 +130,15 @@ export class AwaitedSecrets {
     const name = keyText(key);
     const members = this.#options.secrets.get(key);
     const read = { sentAtMs, members };
-    // The Secret moves to the end of the map of reads, because the map is ordered by the time of
-    // the read.
+    // The map is ordered by the time of the read, so the Secret moves to the end.
     this.#reads.delete(name);
     this.#reads.set(name, read);
     this.#dropStale(sentAtMs);
     members.then(
       (found) => this.#note(name, digestOf(found)),
       (error: unknown) => {
-        // A temporary error is not kept, so the next caller reads the Secret again. An error that a person must fix is kept.
+        // After a temporary error, the next caller reads the Secret again. An error that a person must fix is kept for
+        // five seconds.
         if (needsPerson(error)) this.#note(name, `failed: ${error.code}`);
         else if (this.#reads.get(name) === read) this.#reads.delete(name);
       },
@@ -151,7 +146,6 @@ export class AwaitedSecrets {
     return members;
   }
 
-  /** Removes contents of Secrets that are older than five seconds. */
   #dropStale(nowMs: number): void {
     for (const [name, { sentAtMs }] of this.#reads) {
       if (nowMs - sentAtMs < freshMs) return;
@@ -208,7 +202,7 @@ export class AwaitedSecrets {
     this.#isReading = true;
     const nowMs = this.#options.clock.monotonic();
     awaited.dueMs = nowMs + freshMs;
-    // The Secret moves to the end of the queue of reads.
+    // The map is ordered by the time of the next read, so the Secret moves to the end.
     this.#awaited.delete(name);
     this.#awaited.set(name, awaited);
     await this.#read(awaited.key, nowMs).catch(() => undefined);

@@ -1,9 +1,8 @@
 /**
- * Request budgets of the process, one for each user of a service. The service counts requests per user, so Secrets and namespaces
- * of the same user share a budget. If Secrets set different limits, the smallest applies.
+ * Request budgets of the process, one for each user of a service, because the service counts requests per user. All
+ * Secrets of a user share the budget. If they set different limits, the smallest limit applies.
  *
- * Invariant: a budget lives as long as a Secret uses it, so its record of recent requests is never lost while requests of the user
- * may be in flight.
+ * Invariant: a budget is kept while any credentials of the user may have requests in flight.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -14,7 +13,7 @@ import type { KeyBudget } from '../service/budget/request-slot.ts';
 import type { SendRight, Term } from '../service/budget/send-right.ts';
 import { limitsWithout, type RequestLimits, type WorkerShares } from './worker-shares.ts';
 
-/** User of a request budget: the credentials of a Secret, and the share of the budget that the Secret allows. */
+/** Credentials that use a request budget, with the limits that their Secret sets. */
 export interface Spender {
   readonly serviceId: string;
   readonly accessId: string;
@@ -34,9 +33,11 @@ export interface BudgetsOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly right: SendRight;
-  /** Shares of workers, which the operator does not use (B8). Absent if no export runs in a Kubernetes Job. */
+  /**
+   * Shares of the request limits that belong to pods of Kubernetes Jobs (workers), so the operator does not use them (B8).
+   */
   readonly shares?: WorkerShares;
-  /** Limits of this process, if it is a worker with a share of its own; by default the limits of the service. */
+  /** Limits of this process, if it is a worker with its own share; by default the limits of the service. */
   readonly limits?: RequestLimits;
 }
 
@@ -49,7 +50,7 @@ export class Budgets {
     this.#options = { clock, metrics, right, ...(shares && { shares }), ...(limits && { limits }) };
   }
 
-  /** Returns the part of a request budget that one access key uses. `share` sets how much of the budget the key may use. */
+  /** Returns the part of the user's request budget that one access key uses. `share` sets the limits of this part. */
   of(spender: Spender): KeyBudget {
     const user = this.#user(spender);
     const known = user.keys.get(spender.accessId);
@@ -60,8 +61,9 @@ export class Budgets {
   }
 
   /**
-   * Sets the limits of each budget to the smallest limits that its Secrets set, and forgets unused budgets. `leaving` are
-   * former credentials that still finish requests. Their limits apply only to a budget that no current Secret uses.
+   * Sets the limits of each budget to the smallest limits that the Secrets of its user set, and forgets unused budgets.
+   * `leaving` are former credentials that still finish requests; their limits apply only if no current Secret is of the
+   * same user.
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [name, user] of this.#users) {
@@ -72,7 +74,7 @@ export class Budgets {
     }
   }
 
-  /** Limits of a user: the smallest limits that its Secrets set, before workers get their shares. */
+  /** Smallest limits that the Secrets of a user set, including the shares of workers. */
   limitsOf(spender: Spender): RequestLimits {
     return this.#users.get(nameOf(spender))?.limits ?? serviceLimits;
   }
@@ -111,13 +113,13 @@ export class Budgets {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
       const own = effective(of(spenders), of(leaving));
       if (own.length === 0) keys.delete(accessId);
-      // Workers are counted for every access key of the user, although each worker uses one key only.
+      // Workers reduce the limit of every access key of the user, although each worker uses only one key.
       else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own), held).maxConcurrentRequests);
     }
   }
 }
 
-/** Identity of a spender's user. It does not show the name of the user. */
+/** Identity of a user of the service, which does not show the user's name. */
 export function userIdOf(spender: Pick<Spender, 'serviceId' | 'user'>): string {
   return hashOf(nameOf(spender));
 }
@@ -130,20 +132,20 @@ function effective(spenders: readonly Spender[], leaving: readonly Spender[]): r
   return spenders.length > 0 ? spenders : leaving;
 }
 
-/** Returns the smallest of the service's limit and the limits that Secrets set. */
+/** Returns the smallest of a limit of the service and the limits that Secrets set. */
 function smallest(limit: number, named: readonly (number | undefined)[]): number {
   return Math.min(limit, ...named.map((value) => value ?? limit));
 }
 
 /**
- * Key of a request budget: host name of the service, and user. The path of the service's URL is left out, so a Secret keeps
- * its budget when a person corrects the path.
+ * Key of a request budget: host name of the service, and user. The key does not contain the path of the service's URL,
+ * so a Secret keeps its budget when a person corrects the path.
  */
 function nameOf({ serviceId, user }: Pick<Spender, 'serviceId' | 'user'>): string {
   return `${new URL(serviceId).host} ${user}`;
 }
 
-/** Right to send requests to the service: a process may send only while it is the leader (L1). */
+/** Right to send requests to the service, which a process has only while it is the leader (L1). */
 export class LeadershipRight implements SendRight {
   readonly #leadership: Leadership;
   readonly #clock: Clock;
@@ -153,7 +155,7 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // A term of leadership counts from the announcement of the leader, not from the first request.
+    // The term is read immediately, so that it counts from the start of the leadership and not from the first request.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

@@ -1,7 +1,4 @@
-/**
- * Place where a person wrote credentials: the keys of a Secret, or environment variables that replace a Secret. Messages use the
- * names from this file.
- */
+/** Place where a person wrote credentials: the keys of a Secret, or environment variables that replace a Secret. */
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { type SettingNames, secretNames } from '../service/requests/service-failure.ts';
@@ -13,7 +10,7 @@ export interface CredentialPlace {
   readonly key: ResourceKey;
 }
 
-/** Environment variable for each key of the Secret that has one. `LOGFLEET_CA_FILE` names a file that contains the value. */
+/** Environment variables that replace keys of the Secret. `LOGFLEET_CA_FILE` names a file that contains the value. */
 export const variables = {
   baseURL: 'LOGFLEET_BASE_URL',
   accessId: 'LOGFLEET_ACCESS_ID',

@@ -1,5 +1,5 @@
 /**
- * Rules for each key of a Secret with credentials. They are used both to decode a Secret and to check a manifest.
+ * Rules for the keys of a Secret with credentials, for decoding a Secret and for checking a Kubernetes manifest.
  *
  * Invariant: no message contains a secret value.
  */
@@ -30,10 +30,7 @@ export const memberRules = {
     const parsed = parseServiceAddress(text);
     return parsed.kind === 'address' ? value(parsed.address) : parsed;
   },
-  /**
-   * Rule for the access id: HTTP Basic credentials cannot contain line breaks, and the user name cannot contain a colon (RFC
-   * 7617).
-   */
+  /** The access id is the user name of HTTP Basic credentials, so it contains no colon and no line break (RFC 7617). */
   accessId: (text: string) =>
     /[:\p{Cc}]/u.test(text)
       ? problem('contains a colon or a control character', 'write only the access ID')

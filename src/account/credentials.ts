@@ -1,6 +1,6 @@
 /**
- * Decodes the content of a Secret into credentials for one access id of the service. Each possible problem has its own reason and
- * a message with the fix. No message contains a value of the Secret.
+ * Decodes the content of a Secret into credentials for one access id of the service. Each possible problem has its own
+ * reason and remedy. No message contains a value of the Secret.
  */
 
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ export interface Credentials {
   readonly accessKey: SecretText;
   readonly caCertificates: string | undefined;
   readonly allowedHosts: readonly string[];
-  /** User of the service to whose rate limit the access id belongs. Defaults to the access id. */
+  /** User of the service whose rate limit applies to the access id; by default the access id itself. */
   readonly user: string;
   readonly requestsPerSecond: number | undefined;
   readonly maxConcurrentRequests: number | undefined;

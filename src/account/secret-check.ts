@@ -29,7 +29,7 @@ function* checkMember(name: string, text: string, path: JsonPath): Generator<Fin
   else if (name === 'requestsPerSecond' || name === 'maxConcurrentRequests') yield* checkShare(name, text, path);
 }
 
-/** Warns about a request limit in the Secret that has no effect, because it is above the service's own limit. */
+/** Warns about a request limit in the Secret that is above the service's own limit, and therefore has no effect. */
 function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: string, path: JsonPath) {
   const limit = serviceLimits[name];
   if (Number(text) <= limit) return;

@@ -1,6 +1,6 @@
 /**
- * Shares of a user's request budget that the pods of Kubernetes Jobs (workers) use (B8). This file computes the size of a share, and keeps
- * the shares that are in use. It reads no clock and sends no requests.
+ * Shares of a user's request limits that belong to pods of Kubernetes Jobs (workers, B8): computes the size of a share,
+ * and records the shares in use. Reads no clock and sends no requests.
  */
 
 /** Limits of one process: requests per second of a user, and concurrent requests of an access key. */
@@ -9,13 +9,13 @@ export interface RequestLimits {
   readonly maxConcurrentRequests: number;
 }
 
-/** Part of the limits that the operator always keeps. */
+/** Part of a user's request limits that the operator always keeps for itself. */
 export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
 /** Maximum number of workers of one user. */
 const maxWorkers = 4;
 /** Minimum number of concurrent requests of a worker, so that it can keep search jobs alive while it reads a page. */
 const minConcurrent = 2;
-/** Number of steps into which one request per second is divided. Whole steps add up without rounding errors. */
+/** Number of units into which one request per second is divided. Whole numbers of units add up without rounding errors. */
 const stepsPerRequest = 1_000;
 
 export interface ShareSize {
@@ -26,8 +26,8 @@ export interface ShareSize {
 }
 
 /**
- * Returns the size of a worker's share. It depends on the limits of the user only, so the order in which exports start does not matter.
- * Undefined if the limits are too small for a worker.
+ * Returns the size of a worker's share; undefined if the limits are too small for a worker. The size depends only on
+ * the user's limits, so the order in which exports start does not matter.
  */
 export function shareSize(limits: RequestLimits): ShareSize | undefined {
   const concurrent = limits.maxConcurrentRequests - operatorMinimum.maxConcurrentRequests;
@@ -51,7 +51,8 @@ export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[
     steps -= workers * stepsOf(share.requestsPerSecond);
     concurrent -= workers * share.maxConcurrentRequests;
   }
-  // A Secret with smaller limits than before can leave less than the minimum, until the Jobs of the former limits have ended.
+  // After a Secret's limits were lowered, running Jobs may leave less than the operator's minimum. The operator uses
+  // the minimum nevertheless.
   return {
     requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
     maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),
@@ -72,17 +73,17 @@ export interface HeldShare {
 }
 
 /**
- * Time in ms for which a share stays in use after its Job and pods are gone. A controller that has not noticed the deletion of the Job may
- * still create a pod, and the watch of pods may be late by one renewal (30 s).
+ * Time in ms for which a share stays in use after its Job and pods are gone. A Kubernetes controller that has not
+ * noticed the deletion of the Job may still create a pod, and pods are observed up to 30 s late.
  */
 const lingerMs = 60_000;
 
 interface Entry extends HeldShare {
   /** True until a Job with this share was observed. */
   isReserved: boolean;
-  /** Time at which Job and pods were first observed to be gone or to have ended; undefined while they exist. */
+  /** Time at which Job and pods were first observed to be gone or to have ended; undefined while they run. */
   goneAtMs: number | undefined;
-  /** True if the end of all pods was observed, so that no other pod can begin. */
+  /** True if Job and pods were observed to have ended, so that no further pod can start. */
   hasEnded: boolean;
 }
 
@@ -91,7 +92,7 @@ export interface ObservedShare {
   /** Namespace and name of the Job. */
   readonly job: string;
   readonly held: HeldShare;
-  /** True if the Job has ended, and all its pods have ended. */
+  /** True if the Job and all its pods have ended. */
   readonly hasEnded: boolean;
 }
 
@@ -100,8 +101,8 @@ export class WorkerShares {
   readonly #entries = new Map<string, Entry>();
 
   /**
-   * Reserves a share before the Job is created. Returns false if the free part of the limits is too small. A Job that already has a share
-   * keeps it.
+   * Reserves a share before the Job is created. Returns false if the free part of the limits is too small. A Job that
+   * already has a share keeps it.
    */
   reserve(job: string, wanted: HeldShare, limits: RequestLimits): boolean {
     if (this.#entries.has(job)) return true;
@@ -113,7 +114,6 @@ export class WorkerShares {
     return true;
   }
 
-  /** Share that the Job holds; undefined if it holds none. */
   get(job: string): HeldShare | undefined {
     return this.#entries.get(job);
   }
@@ -123,7 +123,10 @@ export class WorkerShares {
     if (this.#entries.get(job)?.isReserved) this.#entries.delete(job);
   }
 
-  /** Takes over the Jobs that exist now. Returns the time in ms after which a share may become free without another change. */
+  /**
+   * Adopts the shares of all existing Jobs, and frees the shares of Jobs that are gone. Returns the time in ms until
+   * another share may become free.
+   */
   observe(observed: readonly ObservedShare[], nowMs: number): number {
     const seen = new Set<string>();
     for (const { job, held, hasEnded } of observed) {
@@ -148,7 +151,7 @@ export class WorkerShares {
   }
 }
 
-/** True if the operator keeps its minimum beside these shares. */
+/** True if these shares leave the operator its minimum. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
   const steps = shares.reduce((sum, { workers, share }) => sum + workers * stepsOf(share.requestsPerSecond), 0);
   const concurrent = shares.reduce((sum, { workers, share }) => sum + workers * share.maxConcurrentRequests, 0);
