@@ -1,7 +1,6 @@
 /**
- * Marks the points where the process has an effect outside: a request to the service, or a write of status or ledger.
- * Each such effect goes through `crossing`, which publishes `before` and `after` on a diagnostics channel. In
- * production the channel has no subscriber. Tests use it to stop the process at an exact point.
+ * Marks each effect of the process outside: a request to the service, or a write of a status or ledger. `crossing` performs the
+ * effect, and publishes a message before and after it. Only tests receive the messages, to stop the process at an exact point.
  */
 import { channel } from 'node:diagnostics_channel';
 

@@ -1,6 +1,6 @@
 /**
- * Versions of collector builds such as `19.253-26`: major, minor, build (9.3). They are compared part by part as
- * numbers. Libraries for semantic versions do not support this form.
+ * Versions of collector builds such as `19.253-26`: major, minor, build (9.3). Libraries for semantic versions do not
+ * support this form.
  */
 
 export interface BuildVersion {
@@ -11,10 +11,7 @@ export interface BuildVersion {
 
 const form = /^(\d{1,9})\.(\d{1,9})-(\d{1,9})$/;
 
-/**
- * Parses the version of a collector build, or returns undefined if the text does not have the form
- * `MAJOR.MINOR-BUILD`.
- */
+/** Parses the version of a collector build, or returns undefined if the text does not have the form `MAJOR.MINOR-BUILD`. */
 export function parseBuildVersion(text: string): BuildVersion | undefined {
   const match = form.exec(text);
   if (!match) return undefined;

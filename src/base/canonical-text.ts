@@ -1,6 +1,6 @@
 /**
- * Makes JSON values comparable as text. The fields of objects are sorted, because an API server may return them in another order
- * than they were sent.
+ * Renders and compares JSON values regardless of the order of their fields, because an API server may return fields in
+ * another order than they were sent.
  */
 import { isRecord } from './record.ts';
 export function canonicalText(value: unknown): string {
@@ -18,8 +18,7 @@ function inOrder(_: string, member: unknown): unknown {
 }
 
 /**
- * Whether two JSON values are equal, regardless of the order of their fields. This comparison is faster than comparing canonical
- * texts.
+ * Whether two JSON values are equal, regardless of the order of their fields. Faster than a comparison of canonical texts.
  */
 export function sameValue(left: unknown, right: unknown): boolean {
   if (left === right) return true;

@@ -1,9 +1,8 @@
 /**
- * Interface for time. All code that waits or reads a clock uses it, so tests and simulations run on a virtual clock.
- * `systemClock` is the only code of the operator that uses the machine's timers.
+ * Interface for time. All code that waits or reads a clock uses it, so that tests and simulations run on a virtual clock.
  *
- * Invariant: ages and deadlines use `monotonic()`, and `now()` is for people and other machines. Code that must not
- * underestimate an age uses both (`elapsedMs`).
+ * Ages and deadlines are measured with `monotonic()`; `now()` is for people and other machines. Code that must not
+ * underestimate an age uses `elapsedMs`.
  */
 import { performance } from 'node:perf_hooks';
 
@@ -15,7 +14,7 @@ export interface Timer {
 export interface Clock {
   /** Wall time in milliseconds since the epoch. It may jump when the machine's clock is set. */
   now(): number;
-  /** Monotonic time: milliseconds on an arbitrary scale that never goes back. */
+  /** Monotonic time in ms since an arbitrary start. It never goes back. */
   monotonic(): number;
   /**
    * Calls `callback` once after `delayMs` milliseconds. A delay of 0 or less calls it as soon as possible, but never
@@ -35,17 +34,16 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Time since `start` in ms. Of the two clocks, the one that shows more elapsed time is used, because the monotonic
- * clock of Linux stops while the machine sleeps, and the wall clock can be set back. If the wall clock is set forward,
- * the result is too large.
+ * Time since `start` in ms. The clock that shows more elapsed time counts, because the monotonic clock of Linux stops
+ * while the machine sleeps, and the wall clock can be set back.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);
 }
 
 /**
- * Maximum delay of Node's timers (31 bits). A longer delay would fire immediately, so callers with longer waits must check the time
- * again.
+ * Maximum delay of Node's timers (31 bits). A longer delay would fire immediately, so callers with longer waits must
+ * check the time again.
  */
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -59,18 +57,14 @@ export const systemClock: Clock = {
 };
 
 /**
- * Calls `callback` once, after all data that has already arrived from the network was delivered.
- * The function is only for code with real sockets, because a virtual clock knows nothing about the
- * network.
+ * Calls `callback` once, after all network data that has already arrived was delivered. Only for code with real
+ * sockets, because a virtual clock knows nothing about the network.
  */
 export function afterArrivals(callback: () => void): void {
   setImmediate(callback);
 }
 
-/**
- * Waits for `delayMs` milliseconds. Rejects with the signal's reason if the signal is aborted
- * before.
- */
+/** Waits for `delayMs` milliseconds. Rejects with the signal's reason if the signal is aborted before. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

@@ -1,7 +1,7 @@
 /**
- * Cron schedules: minute, hour, day of month, month, day of week. The library Croner parses a schedule and computes its days,
- * always in UTC, because Croner treats clock changes differently than logfleet does. `time-zone.ts` converts the local times to
- * instants.
+ * Cron schedules: minute, hour, day of month, month, day of week. The library Croner parses a schedule and finds its
+ * days, always in UTC, because Croner treats clock changes differently than logfleet. `time-zone.ts` converts the local
+ * times to instants.
  */
 import { Cron, CronPattern } from 'croner';
 
@@ -12,16 +12,12 @@ const mostDays = 500;
 
 /** Parsed cron schedule, whose times are local times without a time zone. */
 export class CronSchedule {
-  /**
-   * Times at which the schedule fires on each of its days, in ms since midnight and in ascending
-   * order.
-   */
+  /** Times in ms since midnight at which the schedule fires on each of its days, in ascending order. */
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
-  /** Cache: for each day, the first scheduled day on or after that day; undefined if no further day is scheduled. */
+  /** Cache: the first scheduled day on or after a day; undefined if there is none. */
   readonly #days = new Map<number, number | undefined>();
 
-  /** Parses a cron schedule. Throws if the text is not a valid schedule. */
   constructor(text: string) {
     const { minute, hour } = new CronPattern(text, undefined, { mode: '5-part' });
     this.timesMs = present(hour).flatMap((h) => present(minute).map((m) => (h * 60 + m) * minuteMs));
@@ -30,8 +26,8 @@ export class CronSchedule {
   }
 
   /**
-   * Yields the local times of the schedule at or after `localMs`, in ascending order. The sequence
-   * ends only if no further day exists.
+   * Yields the local times of the schedule at or after `localMs`, in ascending order. The sequence ends only if no
+   * further day exists.
    */
   *from(localMs: number): Generator<number> {
     for (const day of this.days(localMs)) {
@@ -57,7 +53,7 @@ export class CronSchedule {
   }
 }
 
-/** Returns the fields of a cron schedule as text, exactly as a person wrote them. */
+/** Returns the fields of a cron schedule, as a person wrote them. */
 export function cronFields(text: string): readonly string[] {
   return text.trim().split(/ +/);
 }

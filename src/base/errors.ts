@@ -9,9 +9,9 @@
  * How a caller handles an error.
  * - `backoff`: may be temporary; retry with increasing delays.
  * - `retryAfter`: like `backoff`, but wait at least `delayMs`.
- * - `wait`: not a failure; something else must happen first.
+ * - `wait`: no failure; the action is possible once something else has happened.
  * - `stall`: a person must act; retry at long intervals.
- * - `bug`: an error in logfleet; log it with its stack and back off.
+ * - `bug`: an error in logfleet; log its stack, and retry with increasing delays.
  */
 export type Handling =
   | { readonly kind: 'backoff' }
@@ -24,14 +24,11 @@ export interface LogfleetErrorOptions {
   /** Code of the error for programs, in lower case with dots: `secret.missing`, `host.conflict`. */
   readonly code: string;
   /**
-   * Message of the error for people, in one or two sentences: what is wrong, where, and what to do.
-   * It contains no secrets.
+   * Message of the error for people, in one or two sentences: what is wrong, where, and what to do. It contains no secrets.
    */
   readonly message: string;
   readonly handling: Handling;
-  /**
-   * Reason of the status condition that shows this error, in CamelCase; `InternalError` by default.
-   */
+  /** Reason of the status condition that shows this error, in CamelCase; `InternalError` by default. */
   readonly reason?: string;
   readonly cause?: unknown;
 }
@@ -50,7 +47,7 @@ export class LogfleetError extends Error {
   }
 }
 
-/** Creates an error whose handling has no delay. `kind` is the kind of its handling. */
+/** Creates an error that callers handle as `kind` says. */
 export function failure(
   kind: Exclude<Handling['kind'], 'retryAfter'>,
   code: string,

@@ -1,7 +1,4 @@
-/**
- * Reads the values of command-line flags that several commands have. For an invalid value, the
- * error says what to write.
- */
+/** Reads the values of command-line flags that several commands have. */
 import { InvalidArgumentError } from 'commander';
 
 /** Address on which a server listens. Port 0 stands for any free port. */

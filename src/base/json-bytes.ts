@@ -1,6 +1,6 @@
 /**
- * Bytes of JSON text (RFC 8259) that have a special meaning. Also a fast search for the end of plain text inside a
- * string, because strings make up most of a page of log messages.
+ * Bytes with a special meaning in JSON text (RFC 8259), and a fast search for the end of a string, because a page of
+ * log messages consists mostly of strings.
  */
 
 export const char = {
@@ -40,17 +40,14 @@ export function marked(text: string): Uint8Array {
 
 /** Lookup table by byte value: 1 for each byte that JSON allows between tokens. */
 export const whitespace: Uint8Array = marked(' \t\n\r');
-/**
- * Lookup table by byte value: 1 for each byte that forms a complete escape after a backslash in a
- * JSON string.
- */
+/** Lookup table by byte value: 1 for each byte that forms a complete escape after a backslash in a JSON string. */
 export const simpleEscape: Uint8Array = marked('"\\/bfnrt');
 export const hexDigit: Uint8Array = marked('0123456789abcdefABCDEF');
 
 /**
- * Returns the index of the first byte from `from` on that is not plain text of a string: a quote, a backslash or a control
- * character. Returns `end` if there is none. Reads four bytes at a time, since most strings are too short for `indexOf`, which
- * cannot find control characters either. `view` must cover the same bytes as `bytes`.
+ * Returns the index of the first byte from `from` on that is not plain text of a string: a quote, a backslash or a
+ * control character. Returns `end` if there is none. Reads four bytes at a time, which is fast for short strings.
+ * `view` must cover the same bytes as `bytes`.
  */
 export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;
@@ -65,21 +62,18 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
 }
 
 /**
- * Returns a word in which the highest bit is set for each byte of `word` that is a quote, a backslash or below 0x20. Only the
- * lowest set bit is reliable, because a subtraction borrows from the next byte.
+ * Sets the highest bit of each byte that is a quote, a backslash or below 0x20 in `word`. Only the lowest set bit is
+ * reliable, because a subtraction borrows from the next byte.
  */
 function marksIn(word: number): number {
-  // Exchanges the values of a quote (0x22) and a blank (0x20). Afterwards one comparison with 0x21
-  // finds quotes and control characters.
+  // Exchanges the codes of a quote (0x22) and a space (0x20), so that one comparison with 0x21 finds quotes and control
+  // characters.
   const controls = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
   return (((controls - 0x21212121) & ~controls) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
 }
 
-/**
- * Returns the index, from 0 to 3, of the byte of a 32-bit word that contains the lowest set bit. Byte 0 is
- * the lowest.
- */
+/** Returns the index, from 0 to 3, of the byte of a 32-bit word that contains the lowest set bit. Byte 0 is the lowest. */
 function indexOfMark(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >>> 3;
 }
@@ -89,8 +83,8 @@ function isPlain(byte: number): boolean {
 }
 
 /**
- * Returns the index of the closing quote of the string that contains `from`, or -1 if the string is invalid, or ends in the last
- * 8 bytes or later.
+ * Returns the index of the closing quote of the string that contains `from`. Returns -1 if the string is invalid, or if
+ * fewer than 8 bytes follow.
  */
 export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;

@@ -1,5 +1,5 @@
 /**
- * Interface for metrics. Code that counts events uses it instead of Prometheus, so tests can read the counts.
+ * Interface for metrics. Code that counts events does not depend on Prometheus, so tests can read the counts.
  *
  * Names of metrics end in a base unit or `_total`. Labels have few values, such as a state, an operation or an outcome.
  * They never contain ids, names of collectors or numbers.
@@ -25,8 +25,7 @@ export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge;
   /**
-   * Creates a histogram. `buckets` are the upper bounds of its buckets, in the unit that the
-   * metric's name contains.
+   * Creates a histogram. `buckets` are the upper bounds of its buckets, in the unit that the metric's name contains.
    */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
 }

@@ -11,10 +11,7 @@ export class Multimap {
     return this.#sets.keys();
   }
 
-  /**
-   * Returns the values of a key in insertion order. The map must not be changed during the
-   * iteration.
-   */
+  /** Returns the values of a key in insertion order. The map must not be changed during the iteration. */
   get(key: string): Iterable<string> {
     const values = this.#sets.get(key);
     return values === undefined ? [] : typeof values === 'string' ? [values] : values;

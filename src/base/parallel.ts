@@ -1,8 +1,8 @@
 /** Runs tasks in parallel with a limit. */
 
 /**
- * Calls `run` for each item, in order. `atOnce` returns the current maximum of concurrent calls; at least one call always runs.
- * After the first rejection no further call starts, and the result rejects when all running calls have ended.
+ * Calls `run` for each item in order, with at most `atOnce()` calls at the same time, but at least one. After the first
+ * rejection no further call starts, and the result rejects when all running calls have ended.
  */
 export async function inParallel<T>(
   items: readonly T[],

@@ -1,8 +1,8 @@
 /**
- * Identity of a process across machines, containers and reboots. A pid alone is not enough, since pids are reused and differ
- * between containers.
+ * Identity of a process across machines, containers and reboots. A pid alone is not enough, because pids are reused and
+ * differ between containers.
  *
- * Invariant: a process counts as ended only if its pid can be checked, that is, within the same scope.
+ * Invariant: a process counts as ended only if this process can check its pid, because both have the same `scope`.
  */
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
@@ -10,8 +10,8 @@ import { hostname as machineName } from 'node:os';
 export interface ProcessIdentity {
   readonly pid: number;
   /**
-   * Start time of the process in clock ticks since boot; empty if unknown. It distinguishes
-   * processes that had the same pid one after the other.
+   * Start time of the process in clock ticks since boot, because several processes can have the same pid one after the
+   * other; empty if unknown.
    */
   readonly processStart: string;
   /** Environment in which pids are unique: machine, boot and, on Linux, pid namespace. */

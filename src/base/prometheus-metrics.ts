@@ -1,6 +1,6 @@
 /**
- * Implements metrics on prom-client with its own registry. Registering an existing name returns the existing metric, so
- * several controllers share a metric and differ by labels. Only `logfleet run` loads this module.
+ * Implements metrics with prom-client and its own registry. Registering an existing name returns the existing metric,
+ * so several controllers can share a metric and differ by labels.
  */
 import {
   collectDefaultMetrics,

@@ -28,7 +28,6 @@ export function proxyFor(origin: URL, environment: Environment): URL | undefined
   return address;
 }
 
-/** Message for the value of a proxy variable that `proxyFor` cannot parse. */
 export const proxyProblem = 'HTTPS_PROXY is not the address of an HTTP proxy, such as http://proxy.example.com:3128';
 
 /** Returns the decoded credentials of a proxy address. Never throws: an invalid percent escape is kept as typed. */

@@ -1,6 +1,5 @@
 /**
- * Interface for random numbers. The operator uses `systemRandom`, and repeatable runs use a seeded
- * generator.
+ * Interface for random numbers. The operator uses `systemRandom`, and repeatable runs use a seeded generator.
  */
 
 export interface Random {
@@ -11,8 +10,7 @@ export interface Random {
 export const systemRandom: Random = { next: () => Math.random() };
 
 /**
- * Returns a random number generator (mulberry32) that produces the same numbers for the same seed
- * on every machine.
+ * Returns a random number generator (mulberry32) that produces the same numbers for the same seed on every machine.
  */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;

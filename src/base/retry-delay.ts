@@ -1,10 +1,10 @@
-/** Computes delays before a retry. No other file contains a back-off formula. */
+/** Delays before a retry, for all parts of logfleet. */
 import type { LogfleetError } from './errors.ts';
 import type { Random } from './random.ts';
 
 /**
- * Delay in ms before a retry of an error that a person must fix outside of logfleet, such as wrong credentials.
- * logfleet is not notified of the fix, so it tries again after this delay.
+ * Delay in ms before a retry of an error that a person must fix, such as wrong credentials, because logfleet is not
+ * notified of the fix.
  */
 export const stallRetryMs = 30_000;
 
@@ -33,8 +33,7 @@ export function doubledMs(firstMs: number, failures: number, longestMs = Number.
 }
 
 /**
- * Shortens a delay by up to half at random, so that several callers whose actions failed together
- * do not retry together.
+ * Shortens a delay by up to half at random, so that several callers whose actions failed together do not retry together.
  */
 export function scatteredMs(delayMs: number, random: Random): number {
   return delayMs * (1 - random.next() / 2);

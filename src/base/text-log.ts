@@ -1,8 +1,8 @@
 /**
  * Logs as readable lines, for terminals: `14:03:07 info  collector accepted  collector=web-1 task=7`.
  *
- * Invariant: field values cannot break a line or move the cursor, since control characters are escaped. Only the stack of an
- * unexpected error follows on separate, indented lines. pino-pretty has no such guarantee.
+ * Invariant: field values cannot break a line or move the cursor, because control characters are escaped. Only the
+ * stack of an unexpected error takes further lines, which are indented.
  */
 import { stripVTControlCharacters } from 'node:util';
 import type { Clock } from './clock.ts';
@@ -69,7 +69,7 @@ function quote(text: string): string {
   return /^[\w.,:/@%+*-]+$/.test(text) ? text : escapeControls(JSON.stringify(text));
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: this pattern searches for control characters.
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 
 function escapeControls(text: string): string {

@@ -6,26 +6,17 @@
  * clock change skips it, it is moved forward by the length of the change.
  */
 
-/**
- * Maximum number of time zones in the cache. A limit is needed, because names of time zones come
- * from other systems.
- */
+/** Maximum number of time zones in the cache, because names of time zones come from other systems. */
 const maxZones = 1_000;
 const dayMs = 24 * 3_600_000;
-/**
- * Distance in ms between a clock change and a local time from which on the clock change cannot affect the
- * local time.
- */
+/** Time in ms before and after a clock change outside of which the change does not affect the UTC offset. */
 const changeDistanceMs = 36 * 3_600_000;
-/** Maximum number of days that the cache of a time zone holds: more than a year. */
+/** Maximum number of days in each cache of a time zone: more than a year. */
 const maxDays = 500;
 
 const zones = new Map<string, TimeZone | undefined>();
 
-/**
- * Returns the time zone with this name, ignoring case; undefined if the runtime does not know the
- * name.
- */
+/** Returns the time zone with this name, ignoring case; undefined if the runtime does not know the name. */
 export function timeZone(name: string): TimeZone | undefined {
   if (!zones.has(name)) {
     if (zones.size >= maxZones) zones.clear();
@@ -47,11 +38,11 @@ export class TimeZone {
   /** Name of the time zone in the runtime's list. It can differ from the given name, which may be an alias. */
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
-  /** Cache: UTC offset of the time zone in ms at the beginning of each UTC day. */
+  /** Cache: UTC offset in ms at the beginning of each UTC day. */
   readonly #offsetsMs = new Map<number, number>();
   /** Cache: instant of the clock change, for each UTC day that has a clock change. */
   readonly #changesMs = new Map<number, number>();
-  /** UTC offset in ms of each local day, or undefined if a clock change is on or near that day. */
+  /** Cache: UTC offset in ms that holds for a whole local day; undefined if a clock change is on or near that day. */
   readonly #steadyMs = new Map<number, number | undefined>();
 
   /** Creates a time zone. Throws a RangeError if the runtime does not know the name. */
@@ -78,9 +69,7 @@ export class TimeZone {
     return wallMs + (beforeMs === afterMs || wallMs < this.#changeMs(wallMs) ? beforeMs : afterMs);
   }
 
-  /**
-   * Returns the time in ms since the epoch at which clocks in this time zone show a local time.
-   */
+  /** Returns the time in ms since the epoch at which clocks in this time zone show a local time. */
   instantOf(localMs: number): number {
     const steadyMs = this.steadyOffsetMs(localMs);
     if (steadyMs !== undefined) return localMs - steadyMs;
@@ -93,16 +82,14 @@ export class TimeZone {
   }
 
   /**
-   * Returns the time that clocks in this zone really show for a local time. The result is later than the argument
-   * if a clock change skips the argument, and otherwise equal to it.
+   * Returns the time that clocks in this zone show for a local time. A local time that a clock change skips is moved forward.
    */
   readingOf(localMs: number): number {
     return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;
   }
 
   /**
-   * Returns the UTC offset in ms of all local times on the same day. Undefined if a clock change is on or near that
-   * day.
+   * Returns the UTC offset in ms that holds for the whole local day; undefined if a clock change is on or near that day.
    */
   steadyOffsetMs(localMs: number): number | undefined {
     return cached(this.#steadyMs, localMs, (startMs) => this.#findSteadyMs(startMs));
@@ -117,15 +104,11 @@ export class TimeZone {
     return offsetMs;
   }
 
-  /** Returns the instant of the clock change on the UTC day that contains `wallMs`. */
   #changeMs(wallMs: number): number {
     return cached(this.#changesMs, wallMs, (startMs) => this.#findChangeMs(startMs));
   }
 
-  /**
-   * Finds the instant of a clock change by binary search. Clocks change at the beginning of a
-   * second.
-   */
+  /** Finds the instant of a clock change by binary search. Clocks change at the beginning of a second. */
   #findChangeMs(startMs: number): number {
     const beforeMs = this.#offsetMs(startMs);
     let [from, to] = [startMs / 1_000, (startMs + dayMs) / 1_000];
@@ -137,9 +120,7 @@ export class TimeZone {
     return to * 1_000;
   }
 
-  /**
-   * Returns the UTC offset at the beginning of the UTC day that contains `wallMs`. The offset is cached for the day.
-   */
+  /** Returns the UTC offset in ms at the beginning of the UTC day that contains `wallMs`. */
   #dayOffsetMs(wallMs: number): number {
     return cached(this.#offsetsMs, wallMs, (startMs) => this.#offsetMs(startMs));
   }
@@ -153,8 +134,8 @@ export class TimeZone {
 }
 
 /**
- * Returns the cached value for the UTC day that contains `timeMs`. A missing value is computed by `find` from
- * the beginning of the day in ms.
+ * Returns the cached value of the UTC day that contains `timeMs`. `find` computes a missing value from the beginning of
+ * the day in ms.
  */
 function cached<V>(days: Map<number, V>, timeMs: number, find: (startMs: number) => V): V {
   const day = Math.floor(timeMs / dayMs);
