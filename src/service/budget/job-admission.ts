@@ -44,9 +44,7 @@ export class JobAdmission {
     return Math.max(1, Math.min(this.#base + this.#growth(), this.#sustainable()));
   }
 
-  /**
-   * Waits for a permit to run a search job. Rejects with the signal's reason if the signal is aborted first.
-   */
+  /** Waits for a permit to run a search job. Rejects with the signal's reason if the signal is aborted first. */
   admit(signal?: AbortSignal): Promise<JobPermit> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {

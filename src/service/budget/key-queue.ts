@@ -10,9 +10,8 @@ import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
 
 /**
- * Ratio of an access key's concurrent requests that page reads may use (8 of 10), so that slow page reads never block
- * the keep-alives of search jobs (B3). While jobs are kept alive, the limit holds for all requests other than
- * keep-alives together.
+ * Ratio of an access key's concurrent requests that page reads may use (8 of 10), so that slow page reads never block the
+ * keep-alives of search jobs (B3). While jobs are kept alive, the limit holds for all requests other than keep-alives together.
  */
 const workShare = 0.8;
 /** Time in ms after the last request about a search job during which further keep-alives are expected. */
@@ -34,8 +33,7 @@ export interface Waiter {
 export interface Occupant {
   readonly class: RequestClass;
   /**
-   * Time at which the service has certainly finished this cancelled request; undefined if the request was not
-   * cancelled.
+   * Time at which the service has certainly finished this cancelled request; undefined if the request was not cancelled.
    */
   readonly heldUntilMs: number | undefined;
   /** Whether the request is cancelled and ends soon, so that another request can take its place. */

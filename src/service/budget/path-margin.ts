@@ -1,23 +1,19 @@
 /**
- * Estimates from round trips how late requests can arrive at the service. The result is a margin:
- * each period of one second in which the service allows four requests is extended by this time
- * (B1).
+ * Estimates from round trips how late requests can arrive at the service. The result is a margin: each period of one second in
+ * which the service allows four requests is extended by this time (B1).
  *
- * The margin is needed because a delayed request reaches the service closer to the requests that
- * follow it. The delay of a request cannot be measured, but it is less than the round trip. Each
- * round trip is compared with the fastest recent one of the same class of requests, so that slow
- * work at the service does not look like a slow path. While a class has few answers, even its
- * fastest one may be delayed, so the fastest answer of all classes is used instead.
+ * The margin is needed because a delayed request reaches the service closer to the requests that follow it. The delay of a
+ * request cannot be measured, but it is less than the round trip. Each round trip is compared with the fastest recent one of
+ * the same class of requests, so that slow work at the service does not look like a slow path. While a class has few answers,
+ * even its fastest one may be delayed, so the fastest answer of all classes is used instead.
  *
- * Invariant: `floorMs ≤ currentMs ≤ mostMs`. `currentMs` rises after a few slow answers and falls
- * after hundreds of fast ones. `rate-limiter.ts` applies the margin.
+ * Invariant: `floorMs ≤ currentMs ≤ mostMs`. `currentMs` rises after a few slow answers and falls after hundreds of fast ones.
+ * `rate-limiter.ts` applies the margin.
  */
 import type { RequestClass } from './request-slot.ts';
 
 export const marginBounds = {
-  /**
-   * Minimum time in ms allowed for network delays. Round trips do not show clock drift and rounding to milliseconds.
-   */
+  /** Minimum time in ms allowed for network delays. Round trips do not show clock drift and rounding to milliseconds. */
   floorMs: 5,
   /** Time in ms allowed for network delays before the first measurement. */
   initialMs: 20,
@@ -49,9 +45,7 @@ const fallWeight = 1 / 32;
  * halve the added time.
  */
 const cautionDecay = 0.98;
-/**
- * Time in ms after which the fastest round trip is forgotten, at most twice as late, because network paths change.
- */
+/** Time in ms after which the fastest round trip is forgotten, at most twice as late, because network paths change. */
 const baselineWindowMs = 60_000;
 
 /** Round trips that are compared with each other: those of one class of requests, or of connection handshakes. */
@@ -80,8 +74,7 @@ export class PathMargin {
   }
 
   /**
-   * Part of the time allowed for network delays, in ms, that answers with 429 have added for delays that cannot be
-   * measured.
+   * Part of the time allowed for network delays, in ms, that answers with 429 have added for delays that cannot be measured.
    */
   get cautionMs(): number {
     return this.#cautionMs;

@@ -27,8 +27,7 @@ export interface Reservation {
   /** Time in ms from sending the request to the first bytes of its answer; undefined until they arrive. */
   roundTripMs: number | undefined;
   /**
-   * Possible network delay of the request in ms: the time by which its answer was slower than the fastest known
-   * answer.
+   * Possible network delay of the request in ms: the time by which its answer was slower than the fastest known answer.
    */
   lateMs: number;
   /**
@@ -123,8 +122,7 @@ export class RateLimiter {
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + longestRequestMs;
     if (roundTripMs === undefined) return byOthersMs;
     const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
-    // After a stall the fastest answer says nothing about this request's delay, so its whole round trip counts as
-    // delay.
+    // After a stall the fastest answer says nothing about this request's delay, so its whole round trip counts as delay.
     const likelyMs = lateMs > marginBounds.mostMs ? roundTripMs : Math.max(marginMs, marginBounds.floorMs + lateMs);
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));
   }
@@ -135,8 +133,7 @@ export class RateLimiter {
   }
 
   /**
-   * Next time at which a test connection could show that a sent request has reached the service; Infinity if there is
-   * none.
+   * Next time at which a test connection could show that a sent request has reached the service; Infinity if there is none.
    */
   nextDoubtMs(nowMs: number): number {
     const timesMs = this.#live.map((reservation) => this.#doubtAtMs(reservation));
@@ -188,24 +185,18 @@ export class RateLimiter {
     return times[excess] as number;
   }
 
-  /**
-   * Time from which a request no longer counts against the request rate: one period after its latest possible arrival.
-   */
+  /** Time from which a request no longer counts against the request rate: one period after its latest possible arrival. */
   #clearAtMs(reservation: Reservation, periodMs: number): number {
     return this.arrivedByMs(reservation) + this.#margin.cautionMs + periodMs;
   }
 }
 
-/**
- * Latest time at which a request reaches the service if neither network nor service stalls; Infinity before it is sent.
- */
+/** Latest time at which a request reaches the service if neither network nor service stalls; Infinity before it is sent. */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.mostMs;
 }
 
-/**
- * Sets the latest time at which a request can have arrived, unless an earlier time is already known.
- */
+/** Sets the latest time at which a request can have arrived, unless an earlier time is already known. */
 function boundArrival(reservation: Reservation, arrivedByMs: number): void {
   reservation.arrivedByMs = Math.min(reservation.arrivedByMs ?? Number.POSITIVE_INFINITY, arrivedByMs);
 }

@@ -47,8 +47,7 @@ export class RatePace {
   }
 
   /**
-   * Halves the request rate after an answer with 429. Has no effect if the answered request was sent before the last
-   * reduction.
+   * Halves the request rate after an answer with 429. Has no effect if the answered request was sent before the last reduction.
    */
   slowDown(sentAtMs: number, nowMs: number): boolean {
     if (sentAtMs <= this.#slowedAtMs) return false;

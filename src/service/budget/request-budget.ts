@@ -132,8 +132,7 @@ export class RequestBudget {
   }
 
   /**
-   * True if no access key has more requests in flight than its current limit. False for a while after a limit was
-   * lowered.
+   * True if no access key has more requests in flight than its current limit. False for a while after a limit was lowered.
    */
   isWithinLimits(): boolean {
     const nowMs = this.#clock.monotonic();

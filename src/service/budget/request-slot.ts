@@ -31,13 +31,11 @@ export interface Path {
 export interface SlotRequest {
   readonly class: RequestClass;
   /**
-   * Network path on which a test connection can show that the request has arrived. Without a path, only its answer
-   * can.
+   * Network path on which a test connection can show that the request has arrived. Without a path, only its answer can.
    */
   readonly path?: Path | undefined;
   /**
-   * Monotonic time in ms at which the request is due; now by default. Requests of a class are sent in order of due
-   * time.
+   * Monotonic time in ms at which the request is due; now by default. Requests of a class are sent in order of due time.
    */
   readonly dueMs?: number | undefined;
   /**
@@ -45,9 +43,7 @@ export interface SlotRequest {
    * request for a shorter time than others (B2).
    */
   readonly isPoll?: boolean | undefined;
-  /**
-   * Signal that cancels the wait: `acquire` rejects with the signal's reason. No effect once the request may be sent.
-   */
+  /** Signal that cancels the wait: `acquire` rejects with the signal's reason. No effect once the request may be sent. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -103,8 +99,7 @@ export interface Slot {
    */
   yieldTo(giveUp: () => void): void;
   /**
-   * Reports how the request ended. After `abandoned`, a late `answered` or `broken` lets another request start
-   * earlier.
+   * Reports how the request ended. After `abandoned`, a late `answered` or `broken` lets another request start earlier.
    */
   finished(outcome: SlotOutcome): void;
 }

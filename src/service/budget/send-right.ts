@@ -47,8 +47,7 @@ class GrantedDeparture {
   /** Monotonic time in ms at which the request is written. */
   readonly atMs: number;
   /**
-   * Field that is never set. Because of this field, the compiler rejects other objects with the same fields as a
-   * proof.
+   * Field that is never set. Because of this field, the compiler rejects other objects with the same fields as a proof.
    */
   declare protected readonly brand: never;
 

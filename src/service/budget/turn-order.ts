@@ -49,9 +49,7 @@ export interface ClassHead {
 export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
-  /**
-   * Number of requests that were chosen by rank since a request was last preferred because it had waited too long.
-   */
+  /** Number of requests that were chosen by rank since a request was last preferred because it had waited too long. */
   #inRank = 0;
   /** Number of keep-alives that may be sent before the next waiting page request. */
   #pollsAhead = mostPollsAhead;
@@ -80,9 +78,7 @@ export class TurnOrder {
     return chosen;
   }
 
-  /**
-   * Returns the request with the lowest result of `weigh`; of several, the one whose class was served longest ago.
-   */
+  /** Returns the request with the lowest result of `weigh`; of several, the one whose class was served longest ago. */
   #least<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let least: H | undefined;
     for (const head of heads) {

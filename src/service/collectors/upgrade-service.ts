@@ -7,8 +7,7 @@
 import type { Answer, CallOptions } from '../requests/call.ts';
 
 /**
- * Installed or hosted collector as the service lists it (2.7), without `links`. Undefined fields were missing in the
- * answer.
+ * Installed or hosted collector as the service lists it (2.7), without `links`. Undefined fields were missing in the answer.
  */
 export interface Collector {
   readonly id: string;
@@ -34,8 +33,7 @@ export interface Build {
 }
 
 /**
- * Status of an upgrade task (3.2). An unknown status code becomes `unknown` and counts as
- * unfinished.
+ * Status of an upgrade task (3.2). An unknown status code becomes `unknown` and counts as unfinished.
  */
 export type TaskStatus = 'notStarted' | 'pending' | 'progressing' | 'succeeded' | 'failed' | 'unknown';
 
@@ -45,9 +43,7 @@ export interface UpgradeTask {
   readonly collectorId: string;
   readonly toVersion: string;
   readonly status: TaskStatus;
-  /**
-   * Status code of the upgrade task as the service returned it, for messages about unknown codes.
-   */
+  /** Status code of the upgrade task as the service returned it, for messages about unknown codes. */
   readonly statusCode: number;
   readonly requestedMs: number | undefined;
   readonly message: string | undefined;
@@ -55,8 +51,7 @@ export interface UpgradeTask {
 
 export interface CreateTaskOptions extends CallOptions {
   /**
-   * Called right before the request is written to its socket (U2). If the function throws an error, the request is not
-   * sent.
+   * Called right before the request is written to its socket (U2). If the function throws an error, the request is not sent.
    */
   readonly beforeSend?: () => void;
 }

@@ -47,8 +47,7 @@ export async function aggregateOnce<J extends AggregationJob>(
     const pages: RecordPage[] = [];
     const take = (page: RecordPage) => void pages.push(page);
     await crossing('aggregation.readRecords', () => job.readRecords({ offset: 0, take, signal }));
-    // Status requests keep the job alive while its records are read. Their answers may contain errors of the search
-    // (E5).
+    // Status requests keep the job alive while its records are read. Their answers may contain errors of the search (E5).
     if (mayHaveErrors(job)) return errorsIn(job);
     return { kind: 'records', records: pages.flatMap(({ records }) => records), messageCount };
   } finally {

@@ -1,7 +1,6 @@
 /**
- * Decodes answers about search jobs (4.1, 4.2, 4.4); `page-scanner.ts` decodes pages of messages. Unknown members are
- * ignored, `null` counts as missing, and an unknown job state is kept as text. A wrong type is a `DecodeError` with the
- * JSON path.
+ * Decodes answers about search jobs (4.1, 4.2, 4.4); `page-scanner.ts` decodes pages of messages. Unknown members are ignored,
+ * `null` counts as missing, and an unknown job state is kept as text. A wrong type is a `DecodeError` with the JSON path.
  */
 import {
   arrayIn,

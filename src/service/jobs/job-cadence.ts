@@ -20,9 +20,7 @@
 export const keepAliveMs = 12_000;
 
 const soonestPollMs = 2_000;
-/**
- * Default time in ms from a job's creation to its first status request, if the duration of searches is unknown.
- */
+/** Default time in ms from a job's creation to its first status request, if the duration of searches is unknown. */
 const usualPollMs = 2_500;
 /** Safety margin that is added to the estimated duration of a search: this ratio of the duration, and `overshootMs`. */
 const overshootShare = 0.1;
@@ -37,9 +35,7 @@ const shortSearchMs = 10_500;
 export interface SearchProgress {
   /** Time in ms from the send time of the job's creation to the send time of this status request. */
   readonly elapsedMs: number;
-  /**
-   * Maximum time in ms for which the search can have been running: since a status last showed that it had not started.
-   */
+  /** Maximum time in ms for which the search can have been running: since a status last showed that it had not started. */
   readonly searchingMs: number;
   /** Completed ratio of the search's time range, 0 to 1; undefined if unknown. */
   readonly doneShare: number | undefined;
@@ -48,8 +44,7 @@ export interface SearchProgress {
 }
 
 /**
- * Time in ms from the creation of a search job to its first status request, if the search is expected to take
- * `expectedMs`.
+ * Time in ms from the creation of a search job to its first status request, if the search is expected to take `expectedMs`.
  */
 export function firstPollMs(expectedMs = usualPollMs): number {
   return Math.min(keepAliveMs, Math.max(soonestPollMs, expectedMs));
@@ -71,8 +66,7 @@ function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
 }
 
 /**
- * Time in ms from the last answered request of a search job to a second keep-alive, sent if the first has no answer
- * yet.
+ * Time in ms from the last answered request of a search job to a second keep-alive, sent if the first has no answer yet.
  */
 export const secondTryMs = 16_000;
 

@@ -1,6 +1,5 @@
 /**
- * Sends the requests of one search job (4.2 to 4.5), each only when a caller asks for it. `search-job.ts` keeps the job
- * alive.
+ * Sends the requests of one search job (4.2 to 4.5), each only when a caller asks for it. `search-job.ts` keeps the job alive.
  */
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';
@@ -110,7 +109,6 @@ function takeRows(receiver: RowReceiver): BodySink<MessagePage> {
     end: () => scanner.end(),
   };
 }
-
 
 /** Matches the end of a sentence in a warning, including the whitespace after it. */
 const sentenceEnd = /(?<=[.!?;])\s+|\n+/;

@@ -29,9 +29,7 @@ export function cancelledError(id: string): LogfleetError {
   return failure('backoff', cancelledCode, message, { reason: 'JobCancelled' });
 }
 
-/**
- * Error for a search job that got no answer for longer than the service keeps a job without requests (3.1).
- */
+/** Error for a search job that got no answer for longer than the service keeps a job without requests (3.1). */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
   return new ServiceError({
@@ -50,8 +48,7 @@ export function closedError(id: string): LogfleetError {
 }
 
 /**
- * Error for an aggregation whose number of records the service does not report, so its records cannot be read
- * completely.
+ * Error for an aggregation whose number of records the service does not report, so its records cannot be read completely.
  */
 export function uncountedError(id: string): LogfleetError {
   const message = `The service does not say how many records the search job ${id} has.`;

@@ -82,8 +82,7 @@ export class JobGathering {
   }
 
   /**
-   * Send time of the newest status request whose answer showed that the search had not started; undefined if there is
-   * none.
+   * Send time of the newest status request whose answer showed that the search had not started; undefined if there is none.
    */
   get idleAtMs(): number | undefined {
     return this.#idleAtMs;
@@ -156,8 +155,7 @@ function isIdle(state: JobState): boolean {
 }
 
 /**
- * Maximum number of histogram buckets that are stored. Further buckets are dropped, so the histogram then does not add
- * up.
+ * Maximum number of histogram buckets that are stored. Further buckets are dropped, so the histogram then does not add up.
  */
 const maxBuckets = 20_000;
 
@@ -166,8 +164,7 @@ export interface MessageHistogram {
   readonly buckets: readonly HistogramBucket[];
   readonly total: number;
   /**
-   * Whether the buckets contain as many messages as the job has found. If not, buckets are missing or were counted
-   * twice.
+   * Whether the buckets contain as many messages as the job has found. If not, buckets are missing or were counted twice.
    */
   readonly addsUp: boolean;
 }

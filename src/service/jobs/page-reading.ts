@@ -24,8 +24,7 @@ export interface PageSource {
   /** Requests one page of results. Resolves to its number of rows, once the receiver can take more. */
   readonly fetch: (query: PageQuery, signal: AbortSignal) => Promise<number>;
   /**
-   * Number of rows of the current page that the receiver has taken. After a failure, reading continues after these
-   * rows.
+   * Number of rows of the current page that the receiver has taken. After a failure, reading continues after these rows.
    */
   readonly given?: () => number;
   /** Undefined while the receiver accepts rows, else a promise that is fulfilled when the receiver accepts more. */

@@ -186,9 +186,7 @@ export class SearchJob {
     return fields;
   }
 
-  /**
-   * Requests one record, so that the service rejects a query without aggregation (7.4) even if the job has no records.
-   */
+  /** Requests one record, so that the service rejects a query without aggregation (7.4) even if the job has no records. */
   async checkAggregation(signal?: AbortSignal): Promise<void> {
     await this.#read({ offset: 0, limit: 1, signal }, 1, {
       fetch: async (query, either) => {
@@ -290,8 +288,7 @@ export class SearchJob {
   }
 
   /**
-   * Finishes the search once all earlier status requests are answered or lost, because their answers may contain errors
-   * (E5).
+   * Finishes the search once all earlier status requests are answered or lost, because their answers may contain errors (E5).
    */
   #finish(): void {
     if (this.#doneAtMs !== undefined && this.#polls.oldestSentMs > this.#doneAtMs)

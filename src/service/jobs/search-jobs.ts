@@ -25,9 +25,7 @@ export interface OpenOptions {
   readonly signal?: AbortSignal;
   /** Called after each answered status request of the job. */
   readonly onProgress?: (progress: JobProgress) => void;
-  /**
-   * Expected time in ms from the creation of the job to the end of its search. A good estimate saves status requests.
-   */
+  /** Expected time in ms from the creation of the job to the end of its search. A good estimate saves status requests. */
   readonly expectedMs?: number | undefined;
 }
 

@@ -17,9 +17,7 @@ export interface JobOrder {
   readonly toMs: number;
   /** Time zone for functions of the query that use days and hours; always sent, `UTC` by default. */
   readonly timeZone?: string;
-  /**
-   * Whether the time range refers to the time of receipt (`_receipttime`) instead of the message time (`_messagetime`).
-   */
+  /** Whether the time range refers to the time of receipt (`_receipttime`) instead of the message time (`_messagetime`). */
   readonly byReceiptTime?: boolean;
   /** `AutoParse` extracts the fields of JSON messages during the search. Default: `Manual`. */
   readonly autoParsingMode?: 'AutoParse' | 'Manual';
@@ -51,8 +49,7 @@ export interface JobStatus {
   /** Number of messages that the search has found so far. */
   readonly messageCount: number;
   /**
-   * Number of records that the search has produced so far; undefined if the service counts only
-   * messages.
+   * Number of records that the search has produced so far; undefined if the service counts only messages.
    */
   readonly recordCount: number | undefined;
   /**
@@ -77,9 +74,7 @@ export interface StatusOptions extends CallOptions {
    * may be sent first.
    */
   readonly isProgressCheck?: boolean;
-  /**
-   * Called right before the request is written to its socket. If the function throws an error, the request is not sent.
-   */
+  /** Called right before the request is written to its socket. If the function throws an error, the request is not sent. */
   readonly beforeSend?: () => void;
 }
 
@@ -99,9 +94,8 @@ export const maxPageRows = 10_000;
  */
 export interface RowReceiver extends RowSink {
   /**
-   * Returns a promise while the receiver accepts no more rows, fulfilled when the receiver is ready; rows that have
-   * already arrived may still follow. A page that is paused for 5 s is cancelled (B3) and continued later, after its
-   * last row.
+   * Returns a promise while the receiver accepts no more rows, fulfilled when the receiver is ready; rows that have already
+   * arrived may still follow. A page that is paused for 5 s is cancelled (B3) and continued later, after its last row.
    */
   drained?(): Promise<void> | undefined;
 }
@@ -126,9 +120,7 @@ export interface RecordPage {
 /** Search job that was just created, with its cookies (5.3). */
 export interface OpenJob {
   readonly id: string;
-  /**
-   * Text of `warning` in the answer to the creation, without the service's notice about cookies.
-   */
+  /** Text of `warning` in the answer to the creation, without the service's notice about cookies. */
   readonly warning: string | undefined;
   /**
    * Send time of the newest request whose answer showed that the service knows the job. The service has kept the job
@@ -145,9 +137,7 @@ export interface OpenJob {
    * without being the last (10.3). After a failure, rows that were already passed to the receiver stay valid.
    */
   listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>>;
-  /**
-   * Reads a page of records and keeps the job alive (4.4). Records of an unfinished job may be wrong (10.3).
-   */
+  /** Reads a page of records and keeps the job alive (4.4). Records of an unfinished job may be wrong (10.3). */
   listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>>;
   /**
    * Deletes the job (4.5). A job that the service does not know counts as deleted, unless the job is so new that a

@@ -24,9 +24,7 @@ function keepWhole(_key: string, value: unknown, context: ReviverContext): unkno
   return BigInt(source).toString();
 }
 
-/**
- * Parses JSON text and keeps large integers exact. Throws a SyntaxError for invalid text, as JSON.parse does.
- */
+/** Parses JSON text and keeps large integers exact. Throws a SyntaxError for invalid text, as JSON.parse does. */
 export function parseJson(text: string): unknown {
   const quoted = text.replace(largeInteger, '$1"$2"');
   try {

@@ -62,9 +62,7 @@ export function optionalArray(members: Members, name: string): readonly unknown[
 /** Reads a member of a JSON object. Throws a `DecodeError` if its value is invalid. */
 type Read<T> = (members: Members, name: string, path: string) => T;
 
-/**
- * Returns a function that reads a required member of a JSON object. `convert` returns undefined for an invalid value.
- */
+/** Returns a function that reads a required member of a JSON object. `convert` returns undefined for an invalid value. */
 function required<T>(expected: string, convert: (value: unknown) => T | undefined): Read<T> {
   return (members, name, path) => {
     const value = convert(members[name]);

@@ -25,9 +25,7 @@ export const token = {
 
 export type Token = (typeof token)[keyof typeof token];
 
-/**
- * Creates the error for an invalid byte of a JSON document. `offset` counts from the first byte of the document.
- */
+/** Creates the error for an invalid byte of a JSON document. `offset` counts from the first byte of the document. */
 export type Complain = (offset: number, problem: string) => Error;
 
 /** Names for the sets of tokens that may come next in the JSON document. */
@@ -51,8 +49,7 @@ const noBytes = Buffer.alloc(0);
 
 export class JsonReader {
   /**
-   * Index of the first byte of the current or last token in the current chunk; `tokenEnd` is the index after its last
-   * byte.
+   * Index of the first byte of the current or last token in the current chunk; `tokenEnd` is the index after its last byte.
    */
   tokenStart = 0;
   tokenEnd = 0;
@@ -202,9 +199,7 @@ export class JsonReader {
     this.tokenEnd = this.at;
   }
 
-  /**
-   * Closes an object or array. `ifEmpty` is the set of tokens that may come right after the opening brace or bracket.
-   */
+  /** Closes an object or array. `ifEmpty` is the set of tokens that may come right after the opening brace or bracket. */
   #close(byte: number, ifEmpty: number, isObject: 0 | 1): void {
     const fits =
       this.#expecting === ifEmpty ||

@@ -60,9 +60,7 @@ export class PageContent {
   #bytes: Buffer = Buffer.alloc(0);
   /** Index in `#bytes` at which the current row, or the value of `fields`, starts. */
   #start = 0;
-  /**
-   * Where reading continues after the value of an unknown member: in the page itself, or in an element of `messages`.
-   */
+  /** Where reading continues after the value of an unknown member: in the page itself, or in an element of `messages`. */
   #afterSkipped: 'page' | 'element' = 'page';
   #rows = 0;
   #hasMessages = false;
@@ -99,8 +97,7 @@ export class PageContent {
   }
 
   /**
-   * Reads to the end of the chunk. With `whileHeld`, reading stops as soon as no incomplete row or text must stay in
-   * memory.
+   * Reads to the end of the chunk. With `whileHeld`, reading stops as soon as no incomplete row or text must stay in memory.
    */
   read(whileHeld: boolean): void {
     for (;;) {
@@ -115,8 +112,7 @@ export class PageContent {
   }
 
   /**
-   * Index of the first byte of an incomplete row or text, whose bytes must stay together in memory; -1 if there is
-   * none.
+   * Index of the first byte of an incomplete row or text, whose bytes must stay together in memory; -1 if there is none.
    */
   heldFrom(): number {
     switch (this.#place) {
@@ -310,9 +306,7 @@ export class PageContent {
     return this.#fieldsOfRow.named(name, 0, name.length);
   }
 
-  /**
-   * Passes on all following rows that have the usual form (`row-finder.ts`). The next row is then read token by token.
-   */
+  /** Passes on all following rows that have the usual form (`row-finder.ts`). The next row is then read token by token. */
   #findRows(): void {
     for (let end = this.#find(); end > 0; end = this.#find()) {
       this.#giveOut(end);

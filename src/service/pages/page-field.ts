@@ -9,9 +9,7 @@ export interface PageField {
   readonly keyField: boolean;
 }
 
-/**
- * Decodes the descriptions of the fields on a page. When `fields` is `null` or absent, there are no descriptions.
- */
+/** Decodes the descriptions of the fields on a page. When `fields` is `null` or absent, there are no descriptions. */
 export function decodePageFields(value: unknown): readonly PageField[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw mismatch('fields', 'an array', value);

@@ -1,37 +1,29 @@
 /**
- * One row of a page of messages (2.5). The id and times of the message are found in the bytes of the row, which stay
- * unchanged.
+ * One row of a page of messages (2.5). The id and times of the message are found in the bytes of the row, which stay unchanged.
  *
- * Depending on the deployment, the service writes field names with different upper and lower case. All values are
- * strings, even numbers. If a field occurs twice in a row, the last one counts, as with JSON.parse. A row without a
- * valid time or id is an error (E9).
+ * Depending on the deployment, the service writes field names with different upper and lower case. All values are strings, even
+ * numbers. If a field occurs twice in a row, the last one counts, as with JSON.parse. A row without a valid time or id is an
+ * error (E9).
  */
 import { char } from '../../base/json-bytes.ts';
 import { type Token, token } from '../json/json-reader.ts';
 
 export interface PageRow {
   /**
-   * Bytes of the row from `{` to `}`, as the service sent them. Valid only during the call, because the memory is
-   * reused.
+   * Bytes of the row from `{` to `}`, as the service sent them. Valid only during the call, because the memory is reused.
    */
   readonly bytes: Uint8Array;
   /** Message time (`_messagetime`) of the row in ms since the epoch. */
   readonly messageTimeMs: number;
-  /**
-   * Id of the message (`_messageid`), a signed 64-bit decimal. The text is valid only during the call.
-   */
+  /** Id of the message (`_messageid`), a signed 64-bit decimal. The text is valid only during the call. */
   readonly messageId: string;
-  /**
-   * Receipt time (`_receipttime`) of the message in ms since the epoch; undefined if absent, `null` or `""`.
-   */
+  /** Receipt time (`_receipttime`) of the message in ms since the epoch; undefined if absent, `null` or `""`. */
   readonly receiptTimeMs: number | undefined;
   /** Number of bytes of the message (`_size`); undefined if absent or not an integer. */
   readonly size?: number | undefined;
 }
 
-/**
- * Receives the rows of a page in order. An error that the receiver throws reaches the caller of `write`.
- */
+/** Receives the rows of a page in order. An error that the receiver throws reaches the caller of `write`. */
 export interface RowSink {
   row(row: PageRow): void;
 }

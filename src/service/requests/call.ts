@@ -18,9 +18,7 @@ export interface Call {
   readonly beforeSend?: (() => void) | undefined;
   /** Called after a failed request on which the service may still have acted. */
   readonly mayHaveActed?: (() => void) | undefined;
-  /**
-   * Class of the request, if it differs from the operation's class, and the monotonic time in ms at which it is due.
-   */
+  /** Class of the request, if it differs from the operation's class, and the monotonic time in ms at which it is due. */
   readonly requestClass?: RequestClass | undefined;
   readonly dueMs?: number | undefined;
   /** Search job that the call uses or creates. */

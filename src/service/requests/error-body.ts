@@ -27,8 +27,7 @@ function textIn(document: unknown, name: string): string | undefined {
 }
 
 /**
- * Turns a message into one line: replaces line breaks and control characters, and shortens the text to its maximum
- * length.
+ * Turns a message into one line: replaces line breaks and control characters, and shortens the text to its maximum length.
  */
 function oneLine(text: string | undefined): string | undefined {
   const line = text?.replace(/[\s\p{Cc}]+/gu, ' ').trim();

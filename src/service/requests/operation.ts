@@ -12,8 +12,7 @@ export interface OperationInfo {
   /** Priority class of the operation's requests (B3), unless the call sets another class. */
   readonly requestClass: RequestClass;
   /**
-   * Maximum time in ms from the permission to send the request to the last byte of its answer, however slowly the bytes
-   * arrive.
+   * Maximum time in ms from the permission to send the request to the last byte of its answer, however slowly the bytes arrive.
    */
   readonly deadlineMs: number;
   /** Maximum size of an answer in bytes. 1,000 collectors take about 400 KB, and pages may be larger. */

@@ -98,8 +98,7 @@ const rows = {
     ...unsure,
     again: 2,
     reason: 'ServiceUnreachable',
-    // The receiver may have taken some rows of the page already. The reader of the page requests the missing rows
-    // itself.
+    // The receiver may have taken some rows of the page already. The reader of the page requests the missing rows itself.
     of: { ...unsure.of, listMessages: { again: 0 } },
   },
   timeout: { ...unsure, reason: 'ServiceUnreachable' },

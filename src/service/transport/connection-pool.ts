@@ -47,9 +47,7 @@ export class ConnectionPool {
     }
   }
 
-  /**
-   * Takes a connection out of the pool for one request. The caller must return the connection in any case.
-   */
+  /** Takes a connection out of the pool for one request. The caller must return the connection in any case. */
   async take(signal: AbortSignal): Promise<Connection> {
     for (;;) {
       this.#throwIfDone(signal);

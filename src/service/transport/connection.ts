@@ -1,10 +1,9 @@
 /**
  * TLS connection that sends one request at a time with undici's HTTP/1.1 client, and never opens a second socket. The
- * connection is opened before a request gets permission to be sent (B1); undici's own Pool would open it only after
- * that.
+ * connection is opened before a request gets permission to be sent (B1); undici's own Pool would open it only after that.
  *
- * Invariant: a request is written at most once, in the same turn as undici calls `onRequestStart`. If the connection is
- * lost before the write, the request fails as unsent.
+ * Invariant: a request is written at most once, in the same turn as undici calls `onRequestStart`. If the connection is lost
+ * before the write, the request fails as unsent.
  */
 import { Client, type Dispatcher } from 'undici';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -12,9 +11,7 @@ import type { SecureSocket } from './dialer.ts';
 import { ResponseHandler } from './response-handler.ts';
 import { TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
-/**
- * Time in ms after which an unused connection is closed, unless the service asks for a shorter time.
- */
+/** Time in ms after which an unused connection is closed, unless the service asks for a shorter time. */
 const idleTimeoutMs = 20_000;
 
 export class Connection {
@@ -29,8 +26,7 @@ export class Connection {
     this.#socket = socket;
     this.#clock = clock;
     this.#unused = clock.after(idleTimeoutMs, this.discard);
-    // Before its first request a connection receives nothing. Data, an error, or the end of the connection makes it
-    // unusable.
+    // Before its first request a connection receives nothing. Data, an error, or the end of the connection makes it unusable.
     socket.on('readable', this.discard).on('error', this.discard).once('close', onGone);
     socket.unref();
     this.#client = new Client(origin, {

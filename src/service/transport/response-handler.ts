@@ -32,8 +32,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Called right before the socket write. If it throws an error, the request is not sent, and the connection stays
-   * usable.
+   * Called right before the socket write. If it throws an error, the request is not sent, and the connection stays usable.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#controller)

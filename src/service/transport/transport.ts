@@ -20,18 +20,14 @@ export interface TransportRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /**
-   * Signal that cancels the request: its socket is closed, and `send` rejects with the signal's reason.
-   */
+  /** Signal that cancels the request: its socket is closed, and `send` rejects with the signal's reason. */
   readonly signal: AbortSignal;
   /**
    * Returns the proof that the request may be written now (L1). If `beforeWrite` throws, the request is not sent, and
    * `send` rejects with the error. Called at most once.
    */
   readonly beforeWrite: () => Departure;
-  /**
-   * Maximum size of an answer, beyond which it fails with `answerTooLarge`. Bodies read by a receiver are not limited.
-   */
+  /** Maximum size of an answer, beyond which it fails with `answerTooLarge`. Bodies read by a receiver are not limited. */
   readonly maxBodyBytes: number;
   /** Receiver of the body while it arrives; undefined to return the complete body with the response. */
   readonly receiver?: BodyReceiver | undefined;
@@ -39,9 +35,7 @@ export interface TransportRequest {
 
 export interface ResponseHead {
   readonly status: number;
-  /**
-   * Headers of the answer, with names in lower case. Only the first of repeated headers is kept.
-   */
+  /** Headers of the answer, with names in lower case. Only the first of repeated headers is kept. */
   readonly headers: ReadonlyMap<string, string>;
   /** All `Set-Cookie` headers of the answer, in order. */
   readonly setCookies: readonly string[];
@@ -56,9 +50,7 @@ export interface TransportResponse extends ResponseHead {
 
 /** Receives the body of one answer in chunks. An error that the receiver throws cancels the request and rejects `send`. */
 export interface BodyReceiver {
-  /**
-   * Called with the head of the answer. Returns false to leave the body in the response, as for errors and redirects.
-   */
+  /** Called with the head of the answer. Returns false to leave the body in the response, as for errors and redirects. */
   begin(head: ResponseHead): boolean;
   /**
    * Receives a chunk of the body, whose memory is reused after the call. While a returned promise is pending, nothing
@@ -69,9 +61,8 @@ export interface BodyReceiver {
 
 export interface Transport {
   /**
-   * Resolves when `wanted` connections to `origin` are established, including busy ones and up to the transport's own
-   * limit. A caller that then acquires a slot can write immediately (B1). Rejects only if there is no connection at
-   * all.
+   * Resolves when `wanted` connections to `origin` are established, including busy ones and up to the transport's own limit. A
+   * caller that then acquires a slot can write immediately (B1). Rejects only if there is no connection at all.
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
   /** Opens one more connection to `origin` without a request. Resolves when the handshake is complete (`Path.probe`). */
@@ -84,15 +75,12 @@ export interface Transport {
    */
   drain(): Promise<void>;
   /**
-   * Closes the transport at once: it accepts no further requests and closes every socket, also while requests are in
-   * flight.
+   * Closes the transport at once: it accepts no further requests and closes every socket, also while requests are in flight.
    */
   close(): Promise<void>;
 }
 
-/**
- * Reason why a request got no answer. All reasons before `closed` in this list occur only before the request is sent.
- */
+/** Reason why a request got no answer. All reasons before `closed` in this list occur only before the request is sent. */
 export type TransportFailure =
   | 'nameNotFound'
   | 'refused'

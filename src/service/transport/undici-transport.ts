@@ -51,9 +51,7 @@ export class UndiciTransport implements Transport {
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  /**
-   * Connection pool of one origin. There are few pools, because redirects lead only to the allowed hosts in the Secret.
-   */
+  /** Connection pool of one origin. There are few pools, because redirects lead only to the allowed hosts in the Secret. */
   #pool(origin: string): ConnectionPool {
     if (this.#closed) throw new TransportError('closed', 'the client has been closed');
     const known = this.#pools.get(origin);
@@ -68,8 +66,7 @@ export class UndiciTransport implements Transport {
   }
 
   /**
-   * Sends a request on a connection of the pool. If the connection is lost before the write, another connection is
-   * used.
+   * Sends a request on a connection of the pool. If the connection is lost before the write, another connection is used.
    */
   async #send(pool: ConnectionPool, request: TransportRequest): Promise<TransportResponse> {
     let written = false;
