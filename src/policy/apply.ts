@@ -59,7 +59,7 @@ export class Applier {
       if (keepsShown || (gathered.awaitsClaims && !decision.isAtRest)) turns.wait(owner, bound.account.serviceId);
       if (keepsShown) return requeue(requeueAfterMs, false);
     }
-    // The stored changes may have made the counts wrong. The next decision changes nothing, so its counts are correct.
+    // The stored changes may have made the counts of collectors wrong. The next decision changes nothing and counts correctly.
     this.#runtime.isStatusOutdated = !areCountsCurrent(input, decision);
     if (this.#runtime.isStatusOutdated) return requeue(0, false);
     const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, figures, health));

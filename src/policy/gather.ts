@@ -242,13 +242,13 @@ export class Gatherer {
   }
 }
 
-/** Message why the target cannot be rolled out, for example because no offered build is old enough; undefined if it can. */
+/** Message that the target cannot be rolled out, for example because no offered build is old enough; undefined if it can. */
 function whyNotOffered(verdict: TargetVerdict, target: string | undefined): string | undefined {
   const isWaiting = verdict.kind === 'tooYoung' && target === undefined;
   return verdict.kind === 'offered' || isWaiting ? undefined : verdict.message;
 }
 
-/** Outcomes of POSTs whose attempts the ledger has as open. Other outcomes are older than the ledger, which was read again. */
+/** Outcomes of POSTs whose attempts are open in the ledger. Other outcomes are older than the ledger, which was read again. */
 function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
   for (const [id, { entry, outcome }] of received) {

@@ -9,7 +9,7 @@ import type { PolicySettings } from './settings.ts';
 
 export interface PolicyEnvironment {
   readonly host: Host;
-  /** Accounts of the service, shared in this process so that requests of one user share one budget. The caller closes them. */
+  /** Accounts of the service, shared in this process so that one user has one request budget. The caller closes the accounts. */
   readonly accounts: Accounts;
   readonly fleets: Fleets;
   readonly clock: Clock;

@@ -18,7 +18,7 @@ import { PolicyRuntime } from './policy-runtime.ts';
 import { type PolicySettings, policySettings } from './settings.ts';
 import { PolicyMetrics } from './status/policy-metrics.ts';
 
-/** Called with what is known about a policy, in place of applying a decision: nothing is sent or written. */
+/** Called in place of applying a decision, with what is known about the policy; nothing is sent or written. */
 export type OnlyLook = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
 /** Interval in ms between reports of a process that only observes: it writes nothing, so no event of a write triggers a report. */

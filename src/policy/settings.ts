@@ -3,7 +3,7 @@
 export interface PolicySettings {
   /** Grace period G in ms, after which every listing of the service shows an effect such as a completed upgrade. */
   readonly graceMs: number;
-  /** Time in ms after an attempt was accepted or found running, when a new listing decides how the attempt has ended (U5). */
+  /** Age in ms of an open attempt, since acceptance or discovery, at which a new listing decides how it has ended (U5). */
   readonly openLimitMs: number;
   /** Minimum interval in ms between the two listings that confirm that a collector left the target version (U8). */
   readonly driftConfirmMs: number;

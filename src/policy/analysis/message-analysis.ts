@@ -46,8 +46,7 @@ export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
  * Settings of a stage's analysis, fixed at the start of the stage.
- * @param unprovenSinceMs wall time in ms at which the first rollout to this unproven version started; the baseline must end
- *   before
+ * @param unprovenSinceMs wall time in ms before which the baseline must end: the first rollout to an unproven version began then
  */
 export function analysisAtStart(
   { minRatio, duration, baseline, minMessages, scope }: MessageAnalysis,

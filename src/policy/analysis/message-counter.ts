@@ -54,7 +54,7 @@ export class MessageCounter {
     return this.#run?.reading;
   }
 
-  /** Counts messages for this order, and no longer for a former order or former credentials. Without an order, counting stops. */
+  /** Starts to count the messages that the order requests, and stops the former count. Without an order, nothing is counted. */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
     this.close();
@@ -155,7 +155,7 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record of the search result has no count');
-    // If the service rounds a long collector id to 1E8, the collector's count gets lost, and it would seem to send no logs.
+    // If the service rounds a collector id to 1E8, the count of that collector is lost, and the collector seems to send no logs.
     if (!collectorId.test(id))
       throw notCounted('a record of the search result has a collector id with characters other than digits');
     if (counts.has(id))

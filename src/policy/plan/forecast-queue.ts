@@ -25,7 +25,7 @@ export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
-  /** Index of the first batch that is not known to wait for a maintenance window until `#closedUntilMs`. */
+  /** Index of the first batch of collectors to try; earlier batches are empty, or wait for a window until `#closedUntilMs`. */
   #first = 0;
   #closedUntilMs = -Infinity;
 

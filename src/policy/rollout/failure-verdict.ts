@@ -31,8 +31,7 @@ export function hasTolerance(
 }
 
 /**
- * Returns the exceeded `maxFailures` of a stage or, if none, of the whole rollout. A completed rollout ignores those of its
- * stages.
+ * Returns the exceeded `maxFailures` of a stage or else of the rollout. The limits of stages end when the rollout is complete.
  * @param isStageEnd whether the active stage, or a rollout without stages, has no collector left to upgrade
  */
 export function findExcess(
@@ -52,7 +51,7 @@ export function findExcess(
   return exceeded && excess(exceeded, stages);
 }
 
-/** Whether an exceeded tolerance stops the rollout. In a completed rollout, a percentage needs `minSamples` attempts to do so. */
+/** Whether an exceeded `maxFailures` stops the rollout. After completion, a percentage needs `minSamples` attempts to stop it. */
 export function isStopDue(
   { exceeded }: Excess,
   { failurePolicy }: FailureSpec,

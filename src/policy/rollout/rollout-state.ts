@@ -3,11 +3,10 @@
  * (R2, R3, R5). The results are stored in the ledger's header, because they cannot be observed again.
  *
  * - Failures are evaluated first, before any new upgrade or stage starts.
- * - A stage ends when all its members that can be upgraded run the target version and have soaked. A soak starts once and never
- *   starts again.
- * - The next stage then chooses its members, and starts when its upgrades may start. One decision starts at most one stage.
+ * - A stage ends when all its collectors that can be upgraded run the target version and have soaked. A soak starts only once.
+ * - The next stage then chooses its collectors, and starts when its upgrades may start. One decision starts at most one stage.
  *
- * `stages.ts` chooses the members of a stage. `start-rules.ts` decides which collectors may start.
+ * `stages.ts` chooses the collectors of a stage. `start-rules.ts` decides which collectors may start.
  */
 
 import { annotations, parseApproval } from '../../api/annotations.ts';
@@ -78,7 +77,7 @@ interface Progress {
   readonly gate?: Gate | undefined;
   /** Message counts that the current stage's analysis, or the check after a rollback, needs now; absent when none are needed. */
   readonly analysis?: AnalysisOrder;
-  /** Wall time in ms from which a sweep (read of the whole collector list) must be sent to end the soak. */
+  /** Wall time in ms: only a sweep (read of the whole collector list) that is sent at or after this time ends the soak. */
   readonly sweepFromMs?: number;
 }
 
@@ -165,7 +164,7 @@ function judge(
   return { header: stop ? { ...header, stop } : header, excess };
 }
 
-/** Stop for an exceeded tolerance. A completed rollout is stopped but never rolled back, because its collectors are in use. */
+/** Stop for an exceeded `maxFailures`. A completed rollout is stopped but never rolled back: its collectors are in use. */
 function stopFor(
   { failurePolicy }: CollectorVersionPolicySpec,
   { completedAtMs }: LedgerHeader,
@@ -179,7 +178,7 @@ function stopFor(
   return { kind, message, exceeded, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Current number of failures in the stopped stage or rollout, which may grow after the stop (H3); undefined if none counted. */
+/** Current number of failures in the stopped stage or rollout, which may grow after the stop (H3); undefined without failures. */
 function failuresOf({ stages = [], tally }: LedgerHeader, { exceeded }: RolloutStop): number | undefined {
   if (!exceeded) return undefined;
   const { stage } = exceeded;
@@ -378,7 +377,7 @@ class StageProgress {
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
     }
-    // The stage waits for collectors that left the target version, but a stage without a list does not wait for late joiners.
+    // A stage waits for collectors that left the target version. A last stage without a list does not wait for late joiners.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }

@@ -1,12 +1,11 @@
 /**
- * Stages of a rollout: which collectors a stage chooses as its members, and which stages have not started yet (R1).
+ * Chooses the collectors of a rollout's stages, and tells which stages have not started yet (R1).
  *
- * - A stage chooses its members once, when it starts, among the collectors that are in no started stage.
+ * - A stage chooses its collectors once, when it starts, among the collectors that are in no started stage.
  * - A stage with `size` chooses that number of collectors. It prefers collectors that can be upgraded, because other collectors
  *   prove nothing. In an unproven rollout, collectors that already run the target version soak as well, so they are preferred,
  *   too. The order depends only on the collector ids, so it is the same after a restart and in the next rollout.
- * - The last stage has no list of members when it has neither `size` nor `selector`: it takes every collector that no other stage
- *   has.
+ * - A last stage without `size` and `selector` has no list: it takes every collector that no other stage has.
  *
  * `rollout-state.ts` decides when a stage starts and ends.
  */

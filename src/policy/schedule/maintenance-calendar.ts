@@ -21,9 +21,9 @@ import { type Opening, type Span, spanStart, spansFrom, spansOfDay } from './win
 export type WindowVerdict =
   /** Upgrades may start now and until the wall time `untilMs`: the end of the window minus the cutoff, or Infinity. */
   | { readonly kind: 'open'; readonly untilMs: number }
-  /** No upgrade may start before the wall time `opensAtMs` (undefined: never). `because` completes the text "waiting for …". */
+  /** No upgrade may start before the wall time `opensAtMs`, or ever if undefined. `because` completes "waiting for …". */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
-  /** It is unknown when upgrades may start, because windows use the collector's time zone and the collector reports none. */
+  /** It is unknown when upgrades may start: windows use the collector's time zone, and the collector reports no readable one. */
   | { readonly kind: 'zoneUnreadable' };
 
 export interface NextWindow extends Span {
@@ -53,7 +53,7 @@ interface Kept<Value> extends Found<Value> {
   readonly fromMs: number;
 }
 
-/** Maximum age in ms of a cached answer, because the calendar computes an answer only from a limited time ahead. */
+/** Maximum age in ms of a cached answer of the calendar, because each answer considers only a limited time ahead. */
 const longestKeptMs = 24 * 3_600_000;
 /** Maximum number of time zones with cached answers, because collectors may report any text as their time zone. */
 const mostZones = 1_000;

@@ -118,7 +118,7 @@ export function findOverlap(memberIndex: PolicyMemberIndex, ownership: Ownership
   return { winner, collectors: foreign.size };
 }
 
-/** Conditions for a health verdict without known collectors. `Overlapping` stays as long as the policy is not edited (H1). */
+/** Conditions for a health verdict without known collectors. Condition `Overlapping` stays until the policy is edited (H1). */
 export function describeVerdictAlone(
   before: Partial<ShownHealth> | undefined,
   health: Health,

@@ -57,7 +57,7 @@ export function stillHolds(
 ): boolean {
   const shown = findCondition(status?.conditions, 'Ready');
   if (!shown || shown.observedGeneration !== metadata.generation || !sameService) return false;
-  // A message that the policy is paused stays, because this process does not know the message's number of running upgrades yet.
+  // The message of a paused policy stays, because it contains a number of running upgrades that this process does not know.
   if (found.reason === reasons.paused) return shown.reason === reasons.paused;
   if (found.reason !== reasons.progressing) return false;
   if (ofTheFleet.has(shown.reason)) return target !== undefined && target === status?.targetVersion;
@@ -65,8 +65,8 @@ export function stillHolds(
 }
 
 /**
- * Whether status keeps its verdict, because counts of collectors are uncertain until all policies have claimed theirs (U13).
- * @param found verdict of this process, based on the uncertain counts
+ * Whether status keeps its health verdict until all policies have claimed their collectors and counts are reliable (U13).
+ * @param found verdict of this process, based on counts that may be wrong
  */
 export function staysUntilClaimed(
   { metadata, status }: CollectorVersionPolicy,
