@@ -28,7 +28,7 @@ export interface ListingProblem {
   readonly retryAtMs: number;
 }
 
-/** Minimum time between sweeps for an idle policy, in durations of a sweep: sweeps take at most a tenth of the time (U9). */
+/** Sweeps (reads of the whole list) for idle policies start at least this many sweep durations apart (U9). */
 export const restingShare = 10;
 
 export interface FleetListingOptions {
@@ -71,7 +71,7 @@ export class FleetListing {
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
   #view: View | undefined;
-  /** Whether the service no longer offers the build for which the list is requested, so that its pages cannot be read. */
+  /** Whether the service no longer offers the build for which the list is requested, so that no page of the list can be read. */
   #isWithdrawn = false;
   #sweep: Sweep | undefined;
   #completeSinceMs: number | undefined;
@@ -422,9 +422,9 @@ export class FleetListing {
    * Checks at the end of a sweep that its listing hides no collector, such as one that was newly installed with the build for
    * which the list was requested. Returns undefined when the sweep must continue.
    *
-   * If no collector runs some other build, one request decides: if the listing for that build has more rows than the sweep has
-   * found, the sweep starts again for that build. If every build is in use and a collector may be hidden, the sweep continues
-   * with the listing for a second build.
+   * If there is another build that no collector runs, one request decides: if the listing for that build has more rows than the
+   * sweep has found, the sweep starts again for that build. If every build is in use and a collector may be hidden, the sweep
+   * continues with the listing for a second build.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;
@@ -471,8 +471,8 @@ export class FleetListing {
   }
 
   /**
-   * Whether the listing for this build has more rows than known collectors on other builds, so that a collector is hidden. A
-   * listing that also shows collectors which run this build hides none.
+   * Whether the listing for this build proves that a collector is hidden: it has more rows than there are known collectors on
+   * other builds, and no row of a collector on this build.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;

@@ -48,11 +48,9 @@ export class View {
   }
 
   /**
-   * Returns a build by whose listing hidden collectors are found, because it then has more rows than expected; undefined when
-   * there is none.
+   * Returns a build whose listing has more rows than expected if collectors are hidden; undefined when there is no such build.
    * @param counts number of known collectors by version
-   * @param strict whether to choose a build that no policy targets: upgrades may then cause a false alarm, but no missed
-   *   collector
+   * @param strict whether to choose a build that no policy targets: a false alarm is then possible, but no missed collector
    */
   witness(counts: ReadonlyMap<string, number>, strict: boolean): string | undefined {
     const others = this.#offered.filter((build) => build !== this.builds[0]);

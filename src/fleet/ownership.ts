@@ -37,7 +37,7 @@ export class Ownership {
   readonly #claims = new Multimap();
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
-  /** Last ended attempt of each collector. Another policy may upgrade the collector only after a newer listing row. */
+  /** Last ended upgrade attempt of each collector. Another policy may upgrade the collector only after a newer listing row. */
   readonly #landings = new Map<
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
